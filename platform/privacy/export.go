@@ -16,17 +16,16 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// Collection is one kind of thing that a service stores about customers.
+// Collection is one kind of item that a service stores about customers.
 type Collection struct {
-	// Kind names it: "transaction".
+	// Kind is the kind's name: "transaction".
 	Kind string
-	// SQL selects the identifier (uuid) and a JSON object of each, of the company
-	// $1 and the customer $2, or by the customer's identifier as text where Text
-	// is set.
+	// SQL selects the identifier (uuid) and a JSON object of each item of company $1 and customer
+	// $2. If Text is set, $2 is the customer's identifier as text.
 	SQL  string
 	Text bool
-	// Names writes the identifiers in the objects: by the name of the member, and
-	// in an array by "<array>.id". "id" is the object's own.
+	// Names converts the identifiers in the objects. Its keys are the names of members, or
+	// "<array>.id" for members of an array. "id" is the object's own identifier.
 	Names map[string]func(id.UUID) string
 }
 
@@ -37,11 +36,11 @@ type Exporter struct {
 	Service     string
 	DB          *pg.DB
 	Collections []Collection
-	// Exists answers for a customer whom nobody has ever seen; nil: nobody asks.
+	// Exists returns an error if the customer has never existed; nil: not checked.
 	Exists func(stream grpc.ServerStream, company id.Company, customer id.Customer) error
 }
 
-// Named writes identifiers of one kind, for Collection.Names.
+// Named formats identifiers of one kind, for Collection.Names.
 func Named[T interface {
 	~[16]byte
 	String() string
@@ -95,8 +94,8 @@ func (x *Exporter) ExportPersonalData(req *privacyv1.ExportPersonalDataRequest, 
 	return nil
 }
 
-// write returns an object with its identifiers as the interfaces write them, and
-// without what is null or says whose it is.
+// write returns an object with its identifiers in the form of the interfaces, and without nulls and
+// the members that say whose it is.
 func (c *Collection) write(data []byte) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -75,7 +75,7 @@ func TestExporter(t *testing.T) {
 		}
 	}
 
-	t.Run("it has what is the customer's, with identifiers as the interfaces write them", func(t *testing.T) {
+	t.Run("it has the customer's items, with identifiers in the form of the interfaces", func(t *testing.T) {
 		name := id.AuditEntry(note).String()
 		want := fmt.Sprintf(`sample note %s {"customer_id":"%s","id":"%s","lines":[{"id":"%s","pass_id":"%s"}],"note":"of %s"}`,
 			name, s.customer, name, id.Booking(line), pass, s.customer)
@@ -83,12 +83,12 @@ func TestExporter(t *testing.T) {
 			t.Errorf("got %v, %v\nwant %s", got, err, want)
 		}
 	})
-	t.Run("another company has nothing of it", func(t *testing.T) {
+	t.Run("another company gets nothing", func(t *testing.T) {
 		if got, err := export(id.New[id.Company](), s.customer.String(), "privacy:read"); err != nil || len(got) != 0 {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("what is no identifier is not found, and the scope is needed", func(t *testing.T) {
+	t.Run("an invalid identifier is NOT_FOUND, and the scope is required", func(t *testing.T) {
 		if _, err := export(s.company, "cust_x", "privacy:read"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("got %v", err)
 		}

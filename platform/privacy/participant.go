@@ -20,12 +20,12 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// Erasure is a customer to be forgotten.
+// Erasure is a customer to be erased.
 type Erasure struct {
 	Company  id.Company
 	Customer id.Customer
-	// Left is what remains of the customer: neither name nor address. Its version
-	// is above all earlier ones, so that no older event overwrites it.
+	// Left is the customer after the erasure, without name or address. Its version is above all
+	// earlier ones, so no older event overwrites it.
 	Left  *customerv1.CustomerSnapshot
 	At    time.Time
 	Round int32
@@ -33,7 +33,7 @@ type Erasure struct {
 
 // Participant erases what one service stores.
 type Participant struct {
-	// Service is the part's name.
+	// Service is the service's name.
 	Service string
 	// Done is the subject of the service's customer_data_erased.
 	Done   string
@@ -41,19 +41,19 @@ type Participant struct {
 	Outbox *outbox.Outbox
 	Log    *slog.Logger
 	Now    func() time.Time
-	// Erase erases what is the service's own, in transactions of its own; it must
-	// be repeatable. Idempotency keys, the mark of Erased and the wait for the
-	// outbox are the participant's.
+	// Erase erases the service's own data, in its own transactions; it must be repeatable. The
+	// participant itself handles idempotency keys, the mark that Erased reads and the wait for the
+	// outbox.
 	Erase func(ctx context.Context, e Erasure) error
-	// Names are the identifiers of what is the customer's, as answers kept under
-	// idempotency keys may have them without the customer's own; nil: there are none.
+	// Names returns identifiers of the customer's items. The stored responses of idempotency keys
+	// can have these without the customer's identifier. nil: there are none.
 	Names func(ctx context.Context, e Erasure) ([]string, error)
 }
 
-// erasureBatch is how many erasures are handled before they are acknowledged.
+// erasureBatch is the number of erasures that are handled before they are acknowledged.
 const erasureBatch = 10
 
-// Run erases customers until ctx ends. Any number of processes may run it.
+// Run erases customers until ctx ends. Any number of processes can run it.
 func (p *Participant) Run(ctx context.Context, b *bus.Bus) error {
 	return b.Consume(ctx, bus.Consumer{
 		Name: p.Service + "-erasure", Subjects: []string{subjects.CustomerErased}, Batch: erasureBatch, Handle: p.handle,
@@ -82,8 +82,7 @@ func erasureOf(m bus.Message) (Erasure, error) {
 	return Erasure{Company: m.Company, Customer: customer, Left: event.GetCustomer(), At: m.OccurredAt, Round: event.GetRound()}, err
 }
 
-// erase does one round: the mark first, so that whatever is written from then on
-// finds it.
+// erase does one round. It marks the customer first, so that every later write finds the mark.
 func (p *Participant) erase(ctx context.Context, e Erasure) error {
 	err := p.DB.InTx(ctx, pg.For(e.Company), func(ctx context.Context, tx *pg.Tx) error {
 		return Mark(ctx, tx, e.Company, e.Customer, e.At)
@@ -115,7 +114,7 @@ func (p *Participant) erase(ctx context.Context, e Erasure) error {
 		}})
 	})
 	if err == nil {
-		p.Log.Info("a customer's data is erased", "company", e.Company.String(), "customer", e.Customer.String(), "round", e.Round)
+		p.Log.Info("a customer's data was erased", "company", e.Company.String(), "customer", e.Customer.String(), "round", e.Round)
 	}
 	return err
 }
@@ -125,11 +124,11 @@ const (
 	publishedLimit = 5 * time.Second
 )
 
-// errWaiting has the event come again, when the outbox had more time.
+// errWaiting has the event redelivered later, when the outbox has had more time.
 var errWaiting = fault.Away(errors.New("events about the customer are not published yet"))
 
-// published returns when no event about the customer waits to be published: what
-// the stream has by then is removed from it at the end.
+// published returns nil if no event about the customer waits to be published. Events that are in
+// the stream by then are removed from it at the end.
 func (p *Participant) published(ctx context.Context, e Erasure) error {
 	limit := time.Now().Add(publishedLimit)
 	for {

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// schema has notes about customers, of which some have lines.
+// schema has a table of notes about customers; some notes have lines.
 func schema() pg.Migrations {
 	return pg.Migrations{Part: "sample", AppRole: testkit.AppRole(), FS: fstest.MapFS{"0001_notes.sql": {Data: []byte(`-- +goose Up
 		create table notes (company_id uuid not null, id uuid not null, customer_id uuid not null, note text, lines jsonb, primary key (company_id, id));
@@ -34,14 +34,14 @@ func schema() pg.Migrations {
 
 const done = "sample.v1.customer_data_erased"
 
-// shop is a service with one company, and the bus that it is on.
+// shop is a service with one company, and the bus that it uses.
 type shop struct {
 	t        *testing.T
 	db       *pg.DB
 	bus      *bus.Bus
 	company  id.Company
 	customer id.Customer
-	// erase is the service's own part.
+	// erase is the service's own part of the erasure.
 	erase func(ctx context.Context, e privacy.Erasure) error
 	names []string
 	heard chan *privacyv1.CustomerDataErased
@@ -152,7 +152,7 @@ func (s *shop) erased() bool {
 }
 
 func TestParticipant(t *testing.T) {
-	t.Run("each round is answered once the service has erased, however often that fails (invariants 1 and 2)", func(t *testing.T) {
+	t.Run("each round is answered after the service has erased, no matter how often that fails (invariants 1 and 2)", func(t *testing.T) {
 		s := newShop(t)
 		var tries atomic.Int64
 		s.erase = func(_ context.Context, e privacy.Erasure) error {
@@ -179,7 +179,7 @@ func TestParticipant(t *testing.T) {
 		}
 	})
 
-	t.Run("answers under keys go with the customer, and with what is the customer's (invariant 1)", func(t *testing.T) {
+	t.Run("stored responses about the customer or the customer's items are deleted (invariant 1)", func(t *testing.T) {
 		s := newShop(t)
 		s.names = []string{"booking_01jb4x9m3vf6ksn8w2d7pq5r0t"}
 		other := id.New[id.Customer]().String()
@@ -200,9 +200,9 @@ func TestParticipant(t *testing.T) {
 		}
 	})
 
-	t.Run("there is no answer while an event about the customer waits (invariant 1)", func(t *testing.T) {
+	t.Run("a round is not answered while an event about the customer waits (invariant 1)", func(t *testing.T) {
 		s := newShop(t)
-		// Another relay has it and is not heard of.
+		// Another relay has claimed it and does not respond.
 		event := id.NewUUID()
 		s.exec(`insert into outbox (id, company_id, subject, payload, occurred_at, lease, lease_until) values ($1, $2, 'sample.v1.thing_done', $3, now(), $1, now() + interval '1 hour')`,
 			event, s.company, []byte("\x0a"+s.customer.String()))
@@ -214,7 +214,7 @@ func TestParticipant(t *testing.T) {
 		s.run()
 		s.announce(1)
 		<-erased
-		// It came again: the first time it was not answered.
+		// It was redelivered: the first time it was not acknowledged.
 		select {
 		case <-erased:
 		case <-time.After(30 * time.Second):

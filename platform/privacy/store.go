@@ -17,8 +17,8 @@ const (
 
 	erasedSQL = `select exists (select from erased_customers where company_id = $1 and customer_id = $2)`
 
-	// Answers of a day, of one company. They are protobuf, in which an identifier
-	// stands as its text.
+	// The stored responses of one company, which are kept for a day. They are protobuf, where an
+	// identifier is plain text.
 	forgetAnswersSQL = `delete from idempotency_keys where company_id = $1 and position(convert_to($2, 'UTF8') in response) > 0`
 
 	answersSQL = `select caller, key, response from idempotency_keys where company_id = $1`
@@ -30,7 +30,7 @@ const (
 		where company_id = $1 and position(convert_to($2, 'UTF8') in payload) > 0 and subject <> all ($3))`
 )
 
-// Mark records that a database has to forget a customer; a repeat changes nothing.
+// Mark records that a database must erase a customer. A repeated call changes nothing.
 func Mark(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, at time.Time) error {
 	if _, err := tx.Exec(ctx, markSQL, company, customer, at); err != nil {
 		return fmt.Errorf("privacy: %w", err)
@@ -38,7 +38,7 @@ func Mark(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Custom
 	return nil
 }
 
-// Erased reports whether the database of tx has to forget a customer.
+// Erased reports whether the database of tx must erase a customer.
 func Erased(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (erased bool, err error) {
 	if err := tx.QueryRow(ctx, erasedSQL, company, customer).Scan(&erased); err != nil {
 		return false, fmt.Errorf("privacy: %w", err)
@@ -46,8 +46,8 @@ func Erased(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Cust
 	return erased, nil
 }
 
-// ForgetAnswers deletes the answers kept under idempotency keys that are about a
-// customer. Who repeats such a request finds that the customer is gone.
+// ForgetAnswers deletes the stored responses of idempotency keys that are about a customer. A retry
+// of such a request finds that the customer no longer exists.
 func ForgetAnswers(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) error {
 	if _, err := tx.Exec(ctx, forgetAnswersSQL, company, customer.String()); err != nil {
 		return fmt.Errorf("privacy: %w", err)
@@ -55,11 +55,11 @@ func ForgetAnswers(ctx context.Context, tx *pg.Tx, company id.Company, customer 
 	return nil
 }
 
-// identifierForm finds identifiers in an answer.
+// identifierForm matches identifiers in a stored response.
 var identifierForm = regexp.MustCompile(`[a-z]{2,12}_[0-9a-z]{26}`)
 
-// forgetAnswersTo deletes the answers that name any of many things. It reads those
-// of a day, of one company, once, however many the names are.
+// forgetAnswersTo deletes the stored responses that contain any of the names. It reads the stored
+// responses of the company, which are kept for a day, only once, regardless of the number of names.
 func forgetAnswersTo(ctx context.Context, db *pg.DB, company id.Company, names []string) error {
 	wanted := make(map[string]bool, len(names))
 	for _, n := range names {
@@ -92,8 +92,8 @@ func forgetAnswersTo(ctx context.Context, db *pg.DB, company id.Company, names [
 	return nil
 }
 
-// Waiting reports whether events about a customer wait in the outbox of db, those
-// on the subjects but aside.
+// Waiting reports whether events about a customer wait in the outbox of db, except those on the
+// subjects in but.
 func Waiting(ctx context.Context, db *pg.DB, company id.Company, customer id.Customer, but ...string) (bool, error) {
 	waiting, err := pg.One[bool](ctx, db, pg.For(company), waitingSQL, company, customer.String(), but)
 	if err != nil {

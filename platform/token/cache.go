@@ -8,16 +8,15 @@ import (
 	"time"
 )
 
-// ways is the number of places that one token can be at.
+// ways is the number of slots in which one token can be.
 const ways = 8
 
-// cache holds verified tokens in a fixed number of places. Reading takes no
-// lock and writes nothing, so that readers on many cores do not disturb each
-// other; when the places of a token are full, one of them is overwritten.
+// cache holds verified tokens in a fixed number of slots. Reading takes no lock and writes nothing,
+// so readers on many cores do not slow each other down. When all slots for a token are taken, one
+// of them is overwritten.
 //
-// A place is found by a hash with a seed of this process, and the token is
-// compared whole only where all 64 bits of the hash agree: timing tells a
-// stranger nothing about the tokens of others.
+// A slot is found by a hash with a seed of this process. The token itself is compared only if all
+// 64 bits of the hash match, so timing reveals nothing about other tokens.
 type cache struct {
 	seed maphash.Seed
 	mask uint64
@@ -31,7 +30,7 @@ type entry struct {
 	expires int64 // unix nanoseconds
 	kid     string
 	key     ed25519.PublicKey
-	// epoch is the verifier's when the key and the generation were last checked.
+	// epoch is the verifier's epoch when the key and the generation were last checked.
 	epoch atomic.Uint64
 }
 
@@ -55,8 +54,8 @@ func (c *cache) get(raw string) *entry {
 	return nil
 }
 
-// put stores e in the place of the same token, a free place, one whose token
-// has expired, or any of them.
+// put stores e in the slot of the same token, a free slot, a slot whose token has expired, or any
+// of its slots.
 func (c *cache) put(e *entry, now time.Time) {
 	e.hash = maphash.String(c.seed, e.claims.Raw)
 	set := &c.sets[e.hash&c.mask]

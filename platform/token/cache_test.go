@@ -81,7 +81,7 @@ func TestCacheAnswersWithoutTheSignature(t *testing.T) {
 	}
 }
 
-func TestCacheTakesNothingThatWasRefused(t *testing.T) { // invariant 3
+func TestCacheKeepsOnlyAcceptedTokens(t *testing.T) { // invariant 3
 	v, sign := newTestVerifier(t)
 	good := sign("m2m_1", time.Now().Add(time.Hour))
 	v.Revoke("m2m_2", 9)
@@ -102,11 +102,11 @@ func TestCacheReplacesWhatHasExpired(t *testing.T) {
 	v, sign := newTestVerifier(t)
 	now := time.Now()
 	key, _ := v.key("a")
-	for i := range cacheSize * 50 { // every place is taken by a token that is over
+	for i := range cacheSize * 50 { // every slot is taken by an expired token
 		v.cache.put(&entry{claims: &Claims{Raw: strconv.Itoa(i)}, expires: now.UnixNano() + 1, kid: "a", key: key}, now)
 	}
 	var live []string
-	for i := range cacheSize / ways { // as many as find a place, whatever their hashes
+	for i := range cacheSize / ways { // as many as find a slot, regardless of their hashes
 		live = append(live, sign("m2m_"+strconv.Itoa(i), now.Add(time.Hour)))
 		if _, err := v.Verify(t.Context(), live[i]); err != nil {
 			t.Fatal(err)
@@ -119,9 +119,9 @@ func TestCacheReplacesWhatHasExpired(t *testing.T) {
 	}
 }
 
-// A revocation that has returned is seen by every use that begins after it,
-// whatever uses of the same token are under way.
-func TestRevocationAmidManyUses(t *testing.T) { // invariant 2
+// After a revocation has returned, every use that begins later sees it, regardless of other uses of
+// the same token in progress.
+func TestRevocationDuringConcurrentUses(t *testing.T) { // invariant 2
 	v, sign := newTestVerifier(t)
 	for round := range 50 {
 		subject := "m2m_" + strconv.Itoa(round)

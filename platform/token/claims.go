@@ -13,55 +13,52 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Admin is the scope of the credentials that operate the platform itself. It
-// includes every other scope.
+// Admin is the scope of the credentials that operate the platform. It includes every other scope.
 const Admin = "platform:admin"
 
 // Audience is the aud claim of every token.
 const Audience = "reservation"
 
-// What a token can stand for.
+// The kinds of holders of a token.
 const (
-	// KindClient is an API client, on Interface A.
+	// KindClient is an API client of Interface A.
 	KindClient = "client"
-	// KindKey is an API key, on Interface B.
+	// KindKey is an API key of Interface B.
 	KindKey = "key"
-	// KindService is an internal caller, over gRPC.
+	// KindService is an internal caller over gRPC.
 	KindService = "service"
-	// KindAdministrator is a person, in the dashboard.
+	// KindAdministrator is a person in the dashboard.
 	KindAdministrator = "administrator"
 )
 
-// Claims is what a verified token says. It is shared between requests and must
-// not be changed.
+// Claims are the claims of a verified token. They are shared between requests and must not be
+// changed.
 type Claims struct {
-	// Subject is the credential: m2m_…, key_…, svc_… or admin_….
+	// Subject is the identifier of the credential or administrator: m2m_…, key_…, svc_… or admin_….
 	Subject string
 	// Kind is KindClient, KindKey, KindService or KindAdministrator.
 	Kind string
-	// Session is the session of an administrator: sess_…; "" for the others.
+	// Session is the session of an administrator: sess_…; "" for other kinds.
 	Session string
-	// Company is the tenant; zero for a platform credential that names it at
-	// each call.
+	// Company is the tenant; zero for a platform credential that names a company in each call.
 	Company id.Company
-	// Zone is the company's IANA zone, Currency its ISO 4217 code.
+	// Zone is the company's IANA zone; Currency is its ISO 4217 code.
 	Zone     string
 	Currency string
-	// CompanyVersion is the version of the company that Zone and Currency are of;
-	// 0: an earlier release issued the token. A service whose copy of the company is
-	// newer trusts its copy.
+	// CompanyVersion is the version of the company that Zone and Currency are from; 0: an earlier
+	// release issued the token. A service that has a newer copy of the company uses its copy.
 	CompanyVersion int64
 	Scopes         []string
-	// RateLimit is how many requests the credential may make in any 60 seconds;
-	// 0: it has no limit of its own, the edge's default holds.
+	// RateLimit is the number of requests that the credential can make in any 60 seconds; 0: the
+	// gateway's default.
 	RateLimit int
-	// Generation is the credential's at the time of issue; see Verifier.Revoke.
+	// Generation is the generation of the credential at the time of issue; see Verifier.Revoke.
 	Generation int64
 	IssuedAt   time.Time
 	ExpiresAt  time.Time
 	// ID is the jti claim.
 	ID string
-	// Raw is the token itself, to be passed on to other services.
+	// Raw is the token itself, to be forwarded to other services.
 	Raw string
 }
 
@@ -78,7 +75,7 @@ func (c *Claims) Has(scope string) bool {
 // IsAdmin reports whether the token belongs to the platform itself.
 func (c *Claims) IsAdmin() bool { return slices.Contains(c.Scopes, Admin) }
 
-// wire is the claims as they stand in the token.
+// wire has the claims in the form of the token.
 type wire struct {
 	jwt.RegisteredClaims
 	Kind       string `json:"typ"`
@@ -92,7 +89,7 @@ type wire struct {
 	Generation int64  `json:"gen"`
 }
 
-// claims checks what the signature does not.
+// claims checks everything that the signature does not prove.
 func (w *wire) claims(issuer string) (*Claims, error) {
 	switch {
 	case w.Issuer != issuer:
@@ -131,8 +128,8 @@ func (w *wire) claims(issuer string) (*Claims, error) {
 	return c, nil
 }
 
-// Sign writes c as a token of the given issuer, signed by key under the key id
-// kid. c.Raw is not read; times are cut to seconds.
+// Sign returns c as a token of the given issuer, signed with key, whose key id is kid. It does not
+// read c.Raw, and truncates times to seconds.
 func Sign(key ed25519.PrivateKey, kid, issuer string, c Claims) (string, error) {
 	w := &wire{
 		RegisteredClaims: jwt.RegisteredClaims{

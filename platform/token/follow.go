@@ -14,8 +14,8 @@ import (
 	"reservation.dev/platform/subjects"
 )
 
-// Follower delivers the last message of each subject, reports that it has, and
-// goes on with the new ones until ctx ends. It is a *bus.Bus.
+// Follower delivers the last message of each subject, reports that it has done so, and delivers new
+// messages until ctx ends. *bus.Bus is a Follower.
 type Follower interface {
 	Follow(ctx context.Context, subjects []string, each func(bus.Message), caughtUp func()) error
 }
@@ -25,8 +25,8 @@ func (v *Verifier) Run(ctx context.Context, b Follower) error {
 	return b.Follow(ctx, []string{subjects.SigningKeysChanged + "*", subjects.CredentialRevoked + "*"}, v.learn, v.caughtUp)
 }
 
-// learn takes one event. One that cannot be read is reported and passed over:
-// refusing to go on would shut every caller out of every service.
+// learn applies one event. An event that cannot be read is logged and skipped: stopping would lock
+// every caller out of every service.
 func (v *Verifier) learn(m bus.Message) {
 	var err error
 	switch {
@@ -40,7 +40,7 @@ func (v *Verifier) learn(m bus.Message) {
 		if log == nil {
 			log = slog.Default()
 		}
-		log.Error("identity event not understood", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
+		log.Error("an identity event cannot be read and is skipped", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
 	}
 }
 

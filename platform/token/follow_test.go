@@ -41,7 +41,7 @@ func event(t testing.TB, subject string, m proto.Message) bus.Message {
 	return bus.Message{ID: id.NewUUID(), Subject: subject, Payload: payload, OccurredAt: time.Now()}
 }
 
-// script is a bus that delivers what it is told to, in that order.
+// script is a bus that delivers the given messages in that order.
 type script []bus.Message
 
 func (s script) Follow(ctx context.Context, subjects []string, each func(bus.Message), caughtUp func()) error {
@@ -82,17 +82,17 @@ func TestRunFollowsTheBus(t *testing.T) {
 	first, second := w.sign("a", 1), w.sign("a", 2)
 	publish(keysEvent(t, 1, jwk("a", key('a'))), revokedEvent(t, w.subject, 2))
 
-	run() // what happened before its start
+	run() // events from before its start
 	w.check(errors.Join(w.refuses(first, fault.ReasonUnauthorized), w.accepts(second)))
 
 	publish(revokedEvent(t, w.subject, 3), keysEvent(t, 2, jwk("a", key('a')), jwk("b", key('b'))))
 	testkit.Eventually(t, patience, func() error { return w.refuses(second, fault.ReasonUnauthorized) })
-	w.check(w.accepts(w.sign("b", 3))) // waits for the key where it must
+	w.check(w.accepts(w.sign("b", 3))) // waits for the key if necessary
 
 	publish(keysEvent(t, 3, jwk("b", key('b'))))
 	testkit.Eventually(t, patience, func() error { return w.refuses(w.sign("a", 3), fault.ReasonUnauthorized) })
 
-	run() // another replica, later
+	run() // events of another replica, later
 	w.check(errors.Join(w.refuses(w.sign("b", 2), fault.ReasonUnauthorized), w.accepts(w.sign("b", 3))))
 }
 
@@ -100,10 +100,10 @@ func TestRunTakesEventsInAnyOrder(t *testing.T) { // invariant 6
 	w := newWorld(t)
 	a, b := jwk("a", key('a')), jwk("b", key('b'))
 	orders := map[string]script{
-		"in order":                  {keysEvent(t, 1, a), keysEvent(t, 2, a, b), revokedEvent(t, w.subject, 2), revokedEvent(t, w.subject, 3)},
-		"backwards":                 {revokedEvent(t, w.subject, 3), revokedEvent(t, w.subject, 2), keysEvent(t, 2, a, b), keysEvent(t, 1, a)},
-		"repeated":                  {keysEvent(t, 2, a, b), revokedEvent(t, w.subject, 3), keysEvent(t, 2, a, b), revokedEvent(t, w.subject, 3), keysEvent(t, 1, a)},
-		"with others that say less": {revokedEvent(t, w.subject, 3), revokedEvent(t, "m2m_other", 9), keysEvent(t, 2, a, b), revokedEvent(t, w.subject, 0)},
+		"in order":        {keysEvent(t, 1, a), keysEvent(t, 2, a, b), revokedEvent(t, w.subject, 2), revokedEvent(t, w.subject, 3)},
+		"backwards":       {revokedEvent(t, w.subject, 3), revokedEvent(t, w.subject, 2), keysEvent(t, 2, a, b), keysEvent(t, 1, a)},
+		"repeated":        {keysEvent(t, 2, a, b), revokedEvent(t, w.subject, 3), keysEvent(t, 2, a, b), revokedEvent(t, w.subject, 3), keysEvent(t, 1, a)},
+		"with older ones": {revokedEvent(t, w.subject, 3), revokedEvent(t, "m2m_other", 9), keysEvent(t, 2, a, b), revokedEvent(t, w.subject, 0)},
 	}
 	for name, s := range orders {
 		t.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestRunTakesEventsInAnyOrder(t *testing.T) { // invariant 6
 	}
 }
 
-func TestRunPassesOverWhatItCannotRead(t *testing.T) {
+func TestRunSkipsUnreadableEvents(t *testing.T) {
 	w := newWorld(t)
 	var log bytes.Buffer
 	w.v = token.NewVerifier(token.Config{Issuer: issuer, CacheSize: 64}, w.now)
@@ -133,7 +133,7 @@ func TestRunPassesOverWhatItCannotRead(t *testing.T) {
 	good := script{keysEvent(t, 1, jwk("a", key('a'))), revokedEvent(t, w.subject, 2)}
 	w.check(w.v.Run(t.Context(), append(bad, good...)))
 	w.check(errors.Join(w.accepts(w.sign("a", 2)), w.refuses(w.sign("a", 1), fault.ReasonUnauthorized)))
-	if got := strings.Count(log.String(), "identity event not understood"); got != len(bad) {
+	if got := strings.Count(log.String(), "an identity event cannot be read and is skipped"); got != len(bad) {
 		t.Errorf("%d of %d are reported:\n%s", got, len(bad), &log)
 	}
 }

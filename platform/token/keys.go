@@ -17,7 +17,7 @@ type JWK struct {
 	Use string `json:"use"`
 }
 
-// NewJWK writes a public key as a JWK.
+// NewJWK returns a public key as a JWK.
 func NewJWK(kid string, key ed25519.PublicKey) JWK {
 	return JWK{Kid: kid, Kty: "OKP", Crv: "Ed25519", X: base64.RawURLEncoding.EncodeToString(key), Alg: "EdDSA", Use: "sig"}
 }
@@ -36,10 +36,10 @@ func (k JWK) publicKey() (ed25519.PublicKey, error) {
 	return ed25519.PublicKey(x), nil
 }
 
-// errNoKeys refuses a set in which no key is usable: it would lock everybody out.
+// errNoKeys rejects a set without a usable key, because it would lock everybody out.
 var errNoKeys = errors.New("no usable signing key")
 
-// publicKeys returns the usable keys of a set, and what is wrong with the others.
+// publicKeys returns the usable keys of a set, and the errors of the others.
 func publicKeys(set []JWK) (map[string]ed25519.PublicKey, error) {
 	var faults []error
 	keys := make(map[string]ed25519.PublicKey, len(set))

@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 const issuer = "reservation"
 
-// clock is the time that a verifier goes by.
+// clock is the clock of a verifier.
 type clock struct{ at atomic.Int64 }
 
 func newClock() *clock {
@@ -35,7 +35,7 @@ func (c *clock) pass(d time.Duration)       { c.at.Add(int64(d)) }
 func (c *clock) in(d time.Duration) int64   { return c.now().Add(d).Unix() }
 func (c *clock) hour() (from, to time.Time) { return c.now(), c.now().Add(time.Hour) }
 
-// key is a key pair made of one byte, so that tests can be repeated.
+// key is a key pair made of one byte, so that tests are reproducible.
 func key(fill byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed([]byte(strings.Repeat(string(rune(fill)), ed25519.SeedSize)))
 }
@@ -44,7 +44,7 @@ func public(k ed25519.PrivateKey) ed25519.PublicKey { return k.Public().(ed25519
 
 func jwk(kid string, k ed25519.PrivateKey) token.JWK { return token.NewJWK(kid, public(k)) }
 
-// world is a verifier that knows the key "a".
+// world has a verifier that knows the key "a".
 type world struct {
 	t testing.TB
 	*clock
@@ -63,7 +63,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// sign returns a good token of the given generation, signed by the key kid.
+// sign returns a valid token of the given generation, signed by the key kid.
 func (w *world) sign(kid string, generation int64) string {
 	w.t.Helper()
 	from, to := w.hour()
@@ -77,7 +77,7 @@ func (w *world) sign(kid string, generation int64) string {
 	return raw
 }
 
-// claims is what a good token says.
+// claims are the claims of a valid token.
 func (w *world) claims() jwt.MapClaims {
 	return jwt.MapClaims{
 		"iss": issuer, "aud": "reservation", "sub": w.subject, "typ": "client", "cid": w.company.String(),

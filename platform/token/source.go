@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// fetchTimeout bounds one request for a token.
+	// fetchTimeout is the time limit of one request for a token.
 	fetchTimeout = 5 * time.Second
 	// fetchPause is how long a failed request is not repeated.
 	fetchPause = time.Second
 )
 
-// Source keeps the token of a service's own credential. It is safe for
-// concurrent use: one request for a token serves all who wait.
+// Source keeps the token of a service's own credential. It is safe for concurrent use: all callers
+// that wait share one request for a token.
 type Source struct {
 	fetch func(ctx context.Context) (raw string, expires time.Time, err error)
 
@@ -23,7 +23,7 @@ type Source struct {
 	raw     string
 	fetched time.Time
 	expires time.Time
-	renew   time.Time // from then on a new token is fetched beside the present one
+	renew   time.Time // from then on a new token is fetched in the background
 	pending chan struct{}
 	err     error
 	retry   time.Time
@@ -34,9 +34,9 @@ func NewSource(fetch func(ctx context.Context) (raw string, expires time.Time, e
 	return &Source{fetch: fetch}
 }
 
-// Token returns a token that has not expired. It is renewed in the background
-// for the last fifth of its life, so that callers wait for the first one only.
-// An error is ctx's or that of the fetch.
+// Token returns a token that has not expired. In the last fifth of its lifetime a token is renewed
+// in the background, so callers wait only for the first one. The error is ctx's or that of the
+// fetch.
 func (s *Source) Token(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	now := time.Now()
@@ -70,12 +70,12 @@ func (s *Source) Token(ctx context.Context) (string, error) {
 	return "", errGone
 }
 
-// errGone is the rare case of a token that was forgotten as soon as it came.
-var errGone = errors.New("the token was withdrawn")
+// errGone is the rare case of a token that was forgotten as soon as it arrived.
+var errGone = errors.New("the token was forgotten")
 
-// Forget drops raw if it is the present token: the credential was rotated, or
-// the token revoked. A token that just came is kept, so that a server that
-// refuses every token does not have us ask for one at each call.
+// Forget drops raw if it is the current token, because the credential was rotated or the token
+// revoked. It keeps a token that has just arrived: otherwise a server that rejects every token
+// would cause a request for a new one at each call.
 func (s *Source) Forget(raw string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,8 +84,8 @@ func (s *Source) Forget(raw string) {
 	}
 }
 
-// start begins a fetch unless one is under way, and returns the channel that
-// closes at its end; nil while a failure is fresh. s.mu is held.
+// start begins a fetch unless one is under way, and returns the channel that closes at its end; nil
+// while a failure is recent. The caller holds s.mu.
 func (s *Source) start(ctx context.Context, now time.Time) <-chan struct{} {
 	if s.pending != nil {
 		return s.pending
@@ -95,7 +95,7 @@ func (s *Source) start(ctx context.Context, now time.Time) <-chan struct{} {
 	}
 	done := make(chan struct{})
 	s.pending = done
-	// The caller's end must not be that of the others who wait.
+	// The end of one caller must not end the fetch for the others that wait.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 	go func() {
 		defer cancel()

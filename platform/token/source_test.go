@@ -13,7 +13,7 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// fetcher is an auth service that takes its time.
+// fetcher is a slow auth service.
 type fetcher struct {
 	calls atomic.Int64
 	takes time.Duration
@@ -43,7 +43,7 @@ func (f *fetcher) fetch(ctx context.Context) (string, time.Time, error) {
 	return "token " + strconv.FormatInt(n, 10), time.Now().Add(f.lives), nil
 }
 
-// inTime runs a test with a clock of its own: what waits costs nothing.
+// inTime runs a test with a fake clock, so that waiting takes no time.
 func inTime(t *testing.T, name string, f *fetcher, test func(t *testing.T, s *token.Source)) {
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -165,8 +165,8 @@ func TestSourceFailures(t *testing.T) {
 		}
 	})
 	for name, answer := range map[string]func(context.Context) (string, time.Time, error){
-		"one that has expired": func(context.Context) (string, time.Time, error) { return "old", time.Now(), nil },
-		"an empty one":         func(context.Context) (string, time.Time, error) { return "", time.Now().Add(time.Hour), nil },
+		"an expired token": func(context.Context) (string, time.Time, error) { return "old", time.Now(), nil },
+		"an empty one":     func(context.Context) (string, time.Time, error) { return "", time.Now().Add(time.Hour), nil },
 	} {
 		t.Run(name+" is an error", func(t *testing.T) {
 			if raw, err := token.NewSource(answer).Token(t.Context()); err == nil {

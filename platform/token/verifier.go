@@ -22,7 +22,7 @@ type Config struct {
 	CacheSize int    `env:"TOKEN_CACHE_SIZE" envDefault:"16384" doc:"number of verified access tokens kept in memory"`
 }
 
-// Validate reports settings that cannot work.
+// Validate reports invalid settings.
 func (c Config) Validate() error {
 	if c.Issuer == "" {
 		return errors.New("TOKEN_ISSUER is empty")
@@ -34,19 +34,18 @@ func (c Config) Validate() error {
 }
 
 const (
-	// maxLength is the longest token that is looked at, in bytes. Ours have some hundreds.
+	// maxLength is the length in bytes above which a token is rejected unread. Valid tokens have
+	// some hundred bytes.
 	maxLength = 4096
-	// patience is how long a token signed by a key not heard of yet waits for
-	// the event that brings the key.
+	// patience is how long a token with an unknown key waits for the event with that key.
 	patience = time.Second
-	// maxWaiting bounds the requests that wait at one time, so that made-up
-	// key ids cannot pile up.
+	// maxWaiting limits the number of waiting requests, so that invented key ids cannot accumulate.
 	maxWaiting = 256
 )
 
 // Verifier checks access tokens. It is safe for concurrent use.
 type Verifier struct {
-	// Log is told of events that cannot be read; nil: slog.Default().
+	// Log receives errors about events that cannot be read; nil: slog.Default().
 	Log *slog.Logger
 
 	issuer string
@@ -54,23 +53,23 @@ type Verifier struct {
 	parser *jwt.Parser
 	cache  *cache
 
-	// epoch counts the changes of keys and revoked. A cached token that was
-	// checked in this very epoch needs no look at them. It is raised after the
-	// change is made, and read before a token is checked.
+	// epoch counts the changes of keys and revoked. A cached token that was checked in the current
+	// epoch does not have to be checked against them again. epoch is raised after a change, and
+	// read before a token is checked.
 	epoch   atomic.Uint64
 	ready   atomic.Bool
 	waiting atomic.Int64
 
 	mu      sync.RWMutex
-	past    bool // the revocations of the past are known
+	past    bool // the past revocations are known
 	keys    map[string]ed25519.PublicKey
 	version int64
 	revoked map[string]int64
 	changed chan struct{} // closed at the next change of keys or ready
 }
 
-// NewVerifier returns a verifier that accepts nothing yet: it learns keys and
-// revocations from Run, or from SetKeys and Revoke.
+// NewVerifier returns a verifier that does not accept any token yet. It learns keys and revocations
+// from Run, or from SetKeys and Revoke.
 func NewVerifier(cfg Config, now func() time.Time) *Verifier {
 	return &Verifier{
 		issuer: cfg.Issuer, now: now, cache: newCache(cfg.CacheSize),
@@ -84,10 +83,10 @@ func NewVerifier(cfg Config, now func() time.Time) *Verifier {
 	}
 }
 
-// Ready reports whether the keys and revocations of the past are known.
+// Ready reports whether the past keys and revocations are known.
 func (v *Verifier) Ready() bool { return v.ready.Load() }
 
-// WaitReady returns nil as soon as Ready does, or ctx's error.
+// WaitReady waits until Ready is true, or returns ctx's error.
 func (v *Verifier) WaitReady(ctx context.Context) error {
 	for {
 		v.mu.RLock()
@@ -104,9 +103,8 @@ func (v *Verifier) WaitReady(ctx context.Context) error {
 	}
 }
 
-// Verify returns the claims of a token (without "Bearer "). Faults:
-// UNAUTHORIZED, TOKEN_EXPIRED, and SERVICE_UNAVAILABLE while the keys and
-// revocations of the past are not known yet.
+// Verify returns the claims of a token (without "Bearer "). Faults: UNAUTHORIZED, TOKEN_EXPIRED,
+// and SERVICE_UNAVAILABLE while the past keys and revocations are not known.
 func (v *Verifier) Verify(ctx context.Context, raw string) (*Claims, error) {
 	if len(raw) > maxLength {
 		return nil, unauthorized(errors.New("token too long"))
@@ -127,7 +125,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (*Claims, error) {
 	return e.claims, nil
 }
 
-// admit checks a token in full and remembers it.
+// admit checks a token fully and caches it.
 func (v *Verifier) admit(ctx context.Context, raw string) (*Claims, error) {
 	e := &entry{}
 	e.epoch.Store(v.epoch.Load()) // before anything is checked, see Verifier.epoch
@@ -136,7 +134,7 @@ func (v *Verifier) admit(ctx context.Context, raw string) (*Claims, error) {
 		if _, critical := t.Header["crit"]; critical {
 			return nil, errors.New("critical header")
 		}
-		if t.Header["typ"] != "JWT" { // what else we may come to sign is no access token
+		if t.Header["typ"] != "JWT" { // other signed objects are not access tokens
 			return nil, errors.New("not of type JWT")
 		}
 		kid, ok := t.Header["kid"].(string)
@@ -176,7 +174,7 @@ func (v *Verifier) admit(ctx context.Context, raw string) (*Claims, error) {
 	return e.claims, nil
 }
 
-// recheck refuses a token whose key was withdrawn or whose credential was revoked.
+// recheck rejects a token whose key was withdrawn or whose credential was revoked.
 func (v *Verifier) recheck(e *entry) error {
 	v.mu.RLock()
 	key, known := v.keys[e.kid]
@@ -191,8 +189,8 @@ func (v *Verifier) recheck(e *entry) error {
 	return nil
 }
 
-// awaitKey returns the key, waiting a moment for an unknown one: its first
-// token may be faster than its event.
+// awaitKey returns a key. It waits a moment for an unknown one, because its first token can arrive
+// before the event.
 func (v *Verifier) awaitKey(ctx context.Context, kid string) (ed25519.PublicKey, error) {
 	key, changed := v.key(kid)
 	if key != nil {
@@ -218,7 +216,7 @@ func (v *Verifier) awaitKey(ctx context.Context, kid string) (ed25519.PublicKey,
 	}
 }
 
-// key returns the key, or nil and a channel that closes when that may be different.
+// key returns a key; if it is unknown, nil and a channel that closes at the next change.
 func (v *Verifier) key(kid string) (ed25519.PublicKey, <-chan struct{}) {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -235,10 +233,9 @@ func (v *Verifier) unknown(kid string) error {
 	return fmt.Errorf("unknown key %q", kid)
 }
 
-// SetKeys replaces the keys that tokens are verified by, and makes the verifier
-// ready: who calls it has called Revoke for the past before. A set with a lower
-// version than the present one is ignored. Unusable keys are left out and
-// reported; a set without a usable key is reported and ignored.
+// SetKeys replaces the keys that verify tokens, and makes the verifier ready. Call Revoke for all
+// past revocations first. A set with a lower version than the current one is ignored. Unusable keys
+// are left out and reported; a set without a usable key is ignored and reported.
 func (v *Verifier) SetKeys(version int64, keys []JWK) error {
 	err := v.replaceKeys(version, keys)
 	if !errors.Is(err, errNoKeys) {
@@ -263,7 +260,7 @@ func (v *Verifier) replaceKeys(version int64, set []JWK) error {
 	return err
 }
 
-// Revoke kills the tokens of subject whose generation is below minGeneration.
+// Revoke revokes the tokens of subject whose generation is below minGeneration.
 func (v *Verifier) Revoke(subject string, minGeneration int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -281,7 +278,7 @@ func (v *Verifier) caughtUp() {
 	v.tell()
 }
 
-// tell updates ready and lets those who wait look again; v.mu is held.
+// tell updates ready and wakes the waiting requests. The caller holds v.mu.
 func (v *Verifier) tell() {
 	v.ready.Store(v.past && v.keys != nil)
 	close(v.changed)

@@ -100,13 +100,13 @@ func TestVerifyAcceptsOurSignatureOnly(t *testing.T) {
 	}
 }
 
-// Every token has one spelling: what is cut or changed anywhere is another
-// token, in its last character too, whose unused bits base64 would let vary.
+// Every token has one spelling: a token that is cut or changed anywhere is a different one. That
+// includes its last character, whose unused bits base64 would otherwise allow to differ.
 func TestVerifyRefusesEveryOtherSpelling(t *testing.T) {
 	w := newWorld(t)
 	raw := w.sign("a", 1)
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // a changed key id is not waited for
+	cancel() // does not wait for a changed key id
 	for i := range raw {
 		if _, err := w.v.Verify(ctx, raw[:i]); err == nil {
 			t.Errorf("accepted when cut at %d of %d", i, len(raw))
@@ -151,14 +151,14 @@ func TestVerifyChecksTheClaims(t *testing.T) {
 		return func(c jwt.MapClaims) { delete(c, name) }
 	}
 	for name, change := range map[string]func(jwt.MapClaims){
-		"as it is":                           func(jwt.MapClaims) {},
-		"an audience among several":          set("aud", []string{"other", "reservation"}),
-		"a time before which it is dead":     set("nbf", w.in(0)),
-		"claims that we do not know":         set("email", "z@example.com"),
-		"no scope":                           set("scope", ""),
-		"a platform credential, tenant-less": func(c jwt.MapClaims) { delete(c, "cid"); c["scope"] = token.Admin; c["typ"] = "service" },
+		"as it is":                                func(jwt.MapClaims) {},
+		"an audience among several":               set("aud", []string{"other", "reservation"}),
+		"a time before which it is dead":          set("nbf", w.in(0)),
+		"claims that we do not know":              set("email", "z@example.com"),
+		"no scope":                                set("scope", ""),
+		"a platform credential without a company": func(c jwt.MapClaims) { delete(c, "cid"); c["scope"] = token.Admin; c["typ"] = "service" },
 	} {
-		t.Run("takes "+name, func(t *testing.T) {
+		t.Run("accepts "+name, func(t *testing.T) {
 			if err := w.accepts(sign(change)); err != nil {
 				t.Fatal(err)
 			}
@@ -193,11 +193,11 @@ func TestVerifyChecksTheClaims(t *testing.T) {
 			w.check(w.refuses(sign(set("exp", w.in(-ago))), fault.ReasonTokenExpired))
 		}
 	})
-	t.Run("does not say so of a forged one", func(t *testing.T) {
+	t.Run("does not say that a forged token has expired", func(t *testing.T) {
 		raw := sign(set("exp", w.in(-time.Hour)))
 		w.check(w.refuses(raw[:len(raw)-4]+"AAAA", fault.ReasonUnauthorized))
 	})
-	t.Run("never tells the token or its claims to the caller", func(t *testing.T) {
+	t.Run("never reveals the token or its claims to the caller", func(t *testing.T) {
 		for _, raw := range []string{sign(set("iss", "secret-issuer")), sign(set("exp", w.in(-1))), "secret.issuer.x"} {
 			_, err := w.v.Verify(t.Context(), raw)
 			text, _ := json.Marshal(fault.Status(err).Proto())
@@ -208,9 +208,9 @@ func TestVerifyChecksTheClaims(t *testing.T) {
 	})
 }
 
-// Invariant 2: a token that was accepted once is asked again at each use.
+// Invariant 2: a token that was accepted once is checked again at each use.
 func TestVerifyAtEachUse(t *testing.T) {
-	t.Run("a token dies at its expiry, to the second", func(t *testing.T) {
+	t.Run("a token expires to the second", func(t *testing.T) {
 		w := newWorld(t)
 		raw := w.sign("a", 1)
 		w.check(w.accepts(raw))
@@ -219,7 +219,7 @@ func TestVerifyAtEachUse(t *testing.T) {
 		w.pass(1)
 		w.check(w.refuses(raw, fault.ReasonTokenExpired))
 	})
-	t.Run("a token dies with its credential's generation, others live", func(t *testing.T) {
+	t.Run("a token is rejected after its credential's generation rises, others are not", func(t *testing.T) {
 		w := newWorld(t)
 		old, fresh := w.sign("a", 1), w.sign("a", 2)
 		w.check(errors.Join(w.accepts(old), w.accepts(fresh)))
@@ -243,7 +243,7 @@ func TestVerifyAtEachUse(t *testing.T) {
 		w.v.Revoke(w.subject, 0)
 		w.check(errors.Join(w.refuses(w.sign("a", 4), fault.ReasonUnauthorized), w.accepts(w.sign("a", 5))))
 	})
-	t.Run("both keys verify while they rotate, a retired one no more", func(t *testing.T) {
+	t.Run("both keys verify during a rotation, and a withdrawn one does not", func(t *testing.T) {
 		w := newWorld(t)
 		old, fresh := w.sign("a", 1), w.sign("b", 1)
 		w.check(w.accepts(old))
@@ -252,7 +252,7 @@ func TestVerifyAtEachUse(t *testing.T) {
 		w.check(w.v.SetKeys(3, []token.JWK{jwk("b", key('b'))}))
 		w.check(errors.Join(w.refuses(old, fault.ReasonUnauthorized), w.accepts(fresh)))
 	})
-	t.Run("a key id that gets another key kills the tokens of the former", func(t *testing.T) {
+	t.Run("tokens of a key are rejected when its id gets another key", func(t *testing.T) {
 		w := newWorld(t)
 		old := w.sign("a", 1)
 		w.check(w.accepts(old))
@@ -264,7 +264,7 @@ func TestVerifyAtEachUse(t *testing.T) {
 		w.check(w.v.SetKeys(7, []token.JWK{jwk("b", key('b'))}))
 		w.check(w.v.SetKeys(6, []token.JWK{jwk("a", key('a'))}))
 		w.check(w.accepts(w.sign("b", 1)))
-		synctest.Test(t, func(t *testing.T) { // the wait for the key costs no time here
+		synctest.Test(t, func(t *testing.T) { // the wait for the key takes no real time
 			again := newWorld(t)
 			again.check(again.v.SetKeys(7, []token.JWK{jwk("b", key('b'))}))
 			again.check(again.v.SetKeys(6, []token.JWK{jwk("a", key('a'))}))
@@ -273,7 +273,7 @@ func TestVerifyAtEachUse(t *testing.T) {
 	})
 }
 
-func TestSetKeysLeavesOutWhatIsNoKey(t *testing.T) {
+func TestSetKeysLeavesOutUnusableKeys(t *testing.T) {
 	good := jwk("b", key('b'))
 	change := func(f func(*token.JWK)) token.JWK { k := jwk("x", key('x')); f(&k); return k }
 	bad := map[string]token.JWK{
@@ -287,14 +287,14 @@ func TestSetKeysLeavesOutWhatIsNoKey(t *testing.T) {
 		"nothing":           {},
 	}
 	for name, k := range bad {
-		t.Run("one with "+name+" is reported, the others work", func(t *testing.T) {
+		t.Run("a key with "+name+" is reported, the others work", func(t *testing.T) {
 			w := newWorld(t)
 			if err := w.v.SetKeys(2, []token.JWK{k, good}); err == nil {
 				t.Error("not reported")
 			}
 			w.check(w.accepts(w.sign("b", 1)))
 		})
-		t.Run("a set of one with "+name+" locks nobody out", func(t *testing.T) {
+		t.Run("a set of only one key with "+name+" is ignored", func(t *testing.T) {
 			w := newWorld(t)
 			if err := w.v.SetKeys(2, []token.JWK{k}); err == nil {
 				t.Error("not reported")
@@ -304,9 +304,9 @@ func TestSetKeysLeavesOutWhatIsNoKey(t *testing.T) {
 	}
 }
 
-// Invariant 4: nothing is accepted before keys and revocations are known.
+// Invariant 4: no token is accepted before the keys and revocations are known.
 func TestVerifyWaits(t *testing.T) {
-	t.Run("a verifier without keys is away, not unauthorized", func(t *testing.T) {
+	t.Run("a verifier without keys is unavailable", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			w.v = token.NewVerifier(token.Config{Issuer: issuer, CacheSize: 64}, w.now)
@@ -321,13 +321,13 @@ func TestVerifyWaits(t *testing.T) {
 			}
 		})
 	})
-	t.Run("a token that is faster than its key is accepted when the key comes", func(t *testing.T) {
+	t.Run("a token that arrives before its key is accepted when the key arrives", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			raw, done := w.sign("b", 1), make(chan error, 1)
 			go func() { done <- w.accepts(raw) }()
 			synctest.Wait()
-			w.check(w.v.SetKeys(2, []token.JWK{jwk("a", key('a'))})) // still without it
+			w.check(w.v.SetKeys(2, []token.JWK{jwk("a", key('a'))})) // a set that still lacks it
 			synctest.Wait()
 			select {
 			case err := <-done:
@@ -338,7 +338,7 @@ func TestVerifyWaits(t *testing.T) {
 			w.check(<-done)
 		})
 	})
-	t.Run("an unknown key is refused after a second, or with the caller's end", func(t *testing.T) {
+	t.Run("an unknown key is refused after a second, or when the caller ends", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			began := time.Now()
@@ -353,7 +353,7 @@ func TestVerifyWaits(t *testing.T) {
 			}
 		})
 	})
-	t.Run("made-up key ids do not pile up", func(t *testing.T) {
+	t.Run("invented key ids do not accumulate", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -376,7 +376,7 @@ func TestVerifyWaits(t *testing.T) {
 			}
 		})
 	})
-	t.Run("who waits for readiness is told, or given up with its context", func(t *testing.T) {
+	t.Run("waiting for readiness ends when ready, or with the context", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			v := token.NewVerifier(token.Config{Issuer: issuer, CacheSize: 64}, time.Now)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -399,9 +399,9 @@ func TestVerifyWaits(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for name, cfg := range map[string]token.Config{
-		"no issuer":           {CacheSize: 1},
-		"no cache":            {Issuer: issuer},
-		"a cache without end": {Issuer: issuer, CacheSize: 1 << 30},
+		"no issuer":                 {CacheSize: 1},
+		"no cache":                  {Issuer: issuer},
+		"a cache that is too large": {Issuer: issuer, CacheSize: 1 << 30},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			if cfg.Validate() == nil {
@@ -414,8 +414,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// FuzzVerify: of all that a stranger can send, only the tokens that were signed
-// are accepted, and whatever is refused is refused as unauthenticated.
+// FuzzVerify: of all possible input, only signed tokens are accepted, and all other input is
+// rejected as unauthenticated.
 func FuzzVerify(f *testing.F) {
 	w := newWorld(f)
 	signed := map[string]bool{w.sign("a", 1): true, w.sign("a", 2): true}
@@ -432,7 +432,7 @@ func FuzzVerify(f *testing.F) {
 	f.Add("..")
 	f.Add("\xff.\x00.é")
 	ctx, cancel := context.WithCancel(f.Context())
-	cancel() // unknown keys are not waited for
+	cancel() // does not wait for unknown keys
 	f.Fuzz(func(t *testing.T, raw string) {
 		c, err := w.v.Verify(ctx, raw)
 		switch {

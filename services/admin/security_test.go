@@ -266,7 +266,7 @@ func TestInvitations(t *testing.T) {
 		t.Error(describe(a))
 	}
 	on(w.backend, "AcceptInvitation", func(*authv1.AcceptInvitationRequest) (*authv1.AcceptInvitationResponse, error) {
-		return nil, fault.Refuse("EMAIL_ALREADY_EXISTS", "an administrator has this e-mail address")
+		return nil, fault.Refuse("EMAIL_ALREADY_EXISTS", "another administrator has this e-mail address")
 	})
 	a := w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"long enough words"}}, nil)
 	a.must(t, "There is an account with this e-mail address already")

@@ -24,16 +24,16 @@ type Administrator struct {
 	Role              string           `db:"role"`
 	PasswordHash      string           `db:"password_hash"`
 	PasswordChangedAt time.Time        `db:"password_changed_at"`
-	// TotpSecret is sealed; nil: there is none. It is asked for once it is confirmed.
+	// TotpSecret is encrypted; nil: there is none. Codes are required after it is confirmed.
 	TotpSecret      []byte     `db:"totp_secret"`
 	TotpConfirmedAt *time.Time `db:"totp_confirmed_at"`
-	// TotpStep is that of the last code that was taken, see totpStep.
+	// TotpStep is the period of the last code that was accepted, see totpStep.
 	TotpStep int64 `db:"totp_step"`
-	// RecoveryCodes are the hashes of those that were not used.
+	// RecoveryCodes are the hashes of the unused recovery codes.
 	RecoveryCodes [][]byte `db:"recovery_codes"`
-	// Notices are what somebody else did to the account and it was not yet shown.
+	// Notices are actions of others on the account that the administrator has not read yet.
 	Notices []Notice `db:"notices"`
-	// DevicesSince: browsers that were known before are not any more; nil: all are.
+	// DevicesSince: browsers that signed in before this instant are no longer known; nil: all are.
 	DevicesSince   *time.Time `db:"devices_since"`
 	Generation     int64      `db:"generation"`
 	RevokedAt      *time.Time `db:"revoked_at"`
@@ -53,7 +53,7 @@ func (a *Administrator) revoke(now time.Time) {
 // isOwner reports whether a can act as an owner.
 func (a *Administrator) isOwner() bool { return a.Role == roleOwner && a.DisabledAt == nil }
 
-// Notice tells an administrator what somebody else did to their account.
+// Notice notifies an administrator of what somebody else did to their account.
 type Notice struct {
 	At     time.Time `json:"at"`
 	Action string    `json:"action"` // as in the audit log
@@ -66,12 +66,12 @@ func (a *Administrator) notify(now time.Time, action, by string) {
 	a.Notices = a.Notices[max(0, len(a.Notices)-mostNotices):]
 }
 
-// newPassword replaces the password: no browser is known by the former one.
+// newPassword replaces the password. No browser stays known.
 func (a *Administrator) newPassword(hash string, now time.Time) {
 	a.PasswordHash, a.PasswordChangedAt, a.DevicesSince = hash, now, &now
 }
 
-// needsCode reports whether a password alone does not sign a in.
+// needsCode reports whether a needs a code in addition to the password to sign in.
 func (a *Administrator) needsCode() bool { return a.TotpConfirmedAt != nil }
 
 // removeTotp turns TOTP off.
@@ -107,21 +107,21 @@ func grouped(groups int) string {
 	return strings.Join(parts, "-")
 }
 
-// emailKey is by what two addresses are the same.
+// emailKey returns the form of an address by which addresses are compared.
 func emailKey(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
 
-// facts are what the audit log says of an administrator.
+// facts returns what the audit log records of an administrator.
 func (a *Administrator) facts() []Detail {
 	return []Detail{{Field: "name", After: a.Name}, {Field: "email", After: a.Email}, {Field: "role", After: a.Role}}
 }
 
-// administratorFields are what a change of an administrator states; nil: nothing.
+// administratorFields are the fields that a change sets; nil: unchanged.
 type administratorFields struct {
 	name, role *string
 	disabled   *bool
 }
 
-// update makes what the fields state of a.
+// update applies the fields to a.
 func (a *Administrator) update(f administratorFields, now time.Time) {
 	if f.name != nil {
 		a.Name = *f.name

@@ -12,7 +12,7 @@ import (
 	"reservation.dev/platform/seal"
 )
 
-func TestPace(t *testing.T) { // invariant 10
+func TestSignInLimits(t *testing.T) { // invariant 10
 	t.Parallel()
 	t.Run("doubles after the free failures, up to a limit", func(t *testing.T) {
 		p := limitEmail("a@example.com", "192.0.2.1")
@@ -26,7 +26,7 @@ func TestPace(t *testing.T) { // invariant 10
 			t.Errorf("after very many: %v", got)
 		}
 	})
-	t.Run("is that of a network of one caller", func(t *testing.T) {
+	t.Run("counts an IPv6 /64 as one network", func(t *testing.T) {
 		for _, same := range [][2]string{
 			{"2001:db8::1", "2001:db8::ffff:1"}, {"192.0.2.1", "::ffff:192.0.2.1"}, {"fe80::1%eth0", "fe80::2"},
 		} {
@@ -40,7 +40,7 @@ func TestPace(t *testing.T) { // invariant 10
 			}
 		}
 	})
-	t.Run("does not mix what is counted", func(t *testing.T) {
+	t.Run("keeps the counts separate", func(t *testing.T) {
 		all := []signInLimit{limitEmail("a", "b"), limitEmail("b", "a"), limitEmail("ab", ""), limitNetwork("b"), limitNetwork("a"), limitCodes([16]byte{1}),
 			limitSignedIn([16]byte{1}), limitDevice(device{nonce: [nonceSize]byte{1}}), limitDevice(device{nonce: [nonceSize]byte{2}}), limitDeviceCodes(device{nonce: [nonceSize]byte{1}})}
 		seen := map[string]bool{}
@@ -67,11 +67,11 @@ func TestPasswords(t *testing.T) { // invariants 1 and 10
 		password, kept string
 		right          bool
 	}{
-		"the right one":    {"correct horse", kept, true},
-		"another case":     {"Correct horse", kept, false},
-		"none":             {"", kept, false},
-		"nobody's":         {"correct horse", "", false},
-		"nobody's, and no": {"", "", false},
+		"the right one":                         {"correct horse", kept, true},
+		"another case":                          {"Correct horse", kept, false},
+		"none":                                  {"", kept, false},
+		"nobody's":                              {"correct horse", "", false},
+		"an unknown administrator's, and empty": {"", "", false},
 	} {
 		if right, weaker, err := p.matches(t.Context(), tt.password, tt.kept); right != tt.right || weaker || err != nil {
 			t.Errorf("%s: got %v, %v, %v", name, right, weaker, err)
@@ -84,14 +84,14 @@ func TestPasswords(t *testing.T) { // invariants 1 and 10
 			}
 		}
 	})
-	t.Run("that are damaged are an error, and match nothing", func(t *testing.T) {
+	t.Run("that are damaged are an error and never match", func(t *testing.T) {
 		for _, damaged := range []string{"x", "$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=0,p=1$AAAA$AAAAAAAAAAAAAAAAAAAAAA", kept[:len(kept)-30], kept + "$"} {
 			if right, _, err := p.matches(t.Context(), "correct horse", damaged); right || err == nil {
 				t.Errorf("%q: got %v, %v", damaged, right, err)
 			}
 		}
 	})
-	t.Run("are not hashed for those who have left, nor for a crowd", func(t *testing.T) {
+	t.Run("are not hashed for callers that have gone, or if too many wait", func(t *testing.T) {
 		busy := newPasswords(passwordCost{memory: 64, passes: 1})
 		for range cap(busy.turns) {
 			busy.turns <- struct{}{}
@@ -144,7 +144,7 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// What a browser shows is a stranger's: only what was sealed here is a device.
+// A browser can send anything: only a token that was encrypted here is a device.
 func FuzzOpenDevice(f *testing.F) {
 	sealer, err := seal.New(make([]byte, seal.KeySize))
 	if err != nil {

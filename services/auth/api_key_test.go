@@ -52,7 +52,7 @@ func TestKeyTokens(t *testing.T) { // invariants 2 and 4
 			}
 		})
 	}
-	t.Run("are narrowed when asked, and never widened", func(t *testing.T) {
+	t.Run("are limited to the requested scopes, and never widened", func(t *testing.T) {
 		keyID, secret := r.key(company, "*")
 		res, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: keyID, ClientSecret: secret, Scope: "events:read"})
 		if err != nil || res.GetScope() != "events:read" {
@@ -86,7 +86,7 @@ func TestKeyTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("are refused like those of any other credential", func(t *testing.T) {
+	t.Run("are refused in the same way as those of other credentials", func(t *testing.T) {
 		keyID, secret := r.key(company)
 		for _, c := range [][2]string{{keyID, "wrong"}, {keyID, secret + "0"}, {"m2m_" + keyID[4:], secret}, {"svc_" + keyID[4:], secret}, {"key_", secret}} {
 			_, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: c[0], ClientSecret: c[1], ClientAddress: c[0]})
@@ -95,7 +95,7 @@ func TestKeyTokens(t *testing.T) { // invariants 2 and 4
 			}
 		}
 	})
-	t.Run("open no door of the auth service itself", func(t *testing.T) {
+	t.Run("give no access to the auth service's own RPCs", func(t *testing.T) {
 		keyID, secret := r.key(company)
 		source := token.NewSource(func(context.Context) (string, time.Time, error) {
 			return r.token(keyID, secret), time.Now().Add(time.Hour), nil
@@ -121,7 +121,7 @@ func TestKeyRevocation(t *testing.T) { // invariant 3
 	}
 	for name, tt := range map[string]struct {
 		change func(keyID string) error
-		dead   bool // the secret too
+		dead   bool // the secret is no longer valid either
 	}{
 		"rotating": {func(keyID string) error {
 			_, err := one.apiKeys.RotateApiKeySecret(one.as(company), &authv1.RotateApiKeySecretRequest{Id: keyID})
@@ -138,7 +138,7 @@ func TestKeyRevocation(t *testing.T) { // invariant 3
 		"taking a permission away": {update(&authv1.UpdateApiKeyRequest{Permissions: scopes.InterfaceB()[1:]}), false},
 		"setting a limit":          {update(&authv1.UpdateApiKeyRequest{RateLimit: ptr(int32(7))}), false},
 	} {
-		t.Run("by "+name+" reaches every process within a second, also one that starts later", func(t *testing.T) {
+		t.Run("by "+name+" reaches every process within a second, including later ones", func(t *testing.T) {
 			keyID, secret := one.key(company)
 			raw := two.token(keyID, secret)
 			soon(t, func() error { _, err := one.verifier.Verify(t.Context(), raw); return err })
@@ -163,7 +163,7 @@ func TestKeyRevocation(t *testing.T) { // invariant 3
 			}
 		})
 	}
-	t.Run("is not needed for a wider permission, another name and the same limit", func(t *testing.T) {
+	t.Run("does not happen for an added permission, a new name or the same limit", func(t *testing.T) {
 		made, err := one.apiKeys.CreateApiKey(one.as(company), &authv1.CreateApiKeyRequest{Name: "x", Permissions: []string{"events:read"}, RateLimit: ptr(int32(9))})
 		if err != nil {
 			t.Fatal(err)
@@ -208,21 +208,21 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
-	t.Run("are refused with every fault named", func(t *testing.T) {
+	t.Run("are rejected with every invalid field", func(t *testing.T) {
 		for name, tt := range map[string]struct {
 			req    *authv1.CreateApiKeyRequest
 			fields string
 		}{
-			"everything wrong": {&authv1.CreateApiKeyRequest{
+			"every field invalid": {&authv1.CreateApiKeyRequest{
 				Name: " ", Description: "\x00", Permissions: []string{"events:read", "profile:read"}, ExpiresAfterDays: ptr(int32(0)), RateLimit: ptr(int32(0)),
 			}, "name description permissions[1] expires_after_days rate_limit"},
-			"too much of everything": {&authv1.CreateApiKeyRequest{
+			"every value too large": {&authv1.CreateApiKeyRequest{
 				Name: "x", Permissions: []string{""}, ExpiresAfterDays: ptr(int32(3651)), RateLimit: ptr(int32(10001)),
 			}, "permissions[0] expires_after_days rate_limit"},
 			"texts that are too long": {&authv1.CreateApiKeyRequest{
 				Name: strings.Repeat("n", 101), Description: strings.Repeat("d", 1001), Permissions: []string{strings.Repeat("p", 101)},
 			}, "name description permissions[0]"},
-			"less than nothing": {&authv1.CreateApiKeyRequest{Name: "x", ExpiresAfterDays: ptr(int32(-1)), RateLimit: ptr(int32(-1))}, "expires_after_days rate_limit"},
+			"negative numbers": {&authv1.CreateApiKeyRequest{Name: "x", ExpiresAfterDays: ptr(int32(-1)), RateLimit: ptr(int32(-1))}, "expires_after_days rate_limit"},
 		} {
 			_, err := r.apiKeys.CreateApiKey(r.as(company), tt.req)
 			if got := fieldsOf(err); got != tt.fields {
@@ -237,7 +237,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("got %s (%v)", got, err)
 		}
 	})
-	t.Run("go back to the edge's limit", func(t *testing.T) {
+	t.Run("can return to the gateway's default limit", func(t *testing.T) {
 		made, err := r.apiKeys.CreateApiKey(r.as(company), &authv1.CreateApiKeyRequest{Name: "x", RateLimit: ptr(int32(5))})
 		if err != nil {
 			t.Fatal(err)
@@ -247,7 +247,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("are listed page by page, beside the clients, until they are deleted", func(t *testing.T) {
+	t.Run("are listed in pages, separately from clients, until they are deleted", func(t *testing.T) {
 		company := r.company()
 		r.client(company)
 		var want []string
@@ -304,7 +304,7 @@ func TestKeys(t *testing.T) {
 	})
 }
 
-// fieldsOf are the names of the fields that a fault is about.
+// fieldsOf returns the names of the fields of a fault.
 func fieldsOf(err error) string {
 	var names []string
 	if f := fault.From(err); f != nil {

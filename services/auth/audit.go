@@ -34,7 +34,7 @@ func (e *Entry) customers() []id.Customer {
 	return list
 }
 
-// forget leaves out what the entry says of a customer, except that it is about them.
+// forget removes from the entry what it says of a customer, except that it is about them.
 func (e *Entry) forget(customer id.Customer) {
 	var left []Detail
 	for _, d := range e.Details {
@@ -45,14 +45,14 @@ func (e *Entry) forget(customer id.Customer) {
 	e.Details = left
 }
 
-// Detail is one fact of a change. It holds no secret.
+// Detail is one fact of a change. It never holds a secret.
 type Detail struct {
 	Field  string `json:"field"`
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
 
-// differences lists the facts that differ, of two lists with the same fields.
+// differences returns the facts that differ between two lists with the same fields.
 func differences(before, after []Detail) []Detail {
 	var out []Detail
 	for i, d := range after {
@@ -68,7 +68,7 @@ func withoutEmpty(all []Detail) []Detail {
 	return slices.DeleteFunc(all, func(d Detail) bool { return d.After == "" })
 }
 
-// auditFilter narrows a list of entries; what is empty or nil does not.
+// auditFilter limits a list of entries; empty and nil fields match every entry.
 type auditFilter struct {
 	actor, action, target string
 	since, until          *time.Time
@@ -77,6 +77,6 @@ type auditFilter struct {
 var (
 	actionPattern = regexp.MustCompile(`^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$`)
 
-	// reservedThings are what the auth service itself writes about.
+	// reservedThings are the things that only the auth service writes entries about.
 	reservedThings = []string{"company", "api_client", "api_key", "service_credential", "signing_key", "administrator", "session", "invitation"}
 )

@@ -16,7 +16,7 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// bootstrapCredential is a platform credential that a setting describes.
+// bootstrapCredential is a platform credential that the setting describes.
 type bootstrapCredential struct {
 	ID     string        `json:"id"`
 	Name   string        `json:"name"`
@@ -36,7 +36,7 @@ func parseBootstrap(setting config.Secret) ([]bootstrapCredential, error) {
 	var faults []error
 	for i, b := range list {
 		if _, err := id.Parse[id.ServiceCredential](b.ID); err != nil {
-			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d].id is no svc_ identifier", i))
+			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d].id is not a svc_ identifier", i))
 		}
 		if raw, err := hex.DecodeString(b.Secret.Reveal()); err != nil || len(raw) != 32 {
 			faults = append(faults, fmt.Errorf("BOOTSTRAP_CREDENTIALS[%d].secret must have 64 hexadecimal characters", i))
@@ -51,15 +51,15 @@ func parseBootstrap(setting config.Secret) ([]bootstrapCredential, error) {
 	return list, errors.Join(faults...)
 }
 
-// credential is what the setting makes of b at an instant.
+// credential returns the credential that b describes.
 func (b *bootstrapCredential) credential(credential id.UUID, now time.Time) Credential {
 	scopes := slices.Clone(b.Scopes)
 	slices.Sort(scopes)
 	return Credential{ID: credential, Kind: kindService, Name: b.Name, Scopes: scopes, SecretHash: hashOf(b.Secret.Reveal()), RotatedAt: now, CreatedAt: now}
 }
 
-// become gives c the name, the scopes and the secret of another credential, and reports
-// whether it changed; another secret or other scopes revoke what was issued before.
+// become gives c the name, scopes and secret of the wanted credential, and reports whether c
+// changed. A different secret or different scopes revoke the tokens issued before.
 func (c *Credential) become(wanted Credential, now time.Time) bool {
 	same := bytes.Equal(c.SecretHash, wanted.SecretHash) && slices.Equal(c.Scopes, wanted.Scopes)
 	if same && c.Name == wanted.Name {

@@ -10,7 +10,7 @@ import (
 	"reservation.dev/platform/scopes"
 )
 
-// The bounds of what requests state: texts in characters.
+// The limits of the values in requests; texts are counted in characters.
 const (
 	maxName        = 100
 	maxDescription = 1000
@@ -26,31 +26,31 @@ const (
 	maxDetailText  = 1000
 )
 
-// checks collects the failed checks of a request, with the rules that only auth has.
+// checks collects the failed checks of a request. It adds the rules of the auth service.
 type checks struct{ check.Fields }
 
-// required checks that a text is given that is not checked further.
+// required checks that a text is not empty.
 func (c *checks) required(field, s string) {
 	if s == "" {
 		c.Add(field, "required", "is required")
 	}
 }
 
-// expiry checks in how many days a credential expires; nil: never.
+// expiry checks the number of days until a credential expires; nil: never.
 func (c *checks) expiry(days *int32) {
 	if days != nil {
 		c.Range("expires_after_days", int64(*days), 1, maxExpiryDays)
 	}
 }
 
-// rateLimit checks a rate limit; nil: none is given.
+// rateLimit checks a rate limit; nil: not given.
 func (c *checks) rateLimit(limit *int32, least int32) {
 	if limit != nil {
 		c.Range("rate_limit", int64(*limit), int64(least), maxRateLimit)
 	}
 }
 
-// scopes sorts and checks scopes. scopes.Everything includes the others.
+// scopes sorts and checks scopes. scopes.Everything includes all others.
 func (c *checks) scopes(field string, in, known []string) []string {
 	out := slices.Clone(in)
 	slices.Sort(out)
@@ -69,7 +69,7 @@ func (c *checks) scopes(field string, in, known []string) []string {
 	return out
 }
 
-// password checks a new password of the administrator with that address.
+// password checks a new password for the administrator with that e-mail address.
 func (c *checks) password(field, s, email string) {
 	switch {
 	case s == "":
@@ -85,7 +85,7 @@ func (c *checks) password(field, s, email string) {
 	}
 }
 
-// passwordOrNew checks a password, or makes one where none is given.
+// passwordOrNew checks a password, or generates one if none is given.
 func (c *checks) passwordOrNew(given, email string) (password, generated string) {
 	if given == "" {
 		generated = newPassword()
@@ -95,10 +95,10 @@ func (c *checks) passwordOrNew(given, email string) (password, generated string)
 	return given, ""
 }
 
-// storable reports whether PostgreSQL could have stored a text.
+// storable reports whether PostgreSQL can store a text.
 func storable(s string) bool { return !strings.ContainsRune(s, 0) }
 
-// printable returns the beginning of what a browser says, in printable characters.
+// printable returns the printable characters at the beginning of a text from a browser.
 func printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError {

@@ -14,9 +14,9 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// companyCopies are the services that keep a copy of companies. A change of a company is
-// answered once each of them has it: what is sold after the answer is dated and
-// priced by it, in every replica, also while NATS is away.
+// companyCopies are the services that keep a copy of companies. A change of a company is confirmed
+// only after each of them has it. Purchases after the response then use the new zone and currency,
+// in every replica, even while NATS is unavailable.
 type companyCopies []authv1.CompanyCopyServiceClient
 
 // newCompanyCopies returns the services behind connections.
@@ -28,9 +28,9 @@ func newCompanyCopies(conns ...grpc.ClientConnInterface) companyCopies {
 	return all
 }
 
-// refresh makes every copy of a company the present one, with the caller's token.
-// Its error is fault.Unavailable; the change is stored nevertheless, and the same
-// request can be repeated until it succeeds.
+// refresh updates every copy of a company, with the caller's token. If a service cannot be reached,
+// the error is fault.Unavailable. The change is stored nevertheless, and the same request can be
+// repeated until it succeeds.
 func (all companyCopies) refresh(ctx context.Context, company id.Company) error {
 	ctx = rpc.WithCompany(ctx, company)
 	failed := make(chan error, len(all))

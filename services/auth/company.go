@@ -13,14 +13,14 @@ type Company struct {
 	Name     string     `db:"name"`
 	Timezone string     `db:"timezone"`
 	Currency string     `db:"currency"`
-	// UniqueEmails asks that no two customers have the same e-mail address.
+	// UniqueEmails requires that no two customers have the same e-mail address.
 	UniqueEmails bool      `db:"unique_customer_emails"`
 	Version      int64     `db:"version"`
 	CreatedAt    time.Time `db:"created_at"`
 	UpdatedAt    time.Time `db:"updated_at"`
 }
 
-// facts are what the audit log says of a company.
+// facts returns what the audit log records of a company.
 func (c *Company) facts() []Detail {
 	return []Detail{
 		{Field: "name", After: c.Name}, {Field: "timezone", After: c.Timezone}, {Field: "currency", After: c.Currency},
@@ -28,13 +28,13 @@ func (c *Company) facts() []Detail {
 	}
 }
 
-// companyFields are what a change of a company states; nil: nothing.
+// companyFields are the fields that a change sets; nil: unchanged.
 type companyFields struct {
 	name, timezone, currency *string
 	uniqueEmails             *bool
 }
 
-// checked returns the fields as they are kept.
+// checked checks the fields and returns them as they are stored.
 func (f companyFields) checked() (companyFields, error) {
 	var check checks
 	if f.name != nil {
@@ -49,12 +49,12 @@ func (f companyFields) checked() (companyFields, error) {
 	return f, check.Err()
 }
 
-// areCopied reports whether the fields are among those that other services keep a copy of.
+// areCopied reports whether one of the fields is part of the copies in other services.
 func (f companyFields) areCopied() bool {
 	return f.timezone != nil || f.currency != nil || f.uniqueEmails != nil
 }
 
-// update makes what the fields state of c, and reports whether that changed anything.
+// update applies the fields to c, and reports whether that changed anything.
 func (c *Company) update(f companyFields, now time.Time) bool {
 	before := *c
 	if f.name != nil {

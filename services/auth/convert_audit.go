@@ -19,7 +19,7 @@ func entryMessage(e Entry, actorName string) *authv1.AuditEntry {
 	return m
 }
 
-// auditFilterOf returns which entries a request asks for.
+// auditFilterOf checks the filter of a request and returns it.
 func auditFilterOf(req *authv1.ListAuditEntriesRequest) (auditFilter, error) {
 	f := auditFilter{actor: req.GetActor(), action: req.GetAction(), target: req.GetTarget()}
 	for _, p := range []struct{ parameter, value string }{{"actor", f.actor}, {"action", f.action}, {"target", f.target}} {

@@ -21,9 +21,9 @@ type Credential struct {
 	Kind        string     `db:"kind"`
 	Name        string     `db:"name"`
 	Description string     `db:"description"`
-	// Scopes are an API key's permissions, of which one can stand for many.
+	// Scopes are, for an API key, its permissions; one of them can include others.
 	Scopes []string `db:"scopes"`
-	// RateLimit is in requests per 60 seconds; nil: the edge's default.
+	// RateLimit is in requests per 60 seconds; nil: the gateway's default.
 	RateLimit  *int32     `db:"rate_limit"`
 	SecretHash []byte     `db:"secret_hash"`
 	Generation int64      `db:"generation"`
@@ -37,10 +37,10 @@ type Credential struct {
 	CreatedAt  time.Time  `db:"created_at"`
 }
 
-// Subject is the identifier as callers and tokens have it.
+// Subject returns the identifier in the form of callers and tokens.
 func (c *Credential) Subject() string { return kindOf(c.Kind).subject(c.ID) }
 
-// usable reports whether the credential gets tokens at an instant.
+// usable reports whether the credential can get tokens at an instant.
 func (c *Credential) usable(now time.Time) bool {
 	return c.DeletedAt == nil && c.DisabledAt == nil && (c.ExpiresAt == nil || now.Before(*c.ExpiresAt))
 }
@@ -59,7 +59,7 @@ func (c *Credential) rotate(now time.Time) (secret string) {
 	return secret
 }
 
-// granting is the scopes that a token of the credential can have.
+// granting returns the scopes that a token of the credential can have.
 func (c *Credential) granting() []string {
 	if c.Kind == kindKey {
 		return scopes.Expand(c.Scopes)
@@ -67,7 +67,7 @@ func (c *Credential) granting() []string {
 	return c.Scopes
 }
 
-// setScopes replaces the scopes, and reports whether one was taken away.
+// setScopes replaces the scopes, and reports whether one was removed.
 func (c *Credential) setScopes(scopes []string) (narrower bool) {
 	before := c.granting()
 	c.Scopes = scopes
@@ -75,8 +75,7 @@ func (c *Credential) setScopes(scopes []string) (narrower bool) {
 	return slices.ContainsFunc(before, func(scope string) bool { return !slices.Contains(after, scope) })
 }
 
-// setRateLimit replaces the rate limit, and reports whether it is another one. 0 is
-// none of its own.
+// setRateLimit replaces the rate limit, and reports whether it changed. 0 removes it.
 func (c *Credential) setRateLimit(limit int32) (changed bool) {
 	before := c.RateLimit
 	c.RateLimit = nil
@@ -86,7 +85,7 @@ func (c *Credential) setRateLimit(limit int32) (changed bool) {
 	return (before == nil) != (limit == 0) || (before != nil && *before != limit)
 }
 
-// newSecret returns 64 hexadecimal characters, and what is kept of them.
+// newSecret returns a secret of 64 hexadecimal characters and its hash.
 func newSecret() (secret string, hash []byte) {
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw) // never fails
@@ -99,8 +98,8 @@ func hashOf(secret string) []byte {
 	return sum[:]
 }
 
-// tokenCompany returns the company that a token of c names when its caller asks for
-// one; "": for none. Only a credential of the platform may choose.
+// tokenCompany returns the company that a new token of c is bound to. asked is the requested
+// company; "" stands for the credential's own. Only a platform credential can choose another.
 func (c *Credential) tokenCompany(asked string) (id.Company, error) {
 	if asked == "" {
 		return c.Company, nil
@@ -112,7 +111,7 @@ func (c *Credential) tokenCompany(asked string) (id.Company, error) {
 	return company, nil
 }
 
-// facts are what the audit log says of a credential.
+// facts returns what the audit log records of a credential.
 func (c *Credential) facts() []Detail {
 	limit, expires := "", ""
 	if c.RateLimit != nil {
@@ -127,8 +126,8 @@ func (c *Credential) facts() []Detail {
 	}
 }
 
-// changes are what the audit log says of a change from before to c; if no fact differs,
-// they are the name.
+// changes returns what the audit log records of the change from before to c. If no fact differs,
+// that is the name.
 func (c *Credential) changes(before Credential) []Detail {
 	if details := differences(before.facts(), c.facts()); len(details) > 0 {
 		return details
@@ -136,7 +135,7 @@ func (c *Credential) changes(before Credential) []Detail {
 	return []Detail{{Field: "name", After: c.Name}}
 }
 
-// disable, enable and remove decide changes; each reports whether it changed anything.
+// disable, enable and remove change a credential; each reports whether it changed anything.
 func disable(c *Credential, now time.Time) bool {
 	if c.DisabledAt != nil {
 		return false

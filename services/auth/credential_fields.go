@@ -6,18 +6,18 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// credentialFields are what a request states of a credential; nil: nothing.
+// credentialFields are the fields that a request sets; nil: not set.
 type credentialFields struct {
 	name, description *string
 	scopes            []string
-	rateLimit         *int32 // in a change, 0 is none of its own
+	rateLimit         *int32 // in a change, 0 removes it
 	expiresAfterDays  *int32
 }
 
-// checkedForNew returns the fields of a new credential as they are kept.
+// checkedForNew checks the fields of a new credential and returns them as they are stored.
 func (f credentialFields) checkedForNew(k credentialKind) (credentialFields, error) {
 	if len(f.scopes) == 0 {
-		f.scopes = []string{} // which is refused
+		f.scopes = []string{} // which is rejected
 		if k.usual != nil {
 			f.scopes = k.usual()
 		}
@@ -25,7 +25,7 @@ func (f credentialFields) checkedForNew(k credentialKind) (credentialFields, err
 	return f.checked(k, 1)
 }
 
-// checkedForChange returns the fields of a change as they are kept.
+// checkedForChange checks the fields of a change and returns them as they are stored.
 func (f credentialFields) checkedForChange(k credentialKind) (credentialFields, error) {
 	return f.checked(k, 0)
 }
@@ -46,8 +46,8 @@ func (f credentialFields) checked(k credentialKind, leastRateLimit int32) (crede
 	return f, check.Err()
 }
 
-// newCredential returns a credential with its secret, of a company that the caller may
-// act for; zero: of the platform.
+// newCredential returns a credential and its secret. The caller must be allowed to act for the
+// company; the zero company is the platform.
 func newCredential(k credentialKind, company id.Company, credential id.UUID, f credentialFields, now time.Time) (c Credential, secret string) {
 	c = Credential{
 		Company: company, ID: credential, Kind: k.name, Scopes: f.scopes, RateLimit: f.rateLimit,
@@ -66,7 +66,7 @@ func newCredential(k credentialKind, company id.Company, credential id.UUID, f c
 	return c, secret
 }
 
-// update makes what the fields state of c.
+// update applies the fields to c.
 func (c *Credential) update(f credentialFields, now time.Time) {
 	if f.name != nil {
 		c.Name = *f.name
@@ -75,7 +75,7 @@ func (c *Credential) update(f credentialFields, now time.Time) {
 		c.Description = *f.description
 	}
 	narrower := f.scopes != nil && c.setScopes(f.scopes)
-	// Tokens carry the limit, so another limit takes new tokens.
+	// Tokens carry the limit, so a new limit requires new tokens.
 	limited := f.rateLimit != nil && c.setRateLimit(*f.rateLimit)
 	if narrower || limited {
 		c.revoke(now)

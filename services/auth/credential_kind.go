@@ -6,21 +6,20 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// The kinds of credentials, as tokens and rows have them.
+// The kinds of credentials, as stored in tokens and rows.
 const (
 	kindClient  = token.KindClient
 	kindKey     = token.KindKey
 	kindService = token.KindService
 )
 
-// credentialKind is what one kind of credential has of its own. Everything else is the
-// same for all kinds.
+// credentialKind has what differs between the kinds of credentials.
 type credentialKind struct {
 	name        string // in tokens and rows
 	thing       string // begins the actions in the audit log
 	scopesField string // in requests and in the audit log
 	scopes      func() []string
-	usual       func() []string // the scopes of a new one if its request has none; nil: it must have some
+	usual       func() []string // the default scopes of a new one; nil: the request must give some
 	subject     func(credential id.UUID) string
 	parse       func(subject string) (id.UUID, error)
 }
@@ -37,7 +36,7 @@ func apiClients() credentialKind {
 	}
 }
 
-// apiKeys are for Interface B. Their scopes are permissions, of which one stands for all.
+// apiKeys are for Interface B. Their scopes are permissions; one of them includes all.
 func apiKeys() credentialKind {
 	return credentialKind{
 		name: kindKey, thing: "api_key", scopesField: "permissions",
@@ -63,15 +62,15 @@ func serviceCredentials() credentialKind {
 	}
 }
 
-// platformCredentials are the service credentials of the platform, which can be given
-// the scope to administer it.
+// platformCredentials are the service credentials of the platform, which can have the scope
+// platform:admin.
 func platformCredentials() credentialKind {
 	k := serviceCredentials()
 	k.scopes = func() []string { return append(scopes.Service(), token.Admin) }
 	return k
 }
 
-// kindOf returns the kind of a name.
+// kindOf returns the kind with a name.
 func kindOf(name string) credentialKind {
 	switch name {
 	case kindClient:

@@ -10,18 +10,17 @@ import (
 	"reservation.dev/platform/seal"
 )
 
-// A browser in which an administrator has signed in is known from then on: it keeps a
-// sealed token, and its attempts are counted by themselves. So somebody who guesses at
-// the password, from elsewhere or from the same network, gets in the way of strangers
-// only. The token is not a credential: without the password it leads no further than
-// slow guessing.
+// After an administrator has signed in, the browser keeps an encrypted token that makes it known.
+// Attempts in a known browser are counted separately. Somebody who guesses the password elsewhere,
+// or in the same network, therefore delays only browsers that are not known. The token is not a
+// credential: without the password it permits nothing but slow guessing.
 
 const (
 	deviceLifetime = 180 * 24 * time.Hour
-	// deviceRenewed is the age at which a browser gets another token.
+	// deviceRenewed is the age at which a browser gets a new token.
 	deviceRenewed = 30 * 24 * time.Hour
-	// mostDevices are looked at, keptDevices are given back: a desk has several
-	// people, a cookie is small.
+	// mostDevices is how many tokens of a browser are read, keptDevices how many it keeps: several
+	// people can share a computer, and a cookie is small.
 	mostDevices = 8
 	keptDevices = 5
 
@@ -29,7 +28,7 @@ const (
 	deviceSize = 16 + nonceSize + 8
 )
 
-// device is a browser that an administrator has signed in with.
+// device is a browser in which an administrator has signed in.
 type device struct {
 	administrator id.Administrator
 	nonce         [nonceSize]byte
@@ -42,13 +41,13 @@ func newDevice(a id.Administrator, now time.Time) device {
 	return d
 }
 
-// belongsTo reports whether the browser is known as one of the administrator's.
+// belongsTo reports whether the browser is known for the administrator.
 func (d device) belongsTo(a Administrator, now time.Time) bool {
 	return d.administrator == a.ID && !a.ID.IsZero() && now.Before(d.issued.Add(deviceLifetime)) &&
 		(a.DevicesSince == nil || !d.issued.Before(*a.DevicesSince))
 }
 
-// deviceContext is what a sealed token is bound to.
+// deviceContext binds an encrypted token to its purpose.
 func deviceContext() []byte { return []byte("device") }
 
 func (d device) seal(s *seal.Sealer) string {
@@ -59,7 +58,7 @@ func (d device) seal(s *seal.Sealer) string {
 	return base64.RawURLEncoding.EncodeToString(s.Seal(plain, deviceContext()))
 }
 
-// openDevice reads a token; ok is false for what is none.
+// openDevice reads a token; ok is false if it is not valid.
 func openDevice(s *seal.Sealer, token string) (d device, ok bool) {
 	if len(token) > 200 {
 		return d, false
@@ -78,8 +77,8 @@ func openDevice(s *seal.Sealer, token string) (d device, ok bool) {
 	return d, true
 }
 
-// knownDevice returns the browser that has some tokens if it is known as one of the
-// administrator's; nil: it is not.
+// knownDevice returns the browser with the given tokens if it is known for the administrator; nil:
+// it is not.
 func knownDevice(sealer *seal.Sealer, a Administrator, tokens []string, now time.Time) *device {
 	for _, token := range tokens[:min(len(tokens), mostDevices)] {
 		if d, ok := openDevice(sealer, token); ok && d.belongsTo(a, now) {
@@ -89,8 +88,8 @@ func knownDevice(sealer *seal.Sealer, a Administrator, tokens []string, now time
 	return nil
 }
 
-// keepDevices returns what a browser keeps after the administrator has proved who
-// they are: one token of theirs, and those of other administrators who use it too.
+// keepDevices returns the tokens that a browser keeps after the administrator has signed in: one
+// token of theirs, and those of other administrators who use the browser too.
 func keepDevices(sealer *seal.Sealer, a Administrator, tokens []string, now time.Time) []string {
 	var own string
 	var others []string

@@ -1,7 +1,7 @@
-// Package auth is the auth service: companies, the credentials of machines, the
-// administrators who sign in, and the tokens that all of them get.
+// Package auth is the auth service. It owns companies, the credentials of machines, the
+// administrators who sign in to the dashboard, and the tokens that all of them get.
 //
-//	credential:  active ◀──▶ disabled           key:  pending ──▶ active ──▶ retired ──▶ gone
+//	credential:  active ◀──▶ disabled           key:  pending ──▶ active ──▶ retired ──▶ deleted
 //	               │  └── expired, by time              │ a minute     │ until its last
 //	               └── deleted                          │              │ token has expired
 //	                                                    └ every verifier learns it
@@ -11,80 +11,77 @@
 //	                    wrong codes                    └── expired, by time
 //
 //	reset link:  open ──▶ used
-//	               ├── withdrawn, by another one or by hand
+//	               ├── withdrawn, by a newer link or by an owner
 //	               └── expired, by time
 //
-// An administrator (admin_) has sessions (sess_), whose opaque tokens are exchanged
-// for access tokens of five minutes. Those of all sessions of an administrator have
-// one generation: when one session ends they all die, and the others get new ones.
+// An administrator (admin_) has sessions (sess_). Their opaque tokens are exchanged for access
+// tokens that live five minutes. The access tokens of all sessions of an administrator share one
+// generation: when one session ends, all are revoked, and the other sessions get new ones.
 //
-// A credential is an API client (m2m_, Interface A), an API key (key_, Interface
-// B) or a service credential (svc_, gRPC). A token says which it is of. Those of
-// a key have the scopes that its permissions stand for, and its own rate limit.
+// A credential is an API client (m2m_, Interface A), an API key (key_, Interface B) or a service
+// credential (svc_, gRPC). A token names the kind of its credential. The token of an API key has
+// the scopes of the key's permissions and the key's own rate limit.
 //
-// A token is signed here and verified everywhere else, without a call to auth. Verifiers
-// follow two subjects, of which the identity stream keeps the latest event for ever: the
-// public keys, and the least generation of each credential that was revoked.
+// Tokens are signed here and verified in every other service without a call to auth. Verifiers
+// follow two subjects of the identity stream, which keeps the latest event of each subject
+// permanently: the public keys, and the lowest valid generation of each revoked credential.
 //
 // # Files
 //
-// The rules (credential.go, administrator.go, session.go, sign_in_limit.go and so on) see no
-// context, SQL, proto or clock. server_*.go has the RPCs, each file those of one subject;
-// what the three kinds of credentials share is in server_credential.go. store_*.go has the
-// SQL, convert*.go the messages. Three things keep state or wait: keyring.go, hashing.go
-// and identity_*.go, which keeps the identity stream right.
+// The rules (credential.go, administrator.go, session.go, sign_in_limit.go and so on) use no
+// context, SQL, proto or clock. Each server_*.go has the RPCs of one subject, and
+// server_credential.go has what the three kinds of credentials share. store_*.go has the SQL and
+// convert*.go the conversion of messages. Three parts keep state or wait: keyring.go, hashing.go
+// and identity_*.go, which keeps the identity stream correct.
 //
 // # Invariants
 //
-//  1. Of a secret only the hash is kept. It is shown once, where it is made, and
-//     is in no log, event or row. A repetition under an idempotency key does
-//     nothing and shows none.
-//  2. A credential gets a token exactly while it is active: unknown, expired,
-//     disabled, deleted and rotated-out ones are answered alike, at the same cost.
-//  3. Rotating, disabling, deleting, taking a scope or permission away and changing
-//     a key's rate limit raise the generation and publish it in the same commit, so that tokens issued before are revoked
-//     everywhere within a second, and stay so after a restart of anything.
-//  4. A token lives no longer than its credential, and says what the credential
-//     may do, how often, and for which company, at the moment of its issue.
-//  5. A key is known to verifiers before it signs, and verifies until the last
-//     token that it signed has expired, unless it was revoked. All replicas sign
-//     with keys of one set.
-//  6. Failures of one credential from one address are slowed down, then refused;
-//     right credentials always pass, at once.
-//  7. Every change of a company, credential, administrator, session or invitation
-//     is in the audit log, in its commit. A line of it is never changed, but that what
-//     it says of an erased customer is forgotten; it goes when it is old enough.
-//  8. A company sees and changes its own credentials only: an identifier of
-//     another company is answered like one that does not exist. What concerns
-//     the platform takes platform:admin.
-//  9. A session is used by its token alone, and not once it has ended: signed out,
-//     idle, too old, or ended by somebody who may. Disabling an administrator and
-//     resetting the password end all of them, changing the password the others.
-//  10. A password is looked at only when its turn has come: attempts are counted
-//     before, for all replicas. An unknown e-mail address costs and reads like a
-//     wrong password. Nobody can lock an administrator out of a browser that they
-//     have signed in with before, nor of their session.
-//  11. A code of TOTP or of recovery is taken once, and none that is older than the
-//     last one.
-//  12. A company that has an owner who is not disabled keeps one. An e-mail address
-//     is one administrator's in the whole installation.
-//  13. An invitation is accepted once, within its time, by who has its link, while
-//     who made it is an owner.
-//  14. A pending sign-in becomes one session at most: by its token, with a right
-//     code, in five minutes, after less than five wrong ones, and only while the
-//     administrator's password, TOTP and sessions are as they were. One that ends
-//     without a code is told to the audit log.
-//  15. What somebody else does to an administrator's account is in the audit log
-//     and is told to them until they have read it. A reset link works once, within
-//     an hour, while who made it is an owner.
-//  16. What was published as revoked stays so when the database is restored to an
-//     earlier moment, and what is issued from then on counts.
-//  17. Nobody gets, gives or brings back more than they have: a credential that is
-//     made, changed, rotated or enabled has no scope, rate limit or expiry beyond
-//     that of the caller, and no company but the caller's. The platform's own calls
-//     and owners in the dashboard are above the limit and the expiry, and only they
-//     give the permission that stands for all of them.
-//  18. A token that names a company is bound to it, even one of the platform: it
-//     calls for no other company, sees nothing of the platform, and changes nothing
-//     of it. So is a call whose metadata name a company.
+//  1. Only the hash of a secret is stored. The secret is shown once, in the response that
+//     creates it, and is in no log, event or row. The replay of a request with an idempotency
+//     key does nothing and shows no secret.
+//  2. A credential gets a token exactly while it is active. Unknown, expired, disabled and
+//     deleted credentials and replaced secrets get the same response at the same cost.
+//  3. Rotating, disabling or deleting a credential, removing a scope or permission, and changing
+//     a rate limit raise the generation and publish it in the same commit. Tokens issued before
+//     are revoked everywhere within a second, and stay revoked after any restart.
+//  4. A token lives no longer than its credential. It carries what the credential may do, how
+//     often, and for which company, at the moment of issue.
+//  5. Verifiers know a key before it signs. It verifies until the last token that it signed has
+//     expired, unless it was revoked. All replicas sign with the same set of keys.
+//  6. Failures of one credential from one address are slowed down, then refused. Valid
+//     credentials always succeed, without a delay.
+//  7. Every change of a company, credential, administrator, session or invitation is in the
+//     audit log, in the same commit. An entry never changes, except that what it says of an
+//     erased customer is removed. It is deleted when its retention is over.
+//  8. A company sees and changes only its own credentials: an identifier of another company is
+//     treated like one that does not exist. Requests about the platform need platform:admin.
+//  9. A session can be used only with its token, and not after it has ended: by sign-out, by
+//     inactivity, by age, or by somebody with the right to end it. Disabling an administrator or
+//     resetting the password ends all sessions; changing the password ends all other sessions.
+//  10. An attempt is counted, across all replicas, before its password is checked, and a password
+//     is checked only if no earlier failures delay it. An unknown e-mail address costs and reads
+//     like a wrong password. Nobody can lock an administrator out of a browser in which they have
+//     signed in before, or out of their session.
+//  11. A TOTP or recovery code is accepted once, and no TOTP code older than the last accepted
+//     one.
+//  12. A company with an enabled owner always keeps one. An e-mail address belongs to at most one
+//     administrator in the whole installation.
+//  13. An invitation is accepted once, before it expires, by somebody with its link, and only
+//     while the administrator who created it is an owner.
+//  14. A pending sign-in becomes at most one session: with its token and a right code, within
+//     five minutes, after fewer than five wrong codes, and only while the administrator's
+//     password, TOTP and sessions are unchanged. A sign-in that ends without a code is recorded
+//     in the audit log.
+//  15. Actions of others on an administrator's account are in the audit log, and the administrator
+//     is notified until they have read the notice. A reset link works once, within an hour, and
+//     only while the administrator who created it is an owner.
+//  16. Everything that was published as revoked stays revoked when the database is restored to an
+//     earlier moment. Tokens issued after the restore are valid.
+//  17. Callers cannot grant more than they have: a credential that is created, changed, rotated or
+//     enabled has no scope, rate limit or expiry beyond the caller's, and only the caller's
+//     company. The platform's own calls and owners in the dashboard have no rate limit or expiry,
+//     and only they can grant the permission that includes all others.
+//  18. A token that names a company is bound to it, even a token of the platform: it cannot be
+//     used for another company, and neither reads nor changes anything of the platform. The same
+//     holds for a call whose metadata name a company.
 package auth

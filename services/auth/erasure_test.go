@@ -12,7 +12,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-func TestAuditOfErased(t *testing.T) { // invariant 7
+func TestErasureInAuditLog(t *testing.T) { // invariant 7
 	t.Parallel()
 	r := newWorld(t).start()
 	company := r.company()
@@ -60,18 +60,18 @@ func TestAuditOfErased(t *testing.T) { // invariant 7
 		}
 		return all
 	}
-	t.Run("what is said of the customer is forgotten, that it was done is not", func(t *testing.T) {
+	t.Run("removes facts about the customer, and keeps that the change was made", func(t *testing.T) {
 		if got := trim(lines()); !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
-	t.Run("what comes late is written down without it", func(t *testing.T) {
+	t.Run("stores a late entry without these facts", func(t *testing.T) {
 		say(gone)
 		if got := trim(lines()); !slices.Equal(got, []string{want[1], want[0], want[1], want[3], want[2], want[3]}) {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("nobody else can change a line, whatever they set", func(t *testing.T) {
+	t.Run("prevents any other change of an entry", func(t *testing.T) {
 		for _, sql := range []string{`update audit_log set details = '[]'`, `delete from audit_log`} {
 			err := r.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 				if _, err := tx.Exec(ctx, `select set_config('app.audit_log', 'cut', true)`); err != nil {
@@ -120,19 +120,19 @@ func TestRetention(t *testing.T) {
 		}
 	}
 	written := count("audit_log")
-	t.Run("what is young stays", func(t *testing.T) {
+	t.Run("keeps recent entries", func(t *testing.T) {
 		retain(30 * time.Minute)
 		if count("audit_log") != written || count("invitations") != 2 {
 			t.Errorf("%d of %d lines, %d invitations", count("audit_log"), written, count("invitations"))
 		}
 	})
-	t.Run("an invitation goes when its end was long enough ago, an open one stays", func(t *testing.T) {
+	t.Run("deletes invitations that ended long ago, and keeps open ones", func(t *testing.T) {
 		retain(2 * time.Hour)
 		if count("audit_log") != written || count("invitations") != 1 {
 			t.Errorf("%d of %d lines, %d invitations", count("audit_log"), written, count("invitations"))
 		}
 	})
-	t.Run("old lines go, those of the installation too", func(t *testing.T) {
+	t.Run("deletes old entries, including the installation's", func(t *testing.T) {
 		retain(49 * time.Hour)
 		if count("audit_log") != 0 {
 			t.Errorf("%d lines are left", count("audit_log"))

@@ -14,11 +14,11 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// What the auth service publishes. It consumes nothing but its own keys and erasures.
+// The events that the auth service publishes. It consumes only its own keys and erasures.
 const (
 	subjectCompanyCreated = subjects.CompanyCreated
 	subjectCompanyUpdated = subjects.CompanyUpdated
-	subjectRevoked        = subjects.CredentialRevoked // and the credential's identifier
+	subjectRevoked        = subjects.CredentialRevoked // followed by the credential's identifier
 	subjectKeysChanged    = subjects.SigningKeysChanged + "all"
 	subjectDataErased     = "auth.v1.customer_data_erased"
 
@@ -35,7 +35,7 @@ func companyUpdated(c Company) outbox.Event {
 		Payload: &authv1.CompanyUpdated{Company: companySnapshot(c)}}
 }
 
-// revoked concerns every verifier, so it carries no company.
+// revoked concerns every verifier, so the event has no company.
 func revoked(subject string, generation int64) outbox.Event {
 	return outbox.Event{Subject: subjectRevoked + subject, Payload: &authv1.CredentialRevoked{
 		Subject: subject, MinGeneration: generation,
@@ -53,8 +53,8 @@ func keysChanged(version int64, keys []signingKey) outbox.Event {
 	return outbox.Event{Company: id.Company{}, Subject: subjectKeysChanged, Payload: payload}
 }
 
-// orderOf is the place of an identity event among those of its subject: the generation
-// or the version that it states.
+// orderOf returns the position of an identity event among those of its subject: its generation or
+// version.
 func orderOf(m bus.Message) (int64, error) {
 	if strings.HasPrefix(m.Subject, subjectRevoked) {
 		var e authv1.CredentialRevoked

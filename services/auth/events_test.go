@@ -24,7 +24,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden events")
 
-// The events stay in the outbox: nothing publishes them here.
+// The events stay in the outbox, because nothing publishes them here.
 func TestGoldenEvents(t *testing.T) { // invariant 3
 	t.Parallel()
 	w := newWorld(t)
@@ -73,7 +73,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 3
 	if err != nil || len(found) != len(payloads) {
 		t.Fatalf("found %v, %v", found, err)
 	}
-	// A key is made of chance: it is compared by its form alone.
+	// A key is random: only its form is compared.
 	for _, k := range payloads["signing_keys_changed"].(*authv1.SigningKeysChanged).GetKeys() {
 		if !strings.HasPrefix(k.GetKid(), "key_") || len(k.GetX()) != 43 {
 			t.Errorf("got %v", k)

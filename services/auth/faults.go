@@ -4,7 +4,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// ReasonInvalidScope is a scope outside of what the credential has.
+// ReasonInvalidScope: a requested scope is not one of the credential's.
 const ReasonInvalidScope = "INVALID_SCOPE"
 
 // Reasons of faults about administrators.
@@ -25,48 +25,48 @@ const (
 	ReasonInvitationAccepted    = "INVITATION_ACCEPTED"
 )
 
-// invalidCredentials is the one answer to all that is wrong with credentials.
+// invalidCredentials is the same for every cause, so that it reveals nothing.
 func invalidCredentials() *fault.Error {
-	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are not valid")
+	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are invalid")
 }
 
 func adminEmailExists() *fault.Error {
-	f := fault.Refuse(ReasonEmailExists, "an administrator has this e-mail address")
-	f.Fields = []fault.Field{{Field: "email", Rule: "unique", Message: "belongs to an administrator"}}
+	f := fault.Refuse(ReasonEmailExists, "another administrator has this e-mail address")
+	f.Fields = []fault.Field{{Field: "email", Rule: "unique", Message: "belongs to another administrator"}}
 	return f
 }
 
 func sessionEnded() *fault.Error {
-	return fault.New(fault.Unauthenticated, ReasonSessionEnded, "the session has ended, sign in")
+	return fault.New(fault.Unauthenticated, ReasonSessionEnded, "the session has ended; sign in again")
 }
 
-// signInExpired is the one answer to all that is wrong with a pending sign-in.
+// signInExpired is the same for every cause that ends a pending sign-in.
 func signInExpired() *fault.Error {
-	return fault.New(fault.Unauthenticated, ReasonSignInExpired, "the sign-in has ended, begin again with the password")
+	return fault.New(fault.Unauthenticated, ReasonSignInExpired, "the sign-in has expired; start again with your password")
 }
 
-// ownAccount refuses what somebody else has to do.
+// ownAccount refuses an action that only another administrator can take.
 func ownAccount() error {
-	return fault.Refuse(ReasonOwnAccount, "this is for other administrators; your own account has a page of its own")
+	return fault.Refuse(ReasonOwnAccount, "you cannot do this to your own account; use the account page")
 }
 
-// wrongSignIn is the one answer to all that is wrong with an address and a password.
+// wrongSignIn is the same for an unknown address and a wrong password.
 func wrongSignIn() *fault.Error {
-	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the e-mail address or the password is not right")
+	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the e-mail address or the password is wrong")
 }
 
 func wrongCode() *fault.Error {
-	return fault.Refuse(ReasonInvalidTotpCode, "the code is not right, or was used before")
+	return fault.Refuse(ReasonInvalidTotpCode, "the code is wrong or was already used")
 }
 
 func wrongPassword() *fault.Error {
-	return fault.Refuse(ReasonWrongPassword, "the present password is not right")
+	return fault.Refuse(ReasonWrongPassword, "the current password is wrong")
 }
 
 func totpNotSetUp() error {
-	return fault.Refuse(ReasonTotpNotSetUp, "there is no secret yet; set one up first")
+	return fault.Refuse(ReasonTotpNotSetUp, "two-step sign-in is not set up; set it up first")
 }
 
 func totpEnabled() error {
-	return fault.Refuse(ReasonTotpEnabled, "codes are asked for already; turn that off first")
+	return fault.Refuse(ReasonTotpEnabled, "two-step sign-in is already on; turn it off first")
 }

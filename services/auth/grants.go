@@ -10,17 +10,17 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// grantor is what the caller of a change may give to a credential.
+// grantor is the caller of a change, with the limits of what they can grant.
 type grantor struct {
 	claims *token.Claims
-	// isLimited is false for the platform and for owners in the dashboard: their
-	// company's credentials may outlive them and have any rate limit.
+	// isLimited is false for the platform and for owners in the dashboard: the credentials of their
+	// company can outlive theirs and have any rate limit.
 	isLimited bool
 	// expiresAt is when the caller's own credential expires; nil: never.
 	expiresAt *time.Time
 }
 
-// allows returns why the grantor may not make before into after; nil: it may.
+// allows returns why the grantor cannot change before to after; nil: they can.
 func (g grantor) allows(before, after Credential) error {
 	if handsOver(before, after) {
 		before = Credential{}
@@ -32,16 +32,16 @@ func (g grantor) allows(before, after Credential) error {
 	}
 	isNew := before.SecretHash == nil
 	if g.isLimited && (isNew || isAbove(after.RateLimit, before.RateLimit)) && g.isAboveOwn(after.RateLimit) {
-		return beyondCaller("rate_limit", "must not be above the rate limit of the credential that makes the change")
+		return beyondCaller("rate_limit", "must not exceed the rate limit of the calling credential")
 	}
 	if isNew && g.outlives(after.ExpiresAt) {
-		return beyondCaller("expires_after_days", "must not be later than the expiry of the credential that makes the change")
+		return beyondCaller("expires_after_days", "must not be later than the expiry of the calling credential")
 	}
 	return nil
 }
 
-// handsOver reports whether a change gives all that the credential may do to the
-// caller, or back to its holder: it is made, gets another secret, or is enabled.
+// handsOver reports whether a change gives everything that the credential can do to the caller or
+// back to its holder: the credential is created, gets a new secret, or is enabled.
 func handsOver(before, after Credential) bool {
 	return !bytes.Equal(before.SecretHash, after.SecretHash) || (before.DisabledAt != nil && after.DisabledAt == nil)
 }
@@ -51,8 +51,8 @@ func (c *Credential) covers(scope string) bool {
 	return slices.Contains(c.Scopes, scope) || (scope != scopes.Everything && slices.Contains(c.granting(), scope))
 }
 
-// has reports whether the caller has a scope. The permission that stands for all
-// of them includes those to come, so only callers that are not limited have it.
+// has reports whether the caller has a scope. The permission that includes all others also includes
+// future ones, so only callers that are not limited have it.
 func (g grantor) has(scope string) bool {
 	if scope == scopes.Everything {
 		return !g.isLimited
@@ -68,10 +68,10 @@ func (g grantor) outlives(expiresAt *time.Time) bool {
 	return g.expiresAt != nil && (expiresAt == nil || expiresAt.After(*g.expiresAt))
 }
 
-// isAbove compares two rate limits, of which nil is the highest.
+// isAbove reports whether rate limit a is higher than b; nil is the highest.
 func isAbove(a, b *int32) bool { return b != nil && (a == nil || *a > *b) }
 
-// beyondCaller is the refusal of a change that gives more than the caller has.
+// beyondCaller refuses a change that grants more than the caller has.
 func beyondCaller(field, phrase string) *fault.Error {
 	f := fault.New(fault.Forbidden, fault.ReasonForbidden, field+" "+phrase)
 	f.Fields = []fault.Field{{Field: field, Rule: "caller", Message: phrase}}

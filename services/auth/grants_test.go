@@ -13,8 +13,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// machine makes a service credential of a company and returns its id and the
-// context of its calls.
+// machine creates a service credential of a company and returns its id and the context for its
+// calls.
 func (r *replica) machine(company string, scopes ...string) (string, context.Context) {
 	r.t.Helper()
 	made, err := r.services.CreateServiceCredential(r.as(company), &authv1.CreateServiceCredentialRequest{Name: "Deployment", Scopes: scopes})
@@ -28,7 +28,7 @@ func (r *replica) machine(company string, scopes ...string) (string, context.Con
 }
 
 // Invariant 17.
-func TestCredentialsGiveNoMoreThanTheCallerHas(t *testing.T) {
+func TestCredentialsCannotExceedTheCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
@@ -150,7 +150,7 @@ func (r *replica) resetLink(ctx context.Context, administrator string) error {
 	return err
 }
 
-// Invariant 17: what a caller with a limit and an expiry may give.
+// Invariant 17, for a caller with a rate limit and an expiry.
 func TestCredentialsOfALimitedCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,32 +16,32 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// passwordCost is what it takes to try a password, with Argon2id on one thread.
+// passwordCost is the cost of checking one password, with Argon2id on one thread.
 type passwordCost struct {
 	memory uint32 // KiB
 	passes uint32
 }
 
-// usualCost is OWASP's first choice among its equals: some 20 ms.
+// usualCost is the first of OWASP's equivalent recommendations: about 20 ms.
 func usualCost() passwordCost { return passwordCost{memory: 19 * 1024, passes: 2} }
 
 const (
 	passwordSalt = 16
 	passwordKey  = 32
-	// mostHashing bounds the requests that wait for their turn to hash.
+	// mostHashing limits the requests that wait for hashing.
 	mostHashing = 200
 )
 
-var errHashingBusy = errors.New("too many passwords are being checked at once")
+var errHashingBusy = errors.New("too many passwords are being checked at the same time")
 
-// passwords hashes and checks passwords, as many at a time as there are
-// processors: hashing takes memory and time on purpose.
+// passwords hashes and checks passwords. At most as many run at a time as there are processors,
+// because hashing deliberately takes memory and time.
 type passwords struct {
 	cost    passwordCost
 	turns   chan struct{}
 	waiting atomic.Int64
-	// placeholder is the hash of no password: what a password is compared with where
-	// there is no administrator, so that it takes as long.
+	// placeholder is a hash that no password has. It is compared if there is no administrator, so
+	// that the response takes as long.
 	placeholder string
 }
 
@@ -54,8 +54,8 @@ func newPasswords(cost passwordCost) *passwords {
 	}
 }
 
-// hash returns what is kept of a password: parameters, salt and hash in PHC's
-// form. Errors: ctx's, and SERVICE_UNAVAILABLE when too many wait.
+// hash returns the stored form of a password: parameters, salt and hash in the PHC format. Errors:
+// ctx's, and SERVICE_UNAVAILABLE if too many requests wait.
 func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, passwordSalt)
 	_, _ = rand.Read(salt)
@@ -66,8 +66,8 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	return encodePassword(p.cost, salt, key), nil
 }
 
-// matches compares a password with what is kept of one, or with nobody's where
-// that is "". weaker says that the kept one should be replaced. Errors as hash.
+// matches compares a password with its stored form; "" stands for an unknown administrator. weaker
+// reports that the stored form should be replaced. Errors: as of hash.
 func (p *passwords) matches(ctx context.Context, password, kept string) (right, weaker bool, err error) {
 	against := kept
 	if kept == "" {
@@ -106,7 +106,7 @@ func encodePassword(cost passwordCost, salt, key []byte) string {
 		base64.RawStdEncoding.EncodeToString(salt) + "$" + base64.RawStdEncoding.EncodeToString(key)
 }
 
-var errPasswordForm = errors.New("a stored password is not in the form that was written")
+var errPasswordForm = errors.New("a stored password has an invalid form")
 
 func decodePassword(kept string) (cost passwordCost, salt, key []byte, err error) {
 	parts := strings.Split(kept, "$")

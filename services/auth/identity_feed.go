@@ -13,12 +13,12 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// identityFeed keeps the identity stream right. The stream has the latest event of each
-// subject only, and a verifier that starts trusts it. Events can come out of order: two
-// relays publish two changes of the same moment, or a process stops with events that it
-// has claimed, which another publishes half a minute later. By then the newer event may
-// have left the stream before anybody read it. The feed reads the older one, looks up
-// in the database what the latest event should be, and publishes it again.
+// identityFeed keeps the identity stream correct. The stream has only the latest event of each
+// subject, and a verifier that starts trusts it. Events can arrive out of order: two relays publish
+// two changes of the same moment, or a process stops after it has claimed events and another
+// process publishes them half a minute later. The older event can then replace the newer one in the
+// stream before anybody has read it. The feed reads the older event, looks up in the database what
+// the latest event should be, and publishes that again.
 type identityFeed struct {
 	store  *store
 	outbox *outbox.Outbox
@@ -27,13 +27,13 @@ type identityFeed struct {
 	now    func() time.Time
 }
 
-// identityFeed returns the feed of what the server publishes.
+// identityFeed returns the feed for the events of the server.
 func (s *Server) identityFeed() *identityFeed {
 	return &identityFeed{store: s.store, outbox: s.outbox, keys: s.keys, log: s.log, now: s.instant}
 }
 
-// republish publishes again what was revoked while tokens of that time may still
-// live: the stream that keeps the latest events may be a new one.
+// republish publishes again every revocation whose tokens may still be alive, because the stream
+// may be new.
 func (f *identityFeed) republish(ctx context.Context) error {
 	since := f.now().Add(-longestToken - clockSkew)
 	credentials, err := f.store.revokedSince(ctx, since)
@@ -60,16 +60,16 @@ func (f *identityFeed) publish(ctx context.Context, events ...outbox.Event) erro
 	})
 }
 
-// follow watches the identity subjects until ctx ends. Every replica does; publishing
-// the same event twice does no harm. Events from before the start are not looked up,
-// because there can be very many: republish has published those that still matter.
+// follow watches the identity subjects until ctx ends. Every replica does; publishing the same
+// event twice does no harm. It does not check events from before the start, because there can be
+// very many: republish has published those that still matter.
 func (f *identityFeed) follow(b *bus.Bus) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		var caughtUp atomic.Bool
 		each := func(m bus.Message) {
 			order, err := orderOf(m)
 			if err != nil {
-				f.log.Error("identity event not understood", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
+				f.log.Error("an identity event cannot be read and is skipped", "subject", m.Subject, "event", m.ID.String(), "error", err.Error())
 				return
 			}
 			if caughtUp.Load() {
@@ -80,18 +80,18 @@ func (f *identityFeed) follow(b *bus.Bus) func(ctx context.Context) error {
 	}
 }
 
-// correctAgain is the wait before another attempt to correct.
+// correctAgain is the pause before correct retries.
 const correctAgain = time.Second
 
-// correct publishes the newest event of a subject if the one that was read is older,
-// and tries until ctx ends: the stream must not keep the older one.
+// correct publishes the newest event of a subject if the event that was read is older. It retries
+// until ctx ends, because the stream must not keep the older event.
 func (f *identityFeed) correct(ctx context.Context, subject string, order int64) {
 	for {
 		err := f.correctOnce(ctx, subject, order)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		f.log.Warn("the newest identity event could not be looked up or published again", "subject", subject, "error", err.Error())
+		f.log.Warn("the latest identity event cannot be looked up or published again; retrying", "subject", subject, "error", err.Error())
 		select {
 		case <-ctx.Done():
 			return
@@ -112,7 +112,7 @@ func (f *identityFeed) correctOnce(ctx context.Context, subject string, order in
 	}
 	u, ok := subjectUUID(holder)
 	if !ok {
-		return nil // a kind of holder that a newer release has
+		return nil // a kind of holder from a newer release
 	}
 	generation, err := f.store.generation(ctx, u)
 	if err != nil || generation <= order {
@@ -123,5 +123,5 @@ func (f *identityFeed) correctOnce(ctx context.Context, subject string, order in
 }
 
 func (f *identityFeed) warnOfOrder(subject string) {
-	f.log.Warn("an identity event came after a newer one, which is published again", "subject", subject)
+	f.log.Warn("an identity event arrived after a newer one; the newer one was published again", "subject", subject)
 }

@@ -11,22 +11,21 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// A database that was restored from a backup is behind the verifiers: the identity
-// stream that they follow has later generations and a later set of keys, and they
-// refuse tokens of earlier ones. So at its start auth raises the database to what was
-// published last: what was revoked stays revoked, and new tokens are accepted. The
-// stream is never ahead of a database that was not restored, because an event is
-// published after its commit.
+// A database that was restored from a backup is behind the verifiers: the identity stream has later
+// generations and a later set of keys, so verifiers refuse tokens of earlier ones. When auth
+// starts, it therefore raises the database to what was published last. Revoked tokens stay revoked,
+// and new tokens are accepted. The stream is never ahead of a database that was not restored,
+// because an event is published after its commit.
 
 const (
-	// restoreBatch is how many generations one statement compares with the database.
+	// restoreBatch is the number of generations that one statement compares with the database.
 	restoreBatch = 5000
-	// restoreTimeout is how long reading the whole stream may take.
+	// restoreTimeout limits the reading of the whole stream.
 	restoreTimeout = 2 * time.Minute
 )
 
-// restore raises the generations in the database, and the version of the key set, to
-// those that were published last, and returns how many it raised.
+// restore raises the generations and the version of the key set in the database to those that were
+// published last, and returns how many it raised.
 func (f *identityFeed) restore(ctx context.Context, b *bus.Bus) (raised int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, restoreTimeout)
 	defer cancel()
@@ -64,7 +63,7 @@ func (f *identityFeed) restore(ctx context.Context, b *bus.Bus) (raised int, err
 	return raised, err
 }
 
-// readAll calls each for every event that the identity stream has now.
+// readAll calls each for every event that is in the identity stream now.
 func (f *identityFeed) readAll(ctx context.Context, b *bus.Bus, each func(m bus.Message, order int64)) error {
 	following, stop := context.WithCancel(ctx)
 	defer stop()
@@ -83,8 +82,8 @@ func (f *identityFeed) readAll(ctx context.Context, b *bus.Bus, each func(m bus.
 	return err
 }
 
-// raise raises the generations that are behind the published ones, by their holders,
-// and adds each to the audit log.
+// raise raises the generations that are behind the published ones, and adds each to the audit log.
+// published is by holder.
 func (f *identityFeed) raise(ctx context.Context, published map[string]int64) (raised int, err error) {
 	holders := map[id.UUID]string{}
 	var ids []id.UUID
@@ -113,8 +112,7 @@ func (f *identityFeed) raise(ctx context.Context, published map[string]int64) (r
 	return raised, err
 }
 
-// raiseKeySet raises the version of the set of signing keys if it is behind the
-// published one.
+// raiseKeySet raises the version of the key set if it is behind the published version.
 func (f *identityFeed) raiseKeySet(ctx context.Context, published int64) (raised bool, err error) {
 	if published == 0 {
 		return false, nil

@@ -14,8 +14,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// The database is set back to before a rotation, as a restore does, and the stream
-// is not.
+// The database is reset to before a rotation, as a restore does, and the stream is not.
 func TestARestoredDatabase(t *testing.T) { // invariant 16
 	t.Parallel()
 	w := newWorld(t)
@@ -36,7 +35,7 @@ func TestARestoredDatabase(t *testing.T) { // invariant 16
 		return nil
 	}
 	soon(t, func() error { return refused(before) })
-	testkit.Eventually(t, 20*time.Second, func() error { // the new keys are in the stream, too
+	testkit.Eventually(t, 20*time.Second, func() error { // the new keys are in the stream too
 		left, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from outbox`)
 		if err == nil && left > 0 {
 			err = fmt.Errorf("%d events are not published", left)
@@ -69,28 +68,28 @@ func TestARestoredDatabase(t *testing.T) { // invariant 16
 	if err := r.keys.start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("issues tokens that count", func(t *testing.T) {
+	t.Run("issues tokens that are accepted", func(t *testing.T) {
 		raw := r.token(clientID, secret)
 		soon(t, func() error { _, err := r.verifier.Verify(t.Context(), raw); return err })
 	})
-	t.Run("leaves dead what was revoked", func(t *testing.T) {
+	t.Run("keeps revoked tokens revoked", func(t *testing.T) {
 		if err := refused(before); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("publishes its keys as the newest", func(t *testing.T) {
+	t.Run("publishes its keys with the highest version", func(t *testing.T) {
 		now, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), keySetVersionSQL)
 		if err != nil || now <= 2 {
 			t.Errorf("the set has version %d, %v", now, err)
 		}
 	})
-	t.Run("has it in the audit log", func(t *testing.T) {
+	t.Run("records the raised generations in the audit log", func(t *testing.T) {
 		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from audit_log where action = 'credential.revoke_again' and target = $1`, clientID)
 		if err != nil || n != 1 {
 			t.Errorf("%d lines, %v", n, err)
 		}
 	})
-	t.Run("has nothing to take over a second time", func(t *testing.T) {
+	t.Run("has nothing to raise a second time", func(t *testing.T) {
 		again, err := feed.restore(t.Context(), testkit.Bus(t))
 		if err != nil || again != 0 {
 			t.Errorf("raised %d, %v", again, err)

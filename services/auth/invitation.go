@@ -31,14 +31,14 @@ func (i *Invitation) checkOpen(now time.Time) error {
 	case i.RevokedAt != nil:
 		return fault.Missing("invitation")
 	case i.AcceptedAt != nil:
-		return fault.Refuse(ReasonInvitationAccepted, "the invitation was accepted already; sign in")
+		return fault.Refuse(ReasonInvitationAccepted, "the invitation was already accepted; sign in")
 	case !now.Before(i.ExpiresAt):
-		return fault.Refuse(ReasonInvitationExpired, "the invitation has expired; ask for another one")
+		return fault.Refuse(ReasonInvitationExpired, "the invitation has expired; ask for a new one")
 	}
 	return nil
 }
 
-// facts are what the audit log says of an invitation.
+// facts returns what the audit log records of an invitation.
 func (i *Invitation) facts() []Detail {
 	return []Detail{{Field: "email", After: i.Email}, {Field: "role", After: i.Role}}
 }

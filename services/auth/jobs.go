@@ -9,11 +9,11 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// sweepEvery is how often ended sessions, old failures and expired links are deleted.
-// None of them counts before that either.
+// sweepEvery is how often ended sessions, old failures and expired links are deleted. They have no
+// effect even before they are deleted.
 const sweepEvery = 10 * time.Minute
 
-// sweepOnce deletes what has served its purpose.
+// sweepOnce deletes everything that has expired.
 func (s *Server) sweepOnce(ctx context.Context) error {
 	now := s.instant()
 	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
@@ -25,7 +25,7 @@ func (s *Server) sweepOnce(ctx context.Context) error {
 	})
 }
 
-// sweepBatch is how many abandoned sign-ins are added to the audit log at once.
+// sweepBatch is the number of abandoned sign-ins that are added to the audit log at a time.
 const sweepBatch = 500
 
 func (s *Server) sweepPendings(ctx context.Context, tx *pg.Tx, now time.Time) error {
@@ -36,8 +36,8 @@ func (s *Server) sweepPendings(ctx context.Context, tx *pg.Tx, now time.Time) er
 	}
 }
 
-// reseal encrypts again the TOTP secrets that are encrypted with a former master key,
-// so that the former key can be removed from the settings after a start.
+// reseal encrypts the TOTP secrets that are encrypted with a former master key again, with the
+// current key. The former key can be removed from the settings after a start.
 func (s *Server) reseal(ctx context.Context) error {
 	for after := (id.Administrator{}); ; {
 		list, err := s.store.sealedAdministrators(ctx, after)
@@ -59,8 +59,8 @@ func (s *Server) resealOne(ctx context.Context, a Administrator) error {
 	}
 	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
 	if err != nil {
-		// One that cannot be read must not keep everybody from signing in.
-		s.log.Error("a TOTP secret cannot be decrypted; reset the administrator's password with TOTP off", "administrator", a.ID.String(), "error", err.Error())
+		// A secret that cannot be read must not prevent the start.
+		s.log.Error("a TOTP secret cannot be decrypted; reset the administrator's password and turn TOTP off", "administrator", a.ID.String(), "error", err.Error())
 		return nil
 	}
 	return s.store.Write(ctx, a.Company, func(ctx context.Context, tx *pg.Tx) error {
@@ -68,14 +68,13 @@ func (s *Server) resealOne(ctx context.Context, a Administrator) error {
 	})
 }
 
-// retainEvery is how often entries and invitations that were kept long enough are
-// deleted, in any replica.
+// retainEvery is how often any replica deletes entries and invitations whose retention is over.
 const retainEvery = time.Hour
 
 // retainBatch keeps each delete short.
 const retainBatch = 5000
 
-// retainOnce deletes the audit entries and invitations that were kept long enough.
+// retainOnce deletes the audit entries and invitations whose retention is over.
 func (s *Server) retainOnce(ctx context.Context, kept Retention) error {
 	now := s.instant()
 	companies, err := s.store.companiesOfAuditLog(ctx)

@@ -18,8 +18,8 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// keyring is the set of signing keys, which all replicas share through the
-// database. Each holds a copy, renewed at every change.
+// keyring is the set of signing keys. All replicas share it through the database, and each holds a
+// copy that is reloaded after every change.
 type keyring struct {
 	store    *store
 	outbox   *outbox.Outbox
@@ -54,7 +54,7 @@ func (r *keyring) sign(c token.Claims) (string, error) {
 	return token.Sign(k.private, k.KID, r.issuer, c)
 }
 
-// live returns the keys whose tokens are accepted, or will be.
+// live returns the keys whose tokens are or will be accepted.
 func (r *keyring) live() []signingKey {
 	now := r.now()
 	r.mu.RLock()
@@ -62,7 +62,7 @@ func (r *keyring) live() []signingKey {
 	return liveKeys(r.keys, now)
 }
 
-// reload takes the keys from the database.
+// reload reads the keys from the database.
 func (r *keyring) reload(ctx context.Context) error {
 	keys, err := r.store.signingKeys(ctx)
 	if err != nil {
@@ -82,8 +82,8 @@ func (r *keyring) reload(ctx context.Context) error {
 	return nil
 }
 
-// change runs one change of the key set under its lock, and publishes the set in any
-// case. It leaves this replica's copy up to date.
+// change makes one change of the key set under its lock, publishes the set even if nothing changed,
+// and updates the copy of this replica.
 func (r *keyring) change(ctx context.Context, decide func(ctx context.Context, tx *pg.Tx, keys []signingKey) (changed bool, err error)) error {
 	err := r.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		version, err := r.store.lockKeySet(ctx, tx)
@@ -114,8 +114,8 @@ func (r *keyring) change(ctx context.Context, decide func(ctx context.Context, t
 	return r.reload(ctx)
 }
 
-// start makes the first key where there is none, and publishes the set again in
-// any case: the stream that keeps its latest version may be a new one.
+// start creates the first key if there is none. It always publishes the set again, because the
+// stream that keeps its latest version may be new.
 func (r *keyring) start(ctx context.Context) error {
 	return r.change(ctx, func(ctx context.Context, tx *pg.Tx, keys []signingKey) (bool, error) {
 		if len(keys) > 0 {
@@ -126,8 +126,8 @@ func (r *keyring) start(ctx context.Context) error {
 	})
 }
 
-// rotate makes a new key and retires the others; with revoke it deletes them. note
-// runs in the same transaction.
+// rotate creates a key and retires the others; with revoke it deletes them. note runs in the same
+// transaction.
 func (r *keyring) rotate(ctx context.Context, revoke bool, note func(ctx context.Context, tx *pg.Tx, kid string) error) (kid string, err error) {
 	err = r.change(ctx, func(ctx context.Context, tx *pg.Tx, _ []signingKey) (bool, error) {
 		if kid, err = r.replace(ctx, tx, revoke); err != nil {
@@ -166,11 +166,11 @@ func (r *keyring) add(ctx context.Context, tx *pg.Tx, from time.Time) (kid strin
 	})
 }
 
-// keysEvery is how often runOnce looks whether a key is due for rotation or deletion.
+// keysEvery is how often runOnce checks whether a key is due for rotation or deletion.
 const keysEvery = time.Minute
 
-// runOnce replaces the active key when it is old, and deletes retired keys whose last
-// token has expired.
+// runOnce rotates the active key when it is due, and deletes retired keys whose last token has
+// expired.
 func (r *keyring) runOnce(ctx context.Context) error {
 	now := r.now()
 	if err := r.reload(ctx); err != nil {
@@ -186,7 +186,7 @@ func (r *keyring) runOnce(ctx context.Context) error {
 				return false, err
 			}
 		}
-		// Another replica may have rotated since: decide again under the lock.
+		// Another replica may have rotated the key: decide again under the lock.
 		if !isRotationDue(keys, now, r.interval) {
 			return changed, nil
 		}
@@ -195,20 +195,19 @@ func (r *keyring) runOnce(ctx context.Context) error {
 	})
 }
 
-// due reports whether the active key is to be replaced, and whether there are keys to
-// delete.
+// due reports whether the active key is due for rotation, and whether keys are to be deleted.
 func (r *keyring) due(now time.Time) (rotation, removal bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return isRotationDue(r.keys, now, r.interval), len(liveKeys(r.keys, now)) < len(r.keys)
 }
 
-// follow reloads the keys whenever a replica has changed them.
+// follow reloads the keys whenever a replica changes them.
 func (r *keyring) follow(b *bus.Bus) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		return b.Follow(ctx, []string{subjectKeysChanged}, func(bus.Message) {
 			if err := r.reload(ctx); err != nil && ctx.Err() == nil {
-				r.log.Warn("signing keys", "error", err.Error())
+				r.log.Warn("signing keys are not reloaded", "error", err.Error())
 			}
 		}, func() {})
 	}

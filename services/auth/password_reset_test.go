@@ -15,7 +15,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// notices are what the person is told, as "who: action".
+// notices returns the person's notices as "who: action".
 func (p *person) notices() []string {
 	p.t.Helper()
 	res, err := p.admins.Authenticate(p.t.Context(), &authv1.AuthenticateRequest{SessionToken: p.session})
@@ -51,7 +51,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 	const another = "another good password"
 
 	t.Run("replaces the password once, ends every session, and is in the audit log", func(t *testing.T) { resetPasswordOnce(t, r, company, boss, link, use, another) })
-	t.Run("works for one of many at a time", func(t *testing.T) {
+	t.Run("works for one of several concurrent requests", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		token := link(t, ada)
 		var wg sync.WaitGroup
@@ -96,8 +96,8 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 		}
 		boss = r.signedIn(boss.email, "")
 	})
-	t.Run("ends with another link, with withdrawing, and with what let it be made", func(t *testing.T) { withdrawReset(t, r, company, boss, use, another) })
-	t.Run("is worth nothing once who made it is no owner, even where it was not withdrawn", func(t *testing.T) { resetOfFormerOwner(t, r, company, use, another) })
+	t.Run("ends with a newer link, when withdrawn, and when its conditions change", func(t *testing.T) { withdrawReset(t, r, company, boss, use, another) })
+	t.Run("is refused if its creator is not an owner any more, even if it was not withdrawn", func(t *testing.T) { resetOfFormerOwner(t, r, company, use, another) })
 	t.Run("leaves TOTP on", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		ada.withTotp(at)
@@ -108,7 +108,7 @@ func TestPasswordReset(t *testing.T) { // invariant 15
 			t.Errorf("got %v, %v", res, err)
 		}
 	})
-	t.Run("is not for the own account, for disabled ones, nor for strangers", func(t *testing.T) {
+	t.Run("is refused for one's own account, disabled accounts and other companies", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		if _, err := r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: boss.id}); reason(err) != ReasonOwnAccount {
 			t.Errorf("the own account: %v", err)
@@ -195,7 +195,7 @@ func withdrawReset(t *testing.T, r *replica, company string, boss *person, use f
 		},
 		"withdrawing": func(ada, _ *person) error {
 			_ = errOf(r.admins.RevokePasswordReset(boss.ctx(), &authv1.RevokePasswordResetRequest{Id: ada.id}))
-			return errOf(r.admins.RevokePasswordReset(boss.ctx(), &authv1.RevokePasswordResetRequest{Id: ada.id})) // a repeat changes nothing
+			return errOf(r.admins.RevokePasswordReset(boss.ctx(), &authv1.RevokePasswordResetRequest{Id: ada.id})) // a repeated call changes nothing
 		},
 		"changing the password": func(ada, _ *person) error {
 			return errOf(r.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: goodPassword, NewPassword: another}))
@@ -203,13 +203,13 @@ func withdrawReset(t *testing.T, r *replica, company string, boss *person, use f
 		"an operator's reset": func(ada, _ *person) error {
 			return errOf(r.admins.ResetAdministratorPassword(r.as(""), &authv1.ResetAdministratorPasswordRequest{Administrator: ada.email}))
 		},
-		"disabling whose it is": func(ada, _ *person) error {
+		"disabling its administrator": func(ada, _ *person) error {
 			return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Disabled: ptr(true)}))
 		},
-		"disabling who made it": func(_, maker *person) error {
+		"disabling its creator": func(_, maker *person) error {
 			return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: maker.id, Disabled: ptr(true)}))
 		},
-		"making them staff": func(_, maker *person) error {
+		"making its creator staff": func(_, maker *person) error {
 			return errOf(r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: maker.id, Role: ptr(staff)}))
 		},
 	} {
@@ -251,14 +251,14 @@ func resetOfFormerOwner(t *testing.T, r *replica, company string, use func(token
 	}
 }
 
-func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
+func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 	t.Parallel()
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()
 	boss := r.administrator(company, owner)
 
-	t.Run("are told what an owner does to them, until they have seen it", func(t *testing.T) {
+	t.Run("have notices of an owner's actions until they are read", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		ada.withTotp(time.Now())
 		res, err := r.admins.DisableAdministratorTotp(boss.ctx(), &authv1.DisableAdministratorTotpRequest{Id: ada.id})
@@ -291,7 +291,7 @@ func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Errorf("they stay, or %v", err)
 		}
 	})
-	t.Run("are told of one session that ended, of a link and of an operator's reset", func(t *testing.T) {
+	t.Run("have notices of an ended session, a link and an operator's reset", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		other := r.signedIn(ada.email, "")
 		list, err := r.admins.ListSessions(boss.ctx(), &authv1.ListSessionsRequest{AdministratorId: ada.id})
@@ -317,9 +317,9 @@ func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Errorf("told %q", got)
 		}
 	})
-	t.Run("are told of another role, and of nothing that they did themselves", func(t *testing.T) {
+	t.Run("have notices of a new role, and none of their own actions", func(t *testing.T) {
 		ada := r.administrator(company, staff)
-		for range 2 { // a repeat changes nothing
+		for range 2 { // a repeated call changes nothing
 			if _, err := r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Role: ptr(owner)}); err != nil {
 				t.Fatal(err)
 			}
@@ -331,7 +331,7 @@ func TestOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Errorf("told %q", got)
 		}
 	})
-	t.Run("are told of the latest, where there is much", func(t *testing.T) {
+	t.Run("keep only the latest notices", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		for range mostNotices + 5 {
 			if _, err := r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id}); err != nil {
@@ -351,7 +351,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 	company := r.company()
 	boss := r.administrator(company, owner)
 
-	t.Run("are not the own, another company's, nor staff's to change", func(t *testing.T) {
+	t.Run("cannot be changed by their holder, another company or staff", func(t *testing.T) {
 		ada, stranger := r.administrator(company, staff), r.administrator(r.company(), owner)
 		calls := func(p *person, id string) map[string]error {
 			ctx := p.ctx()
@@ -387,7 +387,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Error("a session has ended")
 		}
 	})
-	t.Run("have a name that is their own to change", func(t *testing.T) {
+	t.Run("have a name that their holder can change", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		res, err := r.admins.UpdateProfile(ada.ctx(), &authv1.UpdateProfileRequest{Name: "  نورا 🧘 <b> "})
 		if err != nil || res.GetAdministrator().GetName() != "نورا 🧘 <b>" {
@@ -403,7 +403,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Errorf("the audit log has %q", log)
 		}
 	})
-	t.Run("have recovery codes that the password replaces", func(t *testing.T) {
+	t.Run("have recovery codes that can be replaced with the password", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		if _, err := r.admins.RenewRecoveryCodes(ada.ctx(), &authv1.RenewRecoveryCodesRequest{Password: goodPassword}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("without TOTP: %v", err)
@@ -423,7 +423,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Error(err)
 		}
 	})
-	t.Run("show the key of TOTP again until it is confirmed", func(t *testing.T) {
+	t.Run("show the TOTP secret again until it is confirmed", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		if _, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{Again: true}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("before there is one: %v", err)

@@ -40,10 +40,10 @@ func TestPlatformTokensThatNameACompany(t *testing.T) {
 		return raw, time.Now().Add(time.Hour), nil
 	}), other)
 	for method, scope := range Policy() {
-		if scope == rpc.Public || method == privacyv1.PersonalDataService_ExportPersonalData_FullMethodName { // which this server does not serve
+		if scope == rpc.Public || method == privacyv1.PersonalDataService_ExportPersonalData_FullMethodName { // this server does not serve ExportPersonalData
 			continue
 		}
-		t.Run("call "+method+" for no other company", func(t *testing.T) {
+		t.Run("cannot call "+method+" for another company", func(t *testing.T) {
 			err := r.conn.Invoke(naming, method, &emptypb.Empty{}, &emptypb.Empty{})
 			if !fault.Is(err, fault.Forbidden) {
 				t.Errorf("got %v", err)
@@ -59,7 +59,7 @@ func TestPlatformTokensThatNameACompany(t *testing.T) {
 		})
 	}
 	for name, ctx := range map[string]context.Context{"the token": ctx, "the metadata": r.as(mine)} {
-		t.Run("see and change their own company only, if it is named in "+name, func(t *testing.T) {
+		t.Run("read and change only their own company, if it is named in "+name, func(t *testing.T) {
 			_, err := r.companies.GetCompany(ctx, &authv1.GetCompanyRequest{Id: theirs})
 			wantMissing(t, "GetCompany", err)
 			_, err = r.companies.UpdateCompany(ctx, &authv1.UpdateCompanyRequest{Id: theirs, Name: ptr("x")})

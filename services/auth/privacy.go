@@ -11,8 +11,8 @@ import (
 	"reservation.dev/platform/privacy"
 )
 
-// NewParticipant returns what erases customers in db. What auth knows of the company's
-// customers is in the audit log.
+// NewParticipant returns the participant that erases customers in db. The auth service stores
+// customers only in the audit log.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
 	s := newStore(db)
 	return &privacy.Participant{Service: "auth", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase}
@@ -24,7 +24,7 @@ func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 	})
 }
 
-// NewExporter serves what is stored about a customer.
+// NewExporter returns the exporter of what is stored about a customer.
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	return &privacy.Exporter{Service: "auth", DB: db, Collections: []privacy.Collection{
 		{Kind: "audit_entry", SQL: exportAuditLogSQL, Text: true, Names: map[string]func(id.UUID) string{"id": privacy.Named[id.AuditEntry]}},

@@ -41,7 +41,7 @@ func TestRevocation(t *testing.T) { // invariant 3
 		},
 	}
 	for name, change := range changes {
-		t.Run("by "+name+" reaches every process within a second, also one that starts later", func(t *testing.T) {
+		t.Run("by "+name+" reaches every process within a second, including later ones", func(t *testing.T) {
 			clientID, secret := one.client(company)
 			raw := two.token(clientID, secret)
 			for _, v := range []*token.Verifier{one.verifier, two.verifier} {
@@ -70,9 +70,9 @@ func TestRevocation(t *testing.T) { // invariant 3
 			}
 		})
 	}
-	t.Run("is not undone by an older one that comes late", func(t *testing.T) { lateRevocation(t, w, one, two, company) })
-	t.Run("is the newest one, also where nobody heard that before an older one took its place", func(t *testing.T) { overwrittenRevocation(t, w, one, company) })
-	t.Run("is not needed for a wider scope", func(t *testing.T) {
+	t.Run("is not undone by an older one that arrives late", func(t *testing.T) { lateRevocation(t, w, one, two, company) })
+	t.Run("is corrected if an older event replaced it before anybody read it", func(t *testing.T) { overwrittenRevocation(t, w, one, company) })
+	t.Run("does not happen for an added scope", func(t *testing.T) {
 		clientID, secret := one.client(company, "profile:read")
 		raw := one.token(clientID, secret)
 		if _, err := one.clients.UpdateApiClient(one.as(company), &authv1.UpdateApiClientRequest{Id: clientID, Scopes: scopes.InterfaceA()}); err != nil {
@@ -83,7 +83,7 @@ func TestRevocation(t *testing.T) { // invariant 3
 			t.Errorf("got %v, %v", c, err)
 		}
 	})
-	t.Run("ends with a new secret: the client gets tokens again", func(t *testing.T) {
+	t.Run("ends with a new secret, after which the client gets tokens again", func(t *testing.T) {
 		clientID, _ := one.client(company)
 		res, err := one.clients.RotateApiClientSecret(one.as(company), &authv1.RotateApiClientSecretRequest{Id: clientID})
 		if err != nil {
@@ -129,7 +129,7 @@ func lateRevocation(t *testing.T, w *world, one *replica, two *replica, company 
 		}
 		return nil
 	})
-	// What a process that died had in its hands.
+	// Events that a crashed process had claimed.
 	err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return one.server.outbox.Append(ctx, tx,
 			outbox.Event{Subject: subjectRevoked + clientID, Payload: &authv1.CredentialRevoked{Subject: clientID, MinGeneration: 1}},
@@ -165,7 +165,7 @@ func overwrittenRevocation(t *testing.T, w *world, one *replica, company string)
 	t.Helper()
 	clientID, _ := one.client(company)
 	ada := one.administrator(company, staff)
-	// The generations that are committed, without their events.
+	// The generations are committed without their events.
 	for sql, subject := range map[string]string{
 		`update credentials set generation = 7, revoked_at = now() where id = $1`:    clientID,
 		`update administrators set generation = 7, revoked_at = now() where id = $1`: ada.id,

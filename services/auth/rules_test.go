@@ -25,7 +25,7 @@ func TestGranted(t *testing.T) {
 		"bookings:read\x00customers:read":    "refused",
 		strings.Repeat("customers:read ", 9): "customers:read",
 	} {
-		t.Run("asked for "+asked, func(t *testing.T) {
+		t.Run("requested "+asked, func(t *testing.T) {
 			scopes, err := granted(all, asked)
 			got := strings.Join(scopes, " ")
 			if fault.Is(err, fault.Invalid) && fault.From(err).Reason == ReasonInvalidScope && fault.From(err).Fields[0].Field == "scope" {
@@ -41,15 +41,15 @@ func TestGranted(t *testing.T) {
 func TestPermissions(t *testing.T) { // invariant 4
 	t.Parallel()
 	for name, tt := range map[string]struct{ in, kept, granted string }{
-		"some":                      {"events:write customers:read", "customers:read events:write", "customers:read events:write"},
-		"one twice":                 {"passes:read passes:read", "passes:read", "passes:read"},
-		"everything":                {"*", "*", strings.Join(scopes.InterfaceB(), " ")},
-		"everything and one of it":  {"passes:read *", "*", strings.Join(scopes.InterfaceB(), " ")},
-		"one of Interface A":        {"profile:read", "refused", ""},
-		"one of the platform":       {"customers:read platform:admin", "refused", ""},
-		"a pattern":                 {"customers:*", "refused", ""},
-		"one in upper case":         {"EVENTS:READ", "refused", ""},
-		"everything and an unknown": {"* x", "refused", ""},
+		"some":                            {"events:write customers:read", "customers:read events:write", "customers:read events:write"},
+		"one twice":                       {"passes:read passes:read", "passes:read", "passes:read"},
+		"everything":                      {"*", "*", strings.Join(scopes.InterfaceB(), " ")},
+		"everything and one scope":        {"passes:read *", "*", strings.Join(scopes.InterfaceB(), " ")},
+		"a scope of Interface A":          {"profile:read", "refused", ""},
+		"a scope of the platform":         {"customers:read platform:admin", "refused", ""},
+		"a pattern":                       {"customers:*", "refused", ""},
+		"a scope in upper case":           {"EVENTS:READ", "refused", ""},
+		"everything and an unknown scope": {"* x", "refused", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c checks
@@ -72,19 +72,19 @@ func TestPermissions(t *testing.T) { // invariant 4
 	}
 }
 
-func TestRescope(t *testing.T) { // invariant 3
+func TestSetScopes(t *testing.T) { // invariant 3
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		before, after string
 		narrower      bool
 	}{
-		"the same":                        {"events:read", "events:read", false},
-		"one more":                        {"events:read", "events:read passes:read", false},
-		"another":                         {"events:read", "passes:read", true},
-		"one less":                        {"events:read passes:read", "events:read", true},
-		"all instead of everything":       {"*", strings.Join(scopes.InterfaceB(), " "), false},
-		"everything instead of one":       {"events:read", "*", false},
-		"all but one, and not everything": {"*", strings.Join(scopes.InterfaceB()[1:], " "), true},
+		"the same":                         {"events:read", "events:read", false},
+		"one more":                         {"events:read", "events:read passes:read", false},
+		"another":                          {"events:read", "passes:read", true},
+		"one less":                         {"events:read passes:read", "events:read", true},
+		"all scopes instead of everything": {"*", strings.Join(scopes.InterfaceB(), " "), false},
+		"everything instead of one scope":  {"events:read", "*", false},
+		"all scopes except one, instead of everything": {"*", strings.Join(scopes.InterfaceB()[1:], " "), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Credential{Kind: kindKey, Scopes: strings.Fields(tt.before)}
@@ -95,18 +95,18 @@ func TestRescope(t *testing.T) { // invariant 3
 	}
 }
 
-func TestRelimit(t *testing.T) { // invariant 3
+func TestSetRateLimit(t *testing.T) { // invariant 3
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		before  *int32
 		to      int32
 		changed bool
 	}{
-		"none stays none":   {nil, 0, false},
-		"none becomes one":  {nil, 5, true},
-		"one stays":         {ptr(int32(5)), 5, false},
-		"one becomes other": {ptr(int32(5)), 6, true},
-		"one becomes none":  {ptr(int32(5)), 0, true},
+		"none stays none":    {nil, 0, false},
+		"a limit is added":   {nil, 5, true},
+		"one stays":          {ptr(int32(5)), 5, false},
+		"a limit is changed": {ptr(int32(5)), 6, true},
+		"a limit is removed": {ptr(int32(5)), 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Credential{RateLimit: tt.before}
@@ -137,13 +137,13 @@ func TestUsable(t *testing.T) { // invariant 2
 		c    Credential
 		want bool
 	}{
-		"an active one":                  {Credential{}, true},
-		"one that expires later":         {Credential{ExpiresAt: &later}, true},
-		"one at the moment of expiry":    {Credential{ExpiresAt: &now}, false},
-		"an expired one":                 {Credential{ExpiresAt: &earlier}, false},
-		"a disabled one":                 {Credential{DisabledAt: &earlier}, false},
-		"a deleted one":                  {Credential{DeletedAt: &earlier}, false},
-		"a disabled one that may expire": {Credential{DisabledAt: &earlier, ExpiresAt: &later}, false},
+		"an active one":                        {Credential{}, true},
+		"a credential that expires later":      {Credential{ExpiresAt: &later}, true},
+		"a credential at the moment of expiry": {Credential{ExpiresAt: &now}, false},
+		"an expired one":                       {Credential{ExpiresAt: &earlier}, false},
+		"a disabled one":                       {Credential{DisabledAt: &earlier}, false},
+		"a deleted one":                        {Credential{DeletedAt: &earlier}, false},
+		"a disabled credential with an expiry": {Credential{DisabledAt: &earlier, ExpiresAt: &later}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := tt.c.usable(now); got != tt.want {
@@ -158,7 +158,7 @@ func TestThrottle(t *testing.T) { // invariant 6
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	newOne := func() *throttle { return newThrottle(func() time.Time { return now }) }
 	key := throttleKey{"m2m_x", "192.0.2.1"}
-	t.Run("lets some pass, delays more and more, then refuses until the window ends", func(t *testing.T) {
+	t.Run("allows some failures, delays further ones increasingly, then refuses until the window ends", func(t *testing.T) {
 		th := newOne()
 		var delays []time.Duration
 		for range 19 {
@@ -181,7 +181,7 @@ func TestThrottle(t *testing.T) { // invariant 6
 			t.Errorf("after the window: got %v, %v", delay, stayAway)
 		}
 	})
-	t.Run("counts each address and each client for itself, and forgets who was right", func(t *testing.T) {
+	t.Run("counts each address and client separately, and forgets failures after a success", func(t *testing.T) {
 		th := newOne()
 		for range 25 {
 			th.failed(key)
@@ -196,7 +196,7 @@ func TestThrottle(t *testing.T) { // invariant 6
 			t.Errorf("got %v, %v", delay, stayAway)
 		}
 	})
-	t.Run("remembers a bounded number", func(t *testing.T) {
+	t.Run("limits the number of counts", func(t *testing.T) {
 		th := newOne()
 		for i := range mostTracked + 500 {
 			th.failed(throttleKey{subject: strings.Repeat("x", i%7), address: time.Duration(i).String()})
@@ -214,13 +214,13 @@ func TestParseBootstrap(t *testing.T) {
 		setting config.Secret
 		want    string
 	}{
-		"nothing":           {"", ""},
-		"a credential":      {"[" + good + "]", ""},
-		"no JSON":           {"svc_x:secret", "is not a JSON list"},
-		"a wrong id":        {config.Secret("[" + strings.Replace(good, "svc_", "m2m_", 1) + "]"), "[0].id"},
-		"a short secret":    {config.Secret("[" + good + "," + strings.Replace(good, "0011", "", 1) + "]"), "[1].secret"},
-		"an unknown scope":  {config.Secret("[" + strings.Replace(good, "platform:admin", "everything", 1) + "]"), "scopes[0]"},
-		"two faults, named": {config.Secret(`[{"id":"x","secret":"y"}]`), "[0].secret"},
+		"nothing":                 {"", ""},
+		"a credential":            {"[" + good + "]", ""},
+		"no JSON":                 {"svc_x:secret", "is not a JSON list"},
+		"a wrong id":              {config.Secret("[" + strings.Replace(good, "svc_", "m2m_", 1) + "]"), "[0].id"},
+		"a short secret":          {config.Secret("[" + good + "," + strings.Replace(good, "0011", "", 1) + "]"), "[1].secret"},
+		"an unknown scope":        {config.Secret("[" + strings.Replace(good, "platform:admin", "everything", 1) + "]"), "scopes[0]"},
+		"two faults in one entry": {config.Secret(`[{"id":"x","secret":"y"}]`), "[0].secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseBootstrap(tt.setting)

@@ -13,12 +13,13 @@ import (
 	"reservation.dev/services/auth/migrations"
 )
 
-// Part returns the auth service as a part of the platform.
+// Part returns the auth service as a service of the platform.
 func Part() service.Part {
 	return service.Part{
 		Name:  "auth",
 		About: "companies, credentials, administrators, tokens and the keys that sign them",
-		// Each asks for companies and tokens; the edges and the dashboard for those of their callers.
+		// Each of them gets its own tokens and reads companies. The gateways and the dashboard also
+		// get tokens for their callers.
 		Callers:    []string{"customer", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
@@ -85,15 +86,15 @@ func Run(ctx context.Context, h *service.Host) error {
 	return g.Wait()
 }
 
-// prepare does what has to be done before the first request: it catches up with what was
-// published, and makes the keys and credentials that the settings ask for.
+// prepare runs before the first request: it catches up with what was published, and creates the
+// keys and the credentials of the settings.
 func (s *Server) prepare(ctx context.Context, feed *identityFeed, b *bus.Bus, credentials []bootstrapCredential) error {
 	raised, err := feed.restore(ctx, b)
 	if err != nil {
 		return err
 	}
 	if raised > 0 {
-		s.log.Warn("the database was behind the identity stream, as after a restore: what was revoked since stays so", "raised", raised)
+		s.log.Warn("the database is older than the identity stream, as after a restore; generations were raised, so revoked tokens stay revoked", "raised", raised)
 	}
 	if err := s.keys.start(ctx); err != nil {
 		return err

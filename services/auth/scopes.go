@@ -8,7 +8,7 @@ import (
 	"reservation.dev/platform/scopes"
 )
 
-// roleScopes are what the access tokens of a role may do, sorted.
+// roleScopes returns the scopes of a role's access tokens, sorted.
 func roleScopes(role string) []string {
 	list := scopes.Staff()
 	if role == roleOwner {
@@ -18,8 +18,8 @@ func roleScopes(role string) []string {
 	return list
 }
 
-// granted returns the scopes of a token: all of the credential's, or those that
-// were asked for, in the order of the credential's.
+// granted returns the scopes of a token, in the order of the credential's: all of them, or those
+// that were requested.
 func granted(all []string, asked string) ([]string, error) {
 	wanted := strings.Fields(asked)
 	if len(wanted) == 0 {
@@ -28,8 +28,8 @@ func granted(all []string, asked string) ([]string, error) {
 	for _, scope := range wanted {
 		if !slices.Contains(all, scope) {
 			return nil, &fault.Error{
-				Kind: fault.Invalid, Reason: ReasonInvalidScope, Message: "the client does not have a scope that was asked for",
-				Fields: []fault.Field{{Field: "scope", Rule: "granted", Message: "must have only scopes of the client"}},
+				Kind: fault.Invalid, Reason: ReasonInvalidScope, Message: "the credential does not have a requested scope",
+				Fields: []fault.Field{{Field: "scope", Rule: "granted", Message: "must have only scopes that the credential has"}},
 			}
 		}
 	}

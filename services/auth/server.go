@@ -15,8 +15,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// Server answers the RPCs of the auth service; each file server_*.go has those of one
-// subject.
+// Server implements the RPCs of the auth service. Each file server_*.go has those of one subject.
 type Server struct {
 	authv1.UnimplementedCompanyServiceServer
 	authv1.UnimplementedApiClientServiceServer
@@ -61,11 +60,11 @@ func (s *Server) register(srv grpc.ServiceRegistrar) {
 	authv1.RegisterAuditServiceServer(srv, s)
 }
 
-// instant is now, as PostgreSQL keeps it.
+// instant returns the current time in the precision of PostgreSQL.
 func (s *Server) instant() time.Time { return pg.Instant(s.now()) }
 
-// isPlatform reports whether a call is the platform's own: made by one of its
-// credentials, for no company.
+// isPlatform reports whether a call is the platform's own: by a platform credential, and for no
+// company.
 func isPlatform(ctx context.Context) bool {
 	claims := rpc.ClaimsFrom(ctx)
 	return claims != nil && claims.IsAdmin() && rpc.Company(ctx).IsZero()

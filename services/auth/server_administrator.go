@@ -51,13 +51,13 @@ func (s *Server) CreateAdministrator(ctx context.Context, req *authv1.CreateAdmi
 	return &authv1.CreateAdministratorResponse{Administrator: administratorMessage(a), GeneratedPassword: generated}, nil
 }
 
-// addAdministrator stores a new administrator, who has a password.
+// addAdministrator stores a new administrator with a password.
 func (s *Server) addAdministrator(ctx context.Context, tx *pg.Tx, a *Administrator, actor string) error {
 	now := s.instant()
 	a.ID, a.Generation, a.Version = id.Administrator(s.newID()), 1, 1
 	a.CreatedAt, a.UpdatedAt, a.PasswordChangedAt = now, now, now
 	if actor == "" {
-		actor = a.ID.String() // by their invitation
+		actor = a.ID.String() // accepted an invitation
 	}
 	if err := s.store.insertAdministrator(ctx, tx, *a); err != nil {
 		return err
@@ -65,7 +65,7 @@ func (s *Server) addAdministrator(ctx context.Context, tx *pg.Tx, a *Administrat
 	return s.store.audit(ctx, tx, a.Company, now, actor, "administrator.create", a.ID.String(), a.facts()...)
 }
 
-// role checks a role and returns it as it is kept.
+// role checks a role and returns it in its stored form.
 func (c *checks) role(field string, r authv1.AdministratorRole) string {
 	switch r {
 	case authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER:
@@ -114,8 +114,8 @@ func (s *Server) ResetAdministratorPassword(ctx context.Context, req *authv1.Res
 	return &authv1.ResetAdministratorPasswordResponse{Administrator: administratorMessage(a), GeneratedPassword: generated}, nil
 }
 
-// findAdministrator finds an administrator by identifier or e-mail address. An
-// operator may name no company; with one, it is one of the company.
+// findAdministrator finds an administrator by identifier or e-mail address. An operator can name no
+// company; if a company is named, the administrator must belong to it.
 func (s *Server) findAdministrator(ctx context.Context, named string) (Administrator, error) {
 	if administrator, err := id.Parse[id.Administrator](named); err == nil {
 		company, err := rpc.Tenant(ctx)
@@ -135,11 +135,11 @@ func sessionsEnded(n int64) Detail {
 	return Detail{Field: "sessions_ended", After: strconv.FormatInt(n, 10)}
 }
 
-// errUnchanged is a change that turned out to change nothing.
+// errUnchanged is returned by a change that has changed nothing.
 var errUnchanged = errors.New("nothing to change")
 
-// changeAdministrator locks, decides, saves, and publishes a raised generation,
-// all in one commit. change writes the audit log, or returns errUnchanged.
+// changeAdministrator locks the administrator, applies change, saves, and publishes a raised
+// generation, all in one commit. change writes the audit log, or returns errUnchanged.
 func (s *Server) changeAdministrator(
 	ctx context.Context, company id.Company, administrator id.Administrator,
 	change func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error,
@@ -217,7 +217,7 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 	}
 	resp := &authv1.UpdateAdministratorResponse{}
 	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		// Owners who leave do so one after the other, so that one remains.
+		// Owners are removed one after the other, so that one remains.
 		if _, err := s.store.lockCompany(ctx, tx, company); err != nil {
 			return err
 		}
@@ -234,8 +234,8 @@ func (s *Server) UpdateAdministrator(ctx context.Context, req *authv1.UpdateAdmi
 	})
 }
 
-// afterUpdate does what follows from a change: it keeps the last owner, revokes the tokens
-// of another role, ends the sessions of a disabled administrator, and adds to the audit log.
+// afterUpdate handles the consequences of an update: it keeps the last owner, revokes tokens after
+// a change of role, ends the sessions of a disabled administrator, and writes the audit log.
 func (s *Server) afterUpdate(ctx context.Context, tx *pg.Tx, before Administrator, a *Administrator, now time.Time) error {
 	if before.isOwner() && !a.isOwner() {
 		if err := s.endOwnership(ctx, tx, *a, now); err != nil {
@@ -266,7 +266,7 @@ func (s *Server) afterUpdate(ctx context.Context, tx *pg.Tx, before Administrato
 	return errors.Join(faults...)
 }
 
-// administratorOf returns the company of a request and the administrator that it names.
+// administratorOf returns the caller's company and the administrator that a request names.
 func administratorOf(ctx context.Context, text string) (id.Company, id.Administrator, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
@@ -297,8 +297,8 @@ func (s *Server) GetAdministrator(ctx context.Context, req *authv1.GetAdministra
 	return resp, nil
 }
 
-// anotherAdministrator returns the administrator that a request names, who is not the
-// caller, and the caller's name.
+// anotherAdministrator returns the administrator that a request names, who must not be the caller,
+// and the caller's name.
 func (s *Server) anotherAdministrator(ctx context.Context, named string) (company id.Company, administrator id.Administrator, by string, err error) {
 	if company, administrator, err = administratorOf(ctx, named); err != nil {
 		return company, administrator, "", err
@@ -356,21 +356,21 @@ func (s *Server) EndAdministratorSessions(ctx context.Context, req *authv1.EndAd
 	return &authv1.EndAdministratorSessionsResponse{Ended: int32(ended)}, nil
 }
 
-// endOwnership refuses to let the last owner go, and withdraws the links that an owner who
-// goes has made for others.
+// endOwnership refuses to remove the last owner, and withdraws the links that the former owner has
+// created for others.
 func (s *Server) endOwnership(ctx context.Context, tx *pg.Tx, a Administrator, now time.Time) error {
 	has, err := s.store.hasOtherOwner(ctx, tx, a)
 	if err != nil {
 		return err
 	}
 	if !has {
-		return fault.Refuse(ReasonLastOwner, "the company's last owner cannot be disabled or become staff")
+		return fault.Refuse(ReasonLastOwner, "the company's last owner cannot be disabled or given the role staff")
 	}
 	return s.withdrawLinks(ctx, tx, a, now)
 }
 
-// withdrawLinks ends what somebody who is an owner no longer has made for others:
-// they could come back by an invitation of their own.
+// withdrawLinks withdraws the links that a former owner has created for others. Otherwise they
+// could return by an invitation that they created.
 func (s *Server) withdrawLinks(ctx context.Context, tx *pg.Tx, a Administrator, now time.Time) error {
 	if err := s.store.deleteResetsBy(ctx, tx, a.Company, a.ID); err != nil {
 		return err

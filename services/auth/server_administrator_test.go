@@ -21,7 +21,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 	r := w.start()
 	company, other := r.company(), r.company()
 
-	t.Run("are made by an operator, with a password that is shown once where none is given", func(t *testing.T) {
+	t.Run("are created by an operator, with a generated password that is shown once", func(t *testing.T) {
 		res, err := r.admins.CreateAdministrator(r.as(company), &authv1.CreateAdministratorRequest{Email: " Ada@Example.com "})
 		if err != nil {
 			t.Fatal(err)
@@ -34,7 +34,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			t.Error(err)
 		}
 	})
-	t.Run("have an address that nobody has in the installation, whatever the case", func(t *testing.T) {
+	t.Run("have an e-mail address that is unique in the installation, regardless of case", func(t *testing.T) {
 		for _, at := range []string{company, other} {
 			_, err := r.admins.CreateAdministrator(r.as(at), &authv1.CreateAdministratorRequest{Email: "ADA@example.com"})
 			if f := fault.From(err); f == nil || f.Kind != fault.Refused || f.Reason != ReasonEmailExists {
@@ -42,19 +42,19 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			}
 		}
 	})
-	t.Run("are refused with fields that are wrong", func(t *testing.T) {
+	t.Run("are rejected with invalid fields", func(t *testing.T) {
 		for name, tt := range map[string]struct {
 			req  *authv1.CreateAdministratorRequest
 			want string
 		}{
-			"no address":          {&authv1.CreateAdministratorRequest{}, "email required"},
-			"no domain":           {&authv1.CreateAdministratorRequest{Email: "ada@example"}, "email email"},
-			"a name with it":      {&authv1.CreateAdministratorRequest{Email: "Ada <ada@example.com>"}, "email email"},
-			"a short password":    {&authv1.CreateAdministratorRequest{Email: "x@example.com", Password: "elevenchars"}, "password min_length"},
-			"a long password":     {&authv1.CreateAdministratorRequest{Email: "x@example.com", Password: strings.Repeat("x", 201)}, "password max_length"},
-			"the address as such": {&authv1.CreateAdministratorRequest{Email: "somebody@example.com", Password: "Somebody@example.com"}, "password guessable"},
-			"another role":        {&authv1.CreateAdministratorRequest{Email: "x@example.com", Role: 7}, "role enum"},
-			"a long name":         {&authv1.CreateAdministratorRequest{Email: "x@example.com", Name: strings.Repeat("x", 101)}, "name max_length"},
+			"no address":         {&authv1.CreateAdministratorRequest{}, "email required"},
+			"no domain":          {&authv1.CreateAdministratorRequest{Email: "ada@example"}, "email email"},
+			"a name with it":     {&authv1.CreateAdministratorRequest{Email: "Ada <ada@example.com>"}, "email email"},
+			"a short password":   {&authv1.CreateAdministratorRequest{Email: "x@example.com", Password: "elevenchars"}, "password min_length"},
+			"a long password":    {&authv1.CreateAdministratorRequest{Email: "x@example.com", Password: strings.Repeat("x", 201)}, "password max_length"},
+			"the e-mail address": {&authv1.CreateAdministratorRequest{Email: "somebody@example.com", Password: "Somebody@example.com"}, "password guessable"},
+			"another role":       {&authv1.CreateAdministratorRequest{Email: "x@example.com", Role: 7}, "role enum"},
+			"a long name":        {&authv1.CreateAdministratorRequest{Email: "x@example.com", Name: strings.Repeat("x", 101)}, "name max_length"},
 		} {
 			_, err := r.admins.CreateAdministrator(r.as(company), tt.req)
 			f := fault.From(err)
@@ -63,7 +63,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			}
 		}
 	})
-	t.Run("become another role, and tokens of the former die", func(t *testing.T) {
+	t.Run("get another role, which revokes the tokens of the previous one", func(t *testing.T) {
 		boss, ada := r.administrator(company, owner), r.administrator(company, staff)
 		raw := ada.access()
 		res, err := r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Role: owner.Enum(), Name: ptr("Ada L.")})
@@ -85,7 +85,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			t.Errorf("what changes nothing raises the version: %v, %v", again, err)
 		}
 	})
-	t.Run("are let in again by enabling, with a new session", func(t *testing.T) {
+	t.Run("can sign in again after they are enabled", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		for _, disabled := range []bool{true, true, false} {
 			if _, err := r.admins.UpdateAdministrator(r.as(company), &authv1.UpdateAdministratorRequest{Id: ada.id, Disabled: &disabled}); err != nil {
@@ -105,7 +105,7 @@ func TestAdministratorsOfACompany(t *testing.T) { // invariants 3, 8 and 12
 	r := w.start()
 	company := r.company()
 
-	t.Run("always have an owner, also when two go at once", func(t *testing.T) {
+	t.Run("always include an owner, even if two are removed at the same time", func(t *testing.T) {
 		small := r.company()
 		one, two := r.administrator(small, owner), r.administrator(small, owner)
 		r.administrator(small, staff)
@@ -151,7 +151,7 @@ func TestAdministratorsOfACompany(t *testing.T) { // invariants 3, 8 and 12
 			t.Errorf("got %v", seen)
 		}
 	})
-	t.Run("change their password knowing the present one", func(t *testing.T) {
+	t.Run("change their password with the current one", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		change := func(current, next string) error {
 			_, err := r.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: current, NewPassword: next, Address: "192.0.2.40"})
@@ -222,7 +222,7 @@ func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			t.Errorf("got %v, %v", log, err)
 		}
 	})
-	t.Run("who are staff have no settings", func(t *testing.T) {
+	t.Run("cannot change settings as staff", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		ctx := ada.ctx()
 		for name, err := range map[string]error{
@@ -242,7 +242,7 @@ func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			t.Errorf("the company: %v", err)
 		}
 	})
-	t.Run("who are owners can do all that a company can", func(t *testing.T) {
+	t.Run("have every scope of a company as owners", func(t *testing.T) {
 		for _, scope := range scopes.Service() {
 			if scope != "redemptions:write" && !slices.Contains(roleScopes(roleOwner), scope) {
 				t.Errorf("%s is missing", scope)

@@ -73,7 +73,7 @@ func (s *Server) DeleteApiClient(ctx context.Context, req *authv1.DeleteApiClien
 	return changeCredential(ctx, s, apiClients(), "delete", req, &authv1.DeleteApiClientResponse{}, remove, func(Credential) {})
 }
 
-// clientInto returns a function that answers with an API client in a field of a response.
+// clientInto returns a function that writes an API client to a field of a response.
 func (s *Server) clientInto(field **authv1.ApiClient) func(Credential) {
 	return func(c Credential) { *field = clientMessage(c, s.now()) }
 }

@@ -73,7 +73,7 @@ func (s *Server) DeleteApiKey(ctx context.Context, req *authv1.DeleteApiKeyReque
 	return changeCredential(ctx, s, apiKeys(), "delete", req, &authv1.DeleteApiKeyResponse{}, remove, func(Credential) {})
 }
 
-// apiKeyInto returns a function that answers with an API key in a field of a response.
+// apiKeyInto returns a function that writes an API key to a field of a response.
 func (s *Server) apiKeyInto(field **authv1.ApiKey) func(Credential) {
 	return func(c Credential) { *field = apiKeyMessage(c, s.now()) }
 }

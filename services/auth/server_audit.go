@@ -45,7 +45,7 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 	return resp, nil
 }
 
-// names returns the present names of credentials of the company, by their identifiers.
+// names returns the current names of the company's credentials, by identifier.
 func (s *Server) names(ctx context.Context, company id.Company, subjects []string) (map[string]string, error) {
 	bySubject := map[string]id.UUID{}
 	for _, subject := range subjects {
@@ -77,7 +77,7 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 	action := check.Line("action", req.GetAction(), 1, maxAction)
 	thing, _, _ := strings.Cut(action, ".")
 	if action != "" && (!actionPattern.MatchString(action) || slices.Contains(reservedThings, thing)) {
-		check.Add("action", "format", "must be <thing>.<what was done>, of a thing that is another service's")
+		check.Add("action", "format", "must be <thing>.<action>, with a thing that does not belong to the auth service")
 	}
 	e := Entry{
 		Company: company, ID: id.AuditEntry(s.newID()), At: s.instant(), Actor: rpc.Caller(ctx), Action: action,
@@ -96,8 +96,8 @@ func (s *Server) RecordAuditEntry(ctx context.Context, req *authv1.RecordAuditEn
 	})
 }
 
-// withoutErased leaves out what an entry says of a customer who was erased: the entry
-// may come after the erasure.
+// withoutErased removes from an entry what it says of an erased customer, because the entry may be
+// recorded after the erasure.
 func withoutErased(ctx context.Context, tx *pg.Tx, e *Entry) error {
 	for _, customer := range e.customers() {
 		erased, err := privacy.Erased(ctx, tx, e.Company, customer)

@@ -9,8 +9,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// bootstrap makes the described credentials, or brings them up to date. Several
-// replicas may do so at once.
+// bootstrap creates or updates the credentials of the setting. Several replicas can do so at the
+// same time.
 func (s *Server) bootstrap(ctx context.Context, list []bootstrapCredential) error {
 	for _, b := range list {
 		parsed, err := id.Parse[id.ServiceCredential](b.ID)

@@ -50,9 +50,9 @@ func (s *Server) GetCompany(ctx context.Context, req *authv1.GetCompanyRequest) 
 	return &authv1.GetCompanyResponse{Company: companyMessage(c)}, nil
 }
 
-// UpdateCompany implements CompanyService. It answers once every copy of the company
-// is the present one. A repetition refreshes the copies again, though it changes
-// nothing: the first attempt may have failed there.
+// UpdateCompany implements CompanyService. It responds after every copy of the company is up to
+// date. A repeated request refreshes the copies again even if it changes nothing, because the first
+// attempt may have failed there.
 func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyRequest) (*authv1.UpdateCompanyResponse, error) {
 	company, err := ownOrAny(ctx, req.GetId())
 	if err != nil {
@@ -103,8 +103,8 @@ func (s *Server) ListCompanies(ctx context.Context, req *authv1.ListCompaniesReq
 	return resp, nil
 }
 
-// ownOrAny returns the company of the call if text names none. A call for no
-// company, which only the platform's credentials can make, may name any.
+// ownOrAny returns the company of the call if text is empty. A call without a company, which only
+// platform credentials can make, can name any company.
 func ownOrAny(ctx context.Context, text string) (id.Company, error) {
 	if text == "" {
 		return rpc.Tenant(ctx)

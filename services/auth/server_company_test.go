@@ -39,7 +39,7 @@ func (f *fakeCopies) RefreshCompany(ctx context.Context, _ *authv1.RefreshCompan
 func TestCompanies(t *testing.T) {
 	t.Parallel()
 	r := newWorld(t).start()
-	t.Run("are refused with every fault named", func(t *testing.T) {
+	t.Run("are rejected with every invalid field", func(t *testing.T) {
 		for tz, bad := range map[string]bool{"Europe/London": false, "UTC": false, "": true, "Local": true, "Mars/Olympus": true, "../x": true, "BST": true} {
 			_, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: tz, Currency: "EUR"})
 			if fault.Is(err, fault.Invalid) != bad {
@@ -51,7 +51,7 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("got %v", f)
 		}
 	})
-	t.Run("change what is set, once", func(t *testing.T) {
+	t.Run("change only the fields that are set, once", func(t *testing.T) {
 		company := r.company()
 		res, err := r.companies.UpdateCompany(r.as(company), &authv1.UpdateCompanyRequest{Timezone: ptr("Asia/Tokyo")})
 		if err != nil || res.GetCompany().GetVersion() != 2 || res.GetCompany().GetTimezone() != "Asia/Tokyo" || res.GetCompany().GetName() != "Studio" {
@@ -62,7 +62,7 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("got %v, %v", res, err)
 		}
 	})
-	t.Run("are changed in every copy before the answer, and again by a repetition", func(t *testing.T) {
+	t.Run("are updated in every copy before the response, and again on a retry", func(t *testing.T) {
 		company := r.company()
 		two := &fakeCopies{calls: make(chan id.Company, 10)}
 		r.server.companyCopies = companyCopies{two, two}
@@ -94,7 +94,7 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("a name, of which there are no copies: %v", err)
 		}
 	})
-	t.Run("tell whether the addresses of their customers are unique", func(t *testing.T) {
+	t.Run("say whether customers' e-mail addresses must be unique", func(t *testing.T) {
 		made, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: "UTC", Currency: "GBP", UniqueCustomerEmails: true})
 		if err != nil || !made.GetCompany().GetUniqueCustomerEmails() {
 			t.Fatalf("got %v, %v", made, err)

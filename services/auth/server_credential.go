@@ -16,17 +16,17 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// This file has what the RPCs of all kinds of credentials share. The answers that are
-// kept for idempotency keys have no secret: a repetition returns none, and a caller who
-// has lost a secret rotates it.
+// This file has what the RPCs of all kinds of credentials share. The stored response of an
+// idempotency key has no secret, so a replay returns none. A caller who has lost a secret rotates
+// it.
 
-// credentialAnswer is where the response of an RPC has the credential and its secret.
+// credentialAnswer is where a response has the credential and its secret.
 type credentialAnswer struct {
 	credential func(Credential)
 	secret     *string
 }
 
-// createCredential makes a credential of a company; zero: of the platform.
+// createCredential creates a credential of a company; zero: of the platform.
 func createCredential[R proto.Message](
 	ctx context.Context, s *Server, k credentialKind, company id.Company, fields credentialFields, req proto.Message, resp R, answer credentialAnswer,
 ) (R, error) {
@@ -44,7 +44,8 @@ func createCredential[R proto.Message](
 }
 
 func (s *Server) addCredential(ctx context.Context, tx *pg.Tx, k credentialKind, c Credential) error {
-	// The company of a token exists; that of a platform credential's metadata may not.
+	// The company of a token exists; a company named in the metadata of a platform credential may
+	// not.
 	if !c.Company.IsZero() {
 		if _, err := s.store.lockCompany(ctx, tx, c.Company); err != nil {
 			return err
@@ -67,7 +68,7 @@ func (s *Server) getCredential(ctx context.Context, k credentialKind, subject st
 	return s.store.credential(ctx, company, credential, k.name)
 }
 
-// credentialOf returns the company and the identifier of the credential that a request
+// credentialOf returns the company of the call and the identifier of the credential that a request
 // names.
 func credentialOf(ctx context.Context, k credentialKind, subject string) (company id.Company, credential id.UUID, err error) {
 	if company, err = companyOf(ctx, k); err != nil {
@@ -79,8 +80,8 @@ func credentialOf(ctx context.Context, k credentialKind, subject string) (compan
 	return company, credential, nil
 }
 
-// companyOf returns the company whose credentials a request is about. Service credentials
-// are the platform's own if one of them calls for no company.
+// companyOf returns the company whose credentials a request is about. If a service credential of
+// the platform calls for no company, it is the platform.
 func companyOf(ctx context.Context, k credentialKind) (id.Company, error) {
 	if k.name == kindService && isPlatform(ctx) {
 		return id.Company{}, nil
@@ -105,7 +106,7 @@ type credentialRequest interface {
 	GetId() string
 }
 
-// rotateCredential gives a credential another secret.
+// rotateCredential replaces the secret of a credential.
 func rotateCredential[R proto.Message](ctx context.Context, s *Server, k credentialKind, req credentialRequest, resp R, answer credentialAnswer) (R, error) {
 	return writeCredential(ctx, s, k, req, resp, func(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID) error {
 		c, err := s.changeInTx(ctx, tx, company, credential, k, "rotate", func(c *Credential, now time.Time) bool {
@@ -118,8 +119,7 @@ func rotateCredential[R proto.Message](ctx context.Context, s *Server, k credent
 	})
 }
 
-// changeCredential changes a credential as decide does, which reports whether it has
-// changed anything.
+// changeCredential applies decide to a credential; decide reports whether it changed anything.
 func changeCredential[R proto.Message](
 	ctx context.Context, s *Server, k credentialKind, verb string, req credentialRequest, resp R,
 	decide func(c *Credential, now time.Time) bool, answer func(Credential),
@@ -131,7 +131,7 @@ func changeCredential[R proto.Message](
 	})
 }
 
-// updateCredential changes what the fields state.
+// updateCredential applies the fields of a request.
 func updateCredential[R proto.Message](
 	ctx context.Context, s *Server, k credentialKind, fields credentialFields, req credentialRequest, resp R, answer func(Credential),
 ) (R, error) {
@@ -149,8 +149,8 @@ func updateCredential[R proto.Message](
 	}, answer)
 }
 
-// writeCredential runs fn in a transaction on the credential that a request names, once
-// per idempotency key.
+// writeCredential runs fn in a transaction on the credential that a request names, once per
+// idempotency key.
 func writeCredential[R proto.Message](
 	ctx context.Context, s *Server, k credentialKind, req credentialRequest, resp R,
 	fn func(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID) error,
@@ -165,8 +165,8 @@ func writeCredential[R proto.Message](
 	})
 }
 
-// changeInTx locks a credential, changes it as decide does, saves it, and publishes a
-// raised generation.
+// changeInTx locks a credential, applies decide, saves the credential, and publishes a raised
+// generation.
 func (s *Server) changeInTx(
 	ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID, k credentialKind, verb string,
 	decide func(c *Credential, now time.Time) bool,
@@ -192,9 +192,9 @@ func (s *Server) changeInTx(
 	return c, err
 }
 
-// mayGrant refuses a change of a credential that gives it more than the caller
-// has: a scope, a higher rate limit or a later expiry. before is the zero
-// Credential for a new one. What the service does by itself is not limited.
+// mayGrant refuses a change of a credential that grants more than the caller has: a scope, a higher
+// rate limit or a later expiry. before is the zero Credential for a new one. Changes that the
+// service makes on its own are not limited.
 func (s *Server) mayGrant(ctx context.Context, tx *pg.Tx, before, after Credential) error {
 	claims := rpc.ClaimsFrom(ctx)
 	if claims == nil {

@@ -26,8 +26,8 @@ func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdmi
 	if err := check.Err(); err != nil {
 		return nil, err
 	}
-	// Only of those of the own company: who has an account elsewhere learns it
-	// when they accept, and nobody else does.
+	// Checks only this company: people with an account in another company learn it when they
+	// accept, and nobody else does.
 	if a, err := s.store.administratorByEmail(ctx, emailKey(i.Email)); err == nil && a.Company == company {
 		return nil, adminEmailExists()
 	} else if err != nil && !fault.Is(err, fault.NotFound) {
@@ -37,7 +37,7 @@ func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdmi
 	_, err = idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		raw, err := s.invite(ctx, tx, &i)
 		resp.Invitation = invitationMessage(i, "")
-		tx.AfterCommit(func() { resp.Token = raw }) // not in the answer that is kept
+		tx.AfterCommit(func() { resp.Token = raw }) // not in the stored response
 		return err
 	})
 	if err != nil {
@@ -51,10 +51,10 @@ func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdmi
 	return resp, nil
 }
 
-// invite stores an invitation, in place of an open one of the same address, and
-// returns its token.
+// invite stores an invitation, which replaces an open one for the same address, and returns its
+// token.
 func (s *Server) invite(ctx context.Context, tx *pg.Tx, i *Invitation) (raw string, err error) {
-	// Two invitations of one address at once come one after the other.
+	// Concurrent invitations of one address are serialized.
 	if _, err := s.store.lockCompany(ctx, tx, i.Company); err != nil {
 		return "", err
 	}
@@ -136,7 +136,7 @@ func (s *Server) RevokeInvitation(ctx context.Context, req *authv1.RevokeInvitat
 	return &authv1.RevokeInvitationResponse{}, nil
 }
 
-// invitation returns one that can be accepted, by its token.
+// invitation returns the invitation with a token if it can be accepted.
 func (s *Server) invitation(ctx context.Context, raw string) (Invitation, error) {
 	i, err := s.store.invitationByToken(ctx, hashOf(raw))
 	if err != nil {

@@ -36,8 +36,8 @@ func TestInvitations(t *testing.T) { // invariant 13
 		return err
 	}
 
-	t.Run("are accepted once, also by many at a time, and sign in", func(t *testing.T) { acceptInvitationOnce(t, r, invite, accept, look) })
-	t.Run("end after 7 days, and by revoking", func(t *testing.T) {
+	t.Run("are accepted once, even concurrently, and sign the administrator in", func(t *testing.T) { acceptInvitationOnce(t, r, invite, accept, look) })
+	t.Run("end after 7 days, or when revoked", func(t *testing.T) {
 		late, revoked := invite(email(), staff), invite(email(), owner)
 		for range 2 {
 			_, err := r.admins.RevokeInvitation(boss.ctx(), &authv1.RevokeInvitationRequest{Id: revoked.GetInvitation().GetId()})
@@ -75,12 +75,12 @@ func TestInvitations(t *testing.T) { // invariant 13
 			t.Errorf("the second: %v, %v", in, err)
 		}
 	})
-	t.Run("are not for those who are administrators", func(t *testing.T) {
+	t.Run("are refused for existing administrators", func(t *testing.T) {
 		if _, err := r.admins.InviteAdministrator(boss.ctx(), &authv1.InviteAdministratorRequest{Email: boss.email, Role: staff}); reason(err) != ReasonEmailExists {
 			t.Errorf("of this company: %v", err)
 		}
 		elsewhere := r.administrator(r.company(), owner)
-		made := invite(elsewhere.email, staff) // who invites is not told
+		made := invite(elsewhere.email, staff) // the inviting owner does not learn it
 		if _, err := accept(made.GetToken()); reason(err) != ReasonEmailExists {
 			t.Errorf("of another: %v", err)
 		}
@@ -88,7 +88,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 			t.Errorf("a refused one is used up: %v", err)
 		}
 	})
-	t.Run("want a name, a good password, an address and a role", func(t *testing.T) {
+	t.Run("require a name, a good password, an address and a role", func(t *testing.T) {
 		made := invite(email(), staff)
 		_, err := r.admins.AcceptInvitation(t.Context(), &authv1.AcceptInvitationRequest{Token: made.GetToken(), Password: "short"})
 		if f := fault.From(err); f == nil || len(f.Fields) != 2 {
@@ -99,7 +99,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("keep only the hash of the link", func(t *testing.T) {
+	t.Run("store only the hash of the link's token", func(t *testing.T) {
 		made := invite(email(), staff)
 		rows, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), `select string_agg(t::text, ' ') from invitations t`)
 		if err != nil || strings.Contains(rows[0], made.GetToken()) {
@@ -149,7 +149,7 @@ func acceptInvitationOnce(t *testing.T, r *replica, invite func(email string, ro
 	}
 }
 
-// An owner who leaves could come back by an invitation of their own, and as an owner.
+// Former owners could otherwise return as owners by their own invitations.
 func TestInvitationsOfFormerOwners(t *testing.T) { // invariant 13
 	t.Parallel()
 	w := newWorld(t)
@@ -178,9 +178,9 @@ func TestInvitationsOfFormerOwners(t *testing.T) { // invariant 13
 		}
 	}
 	for name, change := range map[string]*authv1.UpdateAdministratorRequest{
-		"who is made staff": {Role: ptr(staff)}, "who is disabled": {Disabled: ptr(true)},
+		"made staff": {Role: ptr(staff)}, "disabled": {Disabled: ptr(true)},
 	} {
-		t.Run("are withdrawn from one "+name+", and no others", func(t *testing.T) {
+		t.Run("are withdrawn when their creator is "+name+", and others are not", func(t *testing.T) {
 			maker := r.administrator(company, owner)
 			made, other := invited(maker), invited(boss)
 			change.Id = maker.id
@@ -197,7 +197,7 @@ func TestInvitationsOfFormerOwners(t *testing.T) { // invariant 13
 			}
 		})
 	}
-	t.Run("are worth nothing even where they were not withdrawn", func(t *testing.T) {
+	t.Run("are refused even if they were not withdrawn", func(t *testing.T) {
 		maker := r.administrator(company, owner)
 		made := invited(maker)
 		err := r.server.store.Write(t.Context(), companyID(t, company), func(ctx context.Context, tx *pg.Tx) error {

@@ -15,9 +15,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// Links with which an administrator resets a password, which owners make for others.
-// Each is in the audit log, and the account's holder is notified: nobody takes an account
-// over unseen.
+// Owners create links with which another administrator resets their password. Every link is in the
+// audit log and the account's holder is notified, so nobody can take over an account unseen.
 
 // CreatePasswordReset implements AdministratorService.
 func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePasswordResetRequest) (*authv1.CreatePasswordResetResponse, error) {
@@ -37,7 +36,7 @@ func (s *Server) CreatePasswordReset(ctx context.Context, req *authv1.CreatePass
 			}
 			a.notify(now, "administrator.create_reset_link", by)
 			resp.ExpiresAt = timestamppb.New(r.ExpiresAt)
-			tx.AfterCommit(func() { resp.Token = raw }) // not in the answer that is kept
+			tx.AfterCommit(func() { resp.Token = raw }) // not in the stored response
 			return errors.Join(
 				s.store.insertReset(ctx, tx, r),
 				s.store.audit(ctx, tx, company, now, r.MadeBy, "administrator.create_reset_link", a.ID.String(), Detail{Field: "name", After: a.Name}))
@@ -69,7 +68,7 @@ func (s *Server) RevokePasswordReset(ctx context.Context, req *authv1.RevokePass
 	return &authv1.RevokePasswordResetResponse{}, nil
 }
 
-// reset returns a link that can be used, and whose password it resets.
+// reset returns a link that can be used, and the administrator whose password it resets.
 func (s *Server) reset(ctx context.Context, raw string) (passwordReset, Administrator, error) {
 	r, err := s.store.resetByToken(ctx, hashOf(raw))
 	if err != nil {
@@ -88,12 +87,12 @@ func (s *Server) reset(ctx context.Context, raw string) (passwordReset, Administ
 	return r, a, s.stillOwner(ctx, r.Company, r.MadeBy, "link")
 }
 
-// stillOwner refuses a link whose maker could not make it now. Their links are withdrawn
-// when they leave, except one that is made at the same time.
+// stillOwner refuses a link whose creator could not create it now. The links of an administrator
+// are withdrawn when they lose their rights, except a link created at the same time.
 func (s *Server) stillOwner(ctx context.Context, company id.Company, madeBy, link string) error {
 	maker, err := id.Parse[id.Administrator](madeBy)
 	if err != nil {
-		return nil // the operator, or a program that may
+		return nil // the operator, or an authorized program
 	}
 	m, err := s.store.administrator(ctx, company, maker)
 	if err == nil && !m.isOwner() {
@@ -131,8 +130,8 @@ func (s *Server) UsePasswordReset(ctx context.Context, req *authv1.UsePasswordRe
 		return nil, err
 	}
 	a, err := s.changeAdministrator(ctx, known.Company, known.Administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
-		// Locked after the administrator, as where it is made: a link that has been
-		// withdrawn or used since does nothing.
+		// Locked after the administrator, in the same order as on creation. A link that was
+		// withdrawn or used in between does nothing.
 		r, err := s.store.lockReset(ctx, tx, known)
 		if err != nil {
 			return err

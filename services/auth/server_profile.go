@@ -10,8 +10,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// confirm checks the password of a signed-in administrator and counts failures as SignIn
-// does, so that nobody can guess it in a browser that was left open.
+// confirm checks the password of a signed-in administrator. It counts failures as SignIn does, so
+// that nobody can guess the password in an unattended browser.
 func (s *Server) confirm(ctx context.Context, caller caller, password string) (Administrator, error) {
 	a, err := s.store.administrator(ctx, caller.company, caller.administrator)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	var check checks
 	check.password("new_password", req.GetNewPassword(), known.Email)
 	if req.GetNewPassword() == req.GetCurrentPassword() {
-		check.Add("new_password", "guessable", "must not be the present one")
+		check.Add("new_password", "guessable", "must differ from the current password")
 	}
 	if err := check.Err(); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *Server) ChangePassword(ctx context.Context, req *authv1.ChangePasswordR
 	}
 	a, err := s.changeAdministrator(ctx, caller.company, caller.administrator, func(ctx context.Context, tx *pg.Tx, a *Administrator, now time.Time) error {
 		if a.PasswordHash != known.PasswordHash {
-			return wrongPassword() // it has changed since
+			return wrongPassword() // it was changed in between
 		}
 		a.newPassword(hash, now)
 		if _, err := s.store.deleteResets(ctx, tx, a.Company, a.ID); err != nil {

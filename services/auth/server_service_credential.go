@@ -22,8 +22,8 @@ func (s *Server) CreateServiceCredential(ctx context.Context, req *authv1.Create
 	return createCredential(ctx, s, kind, company, fields, req, resp, credentialAnswer{s.serviceInto(&resp.ServiceCredential), &resp.Secret})
 }
 
-// serviceCredentialOwner returns the kind and the company of a new service credential: it
-// is the platform's own or the caller's company's.
+// serviceCredentialOwner returns the kind and the company of a new service credential, which
+// belongs to the platform or to the caller's company.
 func serviceCredentialOwner(ctx context.Context, req *authv1.CreateServiceCredentialRequest) (credentialKind, id.Company, error) {
 	if req.GetPlatform() {
 		return platformCredentials(), id.Company{}, platformOnly(ctx)
@@ -32,13 +32,13 @@ func serviceCredentialOwner(ctx context.Context, req *authv1.CreateServiceCreden
 	return serviceCredentials(), company, err
 }
 
-// platformOnly refuses a call that is not the platform's own.
+// platformOnly refuses calls that are not the platform's own.
 func platformOnly(ctx context.Context) error {
 	if !rpc.ClaimsFrom(ctx).IsAdmin() {
 		return fault.MissingScope(token.Admin)
 	}
 	if !isPlatform(ctx) {
-		return fault.New(fault.Forbidden, fault.ReasonForbidden, "a credential of the platform is made by a call that names no company")
+		return fault.New(fault.Forbidden, fault.ReasonForbidden, "a platform credential can only be created by a call that names no company")
 	}
 	return nil
 }
@@ -68,7 +68,7 @@ func (s *Server) DisableServiceCredential(ctx context.Context, req *authv1.Disab
 	return changeCredential(ctx, s, serviceCredentials(), "disable", req, resp, disable, s.serviceInto(&resp.ServiceCredential))
 }
 
-// serviceInto returns a function that answers with a service credential in a field of a response.
+// serviceInto returns a function that writes a service credential to a field of a response.
 func (s *Server) serviceInto(field **authv1.ServiceCredential) func(Credential) {
 	return func(c Credential) { *field = serviceMessage(c, s.now()) }
 }

@@ -15,8 +15,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// newSession adds a session of in.administrator, whose row is locked, and saves
-// the administrator with it. It fills the rest of in.
+// newSession adds a session of in.administrator, whose row is locked, and saves the administrator
+// with it. It sets the other fields of in.
 func (s *Server) newSession(ctx context.Context, tx *pg.Tx, in *signedIn, now time.Time, address, userAgent, by string) (raw string, err error) {
 	a := &in.administrator
 	if in.company, err = s.store.companyInTx(ctx, tx, a.Company); err != nil {
@@ -35,7 +35,7 @@ func (s *Server) newSession(ctx context.Context, tx *pg.Tx, in *signedIn, now ti
 			Detail{Field: "by", After: by}, Detail{Field: "address", After: address}, Detail{Field: "user_agent", After: userAgent}))
 }
 
-// identity is what the dashboard gets about a session, with an access token.
+// identity returns what the dashboard needs to know about a session, with an access token.
 func (s *Server) identity(in signedIn) (*authv1.Identity, error) {
 	claims := accessClaims(in.administrator, in.session, in.company, s.instant())
 	claims.ID = s.newID().String()
@@ -60,7 +60,7 @@ func (s *Server) Authenticate(ctx context.Context, req *authv1.AuthenticateReque
 		return nil, sessionEnded()
 	}
 	if err := s.store.touchSession(ctx, in.session, now); err != nil {
-		s.log.Warn("last use of a session", "session", in.session.ID.String(), "error", err.Error())
+		s.log.Warn("the last use of a session is not stored", "session", in.session.ID.String(), "error", err.Error())
 	}
 	if in.session.LastUsedAt.Before(now.Truncate(time.Minute)) {
 		in.session.LastUsedAt = now.Truncate(time.Minute)
@@ -87,11 +87,11 @@ func (s *Server) SignOut(ctx context.Context, req *authv1.SignOutRequest) (*auth
 	return &authv1.SignOutResponse{}, nil
 }
 
-// actor is who ends a session, with the name that its administrator is notified of.
+// actor is the caller who ends a session, and the name that the notice shows.
 type actor struct{ subject, name string }
 
-// endSession ends a session and the access tokens of its administrator, who is notified if
-// somebody else ended it. A session that has already ended changes nothing.
+// endSession ends a session and revokes the access tokens of its administrator, who is notified if
+// somebody else ended it. It does nothing if the session has already ended.
 func (s *Server) endSession(ctx context.Context, n Session, by actor) error {
 	return s.store.Write(ctx, n.Company, func(ctx context.Context, tx *pg.Tx) error {
 		a, err := s.store.lockAdministrator(ctx, tx, n.Company, n.Administrator)
@@ -134,8 +134,7 @@ func (s *Server) ListSessions(ctx context.Context, req *authv1.ListSessionsReque
 	return resp, nil
 }
 
-// sessionsOwner returns the administrator that a request names; without a name it is the
-// caller.
+// sessionsOwner returns the administrator that a request names, or the caller if it names none.
 func (s *Server) sessionsOwner(ctx context.Context, named string) (company id.Company, whose id.Administrator, err error) {
 	if caller, err := callingAdministrator(ctx); err == nil && (named == "" || named == caller.administrator.String()) {
 		return caller.company, caller.administrator, nil
@@ -168,7 +167,7 @@ func (s *Server) EndSession(ctx context.Context, req *authv1.EndSessionRequest) 
 	}
 	claims := rpc.ClaimsFrom(ctx)
 	if n.Administrator.String() != claims.Subject && !claims.Has(scopes.AdministratorsWrite) {
-		// Other administrators' sessions look as if they did not exist.
+		// Sessions of other administrators are treated as if they did not exist.
 		return nil, fault.Missing("session")
 	}
 	names, err := s.names(ctx, company, []string{claims.Subject})
@@ -204,18 +203,18 @@ func (s *Server) EndOtherSessions(ctx context.Context, _ *authv1.EndOtherSession
 	return &authv1.EndOtherSessionsResponse{Ended: int32(ended)}, nil
 }
 
-// caller is an administrator who calls, with their session.
+// caller is an administrator who calls, and their session.
 type caller struct {
 	company       id.Company
 	administrator id.Administrator
 	session       id.Session
 }
 
-// callingAdministrator returns the administrator who calls; FORBIDDEN for other callers.
+// callingAdministrator returns the administrator who calls; other callers are FORBIDDEN.
 func callingAdministrator(ctx context.Context) (caller, error) {
 	claims := rpc.ClaimsFrom(ctx)
 	if claims.Kind != token.KindAdministrator {
-		return caller{}, fault.New(fault.Forbidden, fault.ReasonForbidden, "this is for administrators who are signed in")
+		return caller{}, fault.New(fault.Forbidden, fault.ReasonForbidden, "only a signed-in administrator can do this")
 	}
 	administrator, err := id.Parse[id.Administrator](claims.Subject)
 	if err != nil {

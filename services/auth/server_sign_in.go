@@ -8,9 +8,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// SignIn implements AdministratorService. The attempt is counted before the
-// password is looked at, and the same is done whether there is an administrator or
-// not.
+// SignIn implements AdministratorService. It counts the attempt before it checks the password, and
+// takes the same steps whether or not the administrator exists.
 func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1.SignInResponse, error) {
 	var check checks
 	check.required("email", req.GetEmail())
@@ -52,8 +51,8 @@ func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1
 	}, nil
 }
 
-// checkPassword reports whether the password is the administrator's, who may be
-// nobody. A hash is returned where the kept one should be replaced by it.
+// checkPassword reports whether the password is the administrator's; known can be the zero value.
+// The returned hash, if not empty, should replace the stored one.
 func (s *Server) checkPassword(ctx context.Context, known Administrator, password string) (hash string, err error) {
 	right, weaker, err := s.passwords.matches(ctx, password, known.PasswordHash)
 	switch {
@@ -67,8 +66,8 @@ func (s *Server) checkPassword(ctx context.Context, known Administrator, passwor
 	return "", nil
 }
 
-// lockUnchanged locks an administrator who is still as they were when the password
-// was checked, and replaces its hash by one that is not "".
+// lockUnchanged locks an administrator who has not changed since the password was checked, and
+// replaces the stored hash if hash is not "".
 func (s *Server) lockUnchanged(ctx context.Context, tx *pg.Tx, known Administrator, hash string) (Administrator, error) {
 	a, err := s.store.lockAdministrator(ctx, tx, known.Company, known.ID)
 	if err != nil {
@@ -83,7 +82,7 @@ func (s *Server) lockUnchanged(ctx context.Context, tx *pg.Tx, known Administrat
 	return a, nil
 }
 
-// signIn makes the session of an administrator who needs no code.
+// signIn creates the session of an administrator who needs no code.
 func (s *Server) signIn(ctx context.Context, known Administrator, hash string, from browser) (raw string, in signedIn, err error) {
 	err = s.store.Write(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
 		if in.administrator, err = s.lockUnchanged(ctx, tx, known, hash); err != nil {
@@ -95,8 +94,8 @@ func (s *Server) signIn(ctx context.Context, known Administrator, hash string, f
 	return raw, in, err
 }
 
-// startPending keeps that a password was right until the code comes, which a
-// caller may have given with it.
+// startPending stores that the password was right. It uses the code if the caller has already given
+// one.
 func (s *Server) startPending(ctx context.Context, known Administrator, hash string, from browser, code string) (*authv1.SignInResponse, error) {
 	raw, tokenHash := newToken()
 	err := s.store.Write(ctx, known.Company, func(ctx context.Context, tx *pg.Tx) error {
@@ -174,8 +173,8 @@ func (s *Server) finishSignIn(ctx context.Context, raw, code string, from browse
 	}, nil
 }
 
-// finishPending makes a session of a pending sign-in whose code is right. A wrong one
-// is counted, and refused is the fault for the caller.
+// finishPending turns a pending sign-in into a session if the code is right. It counts a wrong
+// code; refused is the fault for the caller.
 func (s *Server) finishPending(ctx context.Context, pending pendingSignIn, code string, from browser) (raw string, in signedIn, refused, err error) {
 	err = s.store.Write(ctx, pending.Company, func(ctx context.Context, tx *pg.Tx) error {
 		refused = nil
@@ -203,7 +202,7 @@ func (s *Server) finishPending(ctx context.Context, pending pendingSignIn, code 
 			if err := s.store.failPending(ctx, tx, p); err != nil {
 				return err
 			}
-			// The password was right: the owner should see that somebody has it.
+			// The password was right: the owner should see that somebody knows it.
 			return s.store.audit(ctx, tx, a.Company, now, a.ID.String(), "session.refuse", a.ID.String(),
 				Detail{Field: "reason", After: "wrong code"}, Detail{Field: "address", After: from.address})
 		}
@@ -217,7 +216,7 @@ func (s *Server) finishPending(ctx context.Context, pending pendingSignIn, code 
 	return raw, in, refused, err
 }
 
-// expiredWhereMissing answers for a sign-in that is gone as for one whose time is up.
+// expiredWhereMissing returns the same fault for a missing sign-in as for an expired one.
 func expiredWhereMissing(err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return signInExpired()
@@ -225,13 +224,12 @@ func expiredWhereMissing(err error) error {
 	return err
 }
 
-// knownDevice returns the browser if the administrator has signed in with it; nil: they
-// have not.
+// knownDevice returns the browser if the administrator has signed in with it before, otherwise nil.
 func (s *Server) knownDevice(a Administrator, from browser) *device {
 	return knownDevice(s.sealer, a, from.devices, s.instant())
 }
 
-// keepDevices returns the tokens that a browser keeps after a, who uses it, has signed in.
+// keepDevices returns the tokens that a browser keeps after a has signed in.
 func (s *Server) keepDevices(a Administrator, tokens []string) []string {
 	return keepDevices(s.sealer, a, tokens, s.instant())
 }

@@ -8,8 +8,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// countAttempt counts an attempt for each limit, or refuses it for coming too early;
-// a refused attempt is not counted.
+// countAttempt counts an attempt for each limit, or refuses it if it is too early. A refused
+// attempt is not counted.
 func (s *Server) countAttempt(ctx context.Context, limits ...signInLimit) error {
 	now := s.instant()
 	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
@@ -28,23 +28,23 @@ func (s *Server) countAttempt(ctx context.Context, limits ...signInLimit) error 
 	})
 }
 
-// forgetFailures drops the failures of limits whose attempt was right.
+// forgetFailures deletes the failures of limits after a successful attempt.
 func (s *Server) forgetFailures(ctx context.Context, limits ...signInLimit) {
 	s.correctFailures(ctx, limits, nil)
 }
 
-// takeBackAttempt stops counting an attempt that was neither right nor wrong.
+// takeBackAttempt stops counting an attempt that was not checked.
 func (s *Server) takeBackAttempt(ctx context.Context, limits ...signInLimit) {
 	s.correctFailures(ctx, nil, limits)
 }
 
-// correctFailures corrects the counts after an attempt. If that fails, they stay too
-// high, which makes somebody wait and locks nobody out.
+// correctFailures corrects the counts after an attempt. If that fails, they stay too high: the next
+// attempt may be delayed, but nobody is locked out.
 func (s *Server) correctFailures(ctx context.Context, forget, takeBack []signInLimit) {
 	err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		return s.store.correctFailures(ctx, tx, forget, takeBack)
 	})
 	if err != nil && ctx.Err() == nil {
-		s.log.Warn("failures of signing in", "error", err.Error())
+		s.log.Warn("failed sign-in attempts are not corrected, and count too high", "error", err.Error())
 	}
 }

@@ -17,13 +17,13 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 	t.Parallel()
 	w := newWorld(t)
 	one, two := w.start(), w.start()
-	t.Run("of replicas that start at once are one set", func(t *testing.T) {
+	t.Run("of replicas that start at the same time are one set", func(t *testing.T) {
 		keys, err := two.signing.ListSigningKeys(two.as(""), &authv1.ListSigningKeysRequest{})
 		if err != nil || len(keys.GetSigningKeys()) != 1 || keys.GetSigningKeys()[0].GetState() != authv1.SigningKeyState_SIGNING_KEY_STATE_ACTIVE {
 			t.Errorf("got %v, %v", keys, err)
 		}
 	})
-	t.Run("rotate without a token being refused", func(t *testing.T) {
+	t.Run("rotate without a rejected token", func(t *testing.T) {
 		company := one.company()
 		clientID, secret := one.client(company)
 		before := one.token(clientID, secret)
@@ -49,7 +49,7 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 			t.Errorf("got %v, %v", jwks, err)
 		}
 	})
-	t.Run("that leaked are dropped, and their tokens with them", func(t *testing.T) {
+	t.Run("are removed immediately after a leak, and their tokens are rejected", func(t *testing.T) {
 		company := one.company()
 		clientID, secret := one.client(company)
 		before := one.token(clientID, secret)
@@ -68,7 +68,7 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 			return err
 		})
 	})
-	t.Run("are replaced by age once, however many replicas find it due", func(t *testing.T) {
+	t.Run("are rotated by age once, regardless of the number of replicas", func(t *testing.T) {
 		later := time.Now().Add(25 * time.Hour)
 		var wg sync.WaitGroup
 		for _, r := range []*replica{one, two} {
@@ -87,7 +87,7 @@ func TestSigningKeys(t *testing.T) { // invariant 5
 		if err := one.keys.reload(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		// And once the tokens of the retired ones have expired, these are gone.
+		// When the tokens of the retired keys have expired, the keys are deleted.
 		one.keys.now = func() time.Time { return later.Add(longestToken + time.Hour) }
 		if err := one.keys.runOnce(t.Context()); err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// soon polls for a second, the time in which every process must know.
+// soon polls for a second, the time within which every process must know a change.
 func soon(t *testing.T, cond func() error) {
 	t.Helper()
 	testkit.Eventually(t, time.Second, cond)
@@ -34,7 +34,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 	r := newWorld(t).start()
 	company := r.company()
 	clientID, secret := r.client(company, "profile:read", "customers:read")
-	t.Run("say who, what for and until when", func(t *testing.T) {
+	t.Run("carry the holder, the scopes and the expiry", func(t *testing.T) {
 		res, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret, LifetimeSeconds: 7})
 		if err != nil || res.GetExpiresIn() != 3600 || res.GetScope() != "customers:read profile:read" {
 			t.Fatalf("got %v, %v", res, err)
@@ -47,7 +47,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("got %+v", c)
 		}
 	})
-	t.Run("are narrowed when asked, and never widened", func(t *testing.T) {
+	t.Run("are limited to the requested scopes, and never widened", func(t *testing.T) {
 		res, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: clientID, ClientSecret: secret, Scope: "profile:read"})
 		if err != nil || res.GetScope() != "profile:read" {
 			t.Errorf("got %v, %v", res, err)
@@ -57,7 +57,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("are given to a credential of the kind that is asked for only", func(t *testing.T) {
+	t.Run("are issued only to a credential of the requested kind", func(t *testing.T) {
 		for kind, want := range map[authv1.CredentialKind]string{
 			authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT: "",
 			authv1.CredentialKind_CREDENTIAL_KIND_API_KEY:    fault.ReasonInvalidCredentials,
@@ -69,7 +69,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			}
 		}
 	})
-	t.Run("live no longer than their client", func(t *testing.T) {
+	t.Run("expire no later than their client", func(t *testing.T) {
 		made, err := r.clients.CreateApiClient(r.as(company), &authv1.CreateApiClientRequest{Name: "short", Scopes: []string{"profile:read"}, ExpiresAfterDays: ptr(int32(1))})
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("an expired client got %v", err)
 		}
 	})
-	t.Run("are refused with one answer, whatever is wrong", func(t *testing.T) {
+	t.Run("are refused with the same response for every cause", func(t *testing.T) {
 		service, err := r.services.CreateServiceCredential(r.as(company), &authv1.CreateServiceCredentialRequest{Name: "x", Scopes: []string{"events:read"}})
 		if err != nil {
 			t.Fatal(err)
@@ -107,13 +107,13 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			}
 		}
 	})
-	t.Run("need both fields", func(t *testing.T) {
+	t.Run("require the id and the secret", func(t *testing.T) {
 		_, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{})
 		if f := fault.From(err); len(f.Fields) != 2 || f.Fields[0].Field != "client_id" || f.Fields[1].Rule != "required" {
 			t.Errorf("got %v", f)
 		}
 	})
-	t.Run("of a service credential live as long as asked, at most a day", func(t *testing.T) {
+	t.Run("of a service credential live as long as requested, at most a day", func(t *testing.T) {
 		req := &authv1.IssueTokenRequest{ClientId: r.admin.ID, ClientSecret: r.admin.Secret.Reveal(), LifetimeSeconds: 86400, CompanyId: company}
 		res, err := r.tokens.IssueToken(t.Context(), req)
 		if err != nil || res.GetExpiresIn() != 86400 {
@@ -134,7 +134,7 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 			t.Errorf("a company that does not exist: got %v", err)
 		}
 	})
-	t.Run("note their client's last use, to the minute", func(t *testing.T) {
+	t.Run("record when their client was last used, to the minute", func(t *testing.T) {
 		r.token(clientID, secret)
 		got, err := r.clients.GetApiClient(r.as(company), &authv1.GetApiClientRequest{Id: clientID})
 		used := got.GetApiClient().GetLastUsedAt().AsTime()
@@ -249,7 +249,7 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 			}
 		})
 	}
-	t.Run("lists show its own only", func(t *testing.T) {
+	t.Run("lists show only the company's own credentials", func(t *testing.T) {
 		clients, err := r.clients.ListApiClients(ctx, &authv1.ListApiClientsRequest{})
 		if err != nil || len(clients.GetApiClients()) != 0 {
 			t.Errorf("got %v, %v", clients, err)
@@ -263,7 +263,7 @@ func TestAnotherCompany(t *testing.T) { // invariant 8
 			t.Errorf("got %v, %v", services, err)
 		}
 	})
-	t.Run("what concerns the platform is refused", func(t *testing.T) {
+	t.Run("requests about the platform are refused", func(t *testing.T) {
 		_, create := r.companies.CreateCompany(ctx, &authv1.CreateCompanyRequest{Name: "x", Timezone: "UTC", Currency: "GBP"})
 		_, list := r.companies.ListCompanies(ctx, &authv1.ListCompaniesRequest{})
 		_, rotate := r.signing.RotateSigningKey(ctx, &authv1.RotateSigningKeyRequest{})
@@ -299,19 +299,19 @@ func TestServiceCredentials(t *testing.T) {
 		return r.token(weak.GetServiceCredential().GetId(), weak.GetSecret()), time.Now().Add(time.Hour), nil
 	}), id.Company{})
 
-	t.Run("are not made by one that may do less", func(t *testing.T) {
+	t.Run("are not created by a credential with fewer scopes", func(t *testing.T) {
 		if _, err := create(ctx, "customers:write"); !fault.Is(err, fault.Forbidden) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("are not rotated by one that may do less: the new secret would be its own", func(t *testing.T) {
+	t.Run("are not rotated by a credential with fewer scopes, which would get the new secret", func(t *testing.T) {
 		res, err := r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: strong.GetServiceCredential().GetId()})
 		if !fault.Is(err, fault.Forbidden) || res.GetSecret() != "" {
 			t.Errorf("got %v", err)
 		}
-		r.token(strong.GetServiceCredential().GetId(), strong.GetSecret()) // still the secret
+		r.token(strong.GetServiceCredential().GetId(), strong.GetSecret()) // the secret is still valid
 	})
-	t.Run("rotate their equals and themselves", func(t *testing.T) {
+	t.Run("rotate themselves and credentials with the same scopes", func(t *testing.T) {
 		res, err := r.services.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: weak.GetServiceCredential().GetId()})
 		if err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// tokenLifetime is how long a token lives unless something else is said.
+// tokenLifetime is the default lifetime of a token.
 const tokenLifetime = time.Hour
 
 // IssueToken implements TokenService.
@@ -41,7 +41,7 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 		return nil, err
 	}
 	if err := s.store.used(ctx, c, now); err != nil {
-		s.log.Warn("last use of a credential", "credential", c.Subject(), "error", err.Error())
+		s.log.Warn("the last use of a credential is not stored", "credential", c.Subject(), "error", err.Error())
 	}
 	return &authv1.IssueTokenResponse{
 		AccessToken: raw, ExpiresIn: int32(claims.ExpiresAt.Sub(now) / time.Second), Scope: strings.Join(claims.Scopes, " "),
@@ -49,11 +49,11 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 	}, nil
 }
 
-// shortened keeps a stranger's identifier from filling the memory.
+// shortened limits the memory that the identifier of an unknown caller takes.
 func shortened(s string) string { return s[:min(len(s), 64)] }
 
-// authenticate returns the credential whose identifier and secret these are. It
-// compares in constant time, and does the same work where there is none.
+// authenticate returns the credential with the identifier and secret of a request. It compares in
+// constant time, and does the same work if there is none.
 func (s *Server) authenticate(ctx context.Context, req *authv1.IssueTokenRequest, now time.Time) (Credential, error) {
 	c := Credential{SecretHash: make([]byte, 32)}
 	if credential, kind, ok := parseSubject(req.GetClientId()); ok && isWanted(kind, req.GetKind()) {
@@ -72,8 +72,8 @@ func (s *Server) authenticate(ctx context.Context, req *authv1.IssueTokenRequest
 	return c, nil
 }
 
-// refuse answers a failure, after the delay that repeated ones get. It holds
-// nothing while it waits.
+// refuse returns the fault of a failed attempt, after the delay for repeated failures. It holds no
+// resources while it waits.
 func (s *Server) refuse(ctx context.Context, key throttleKey) error {
 	delay, stayAway := s.throttle.failed(key)
 	if stayAway > 0 {
@@ -98,7 +98,7 @@ func (s *Server) refuse(ctx context.Context, key throttleKey) error {
 	}
 }
 
-// claims is what the token of a credential says.
+// claims returns the claims of a credential's token.
 func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Credential, now time.Time) (token.Claims, error) {
 	scopes, err := granted(c.granting(), req.GetScope())
 	if err != nil {

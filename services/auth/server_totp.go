@@ -14,7 +14,7 @@ func (s *Server) SetupTotp(ctx context.Context, req *authv1.SetupTotpRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	// Whoever finds a browser that was left open would keep its owner out.
+	// Otherwise anybody at an unattended browser could lock its owner out.
 	if !req.GetAgain() {
 		var check checks
 		check.required("password", req.GetPassword())
@@ -48,7 +48,7 @@ func (s *Server) SetupTotp(ctx context.Context, req *authv1.SetupTotpRequest) (*
 	return resp, nil
 }
 
-// showPendingTotp answers with the secret that waits to be confirmed, and changes nothing.
+// showPendingTotp returns the secret that waits to be confirmed, and changes nothing.
 func (s *Server) showPendingTotp(a *Administrator, company string, resp *authv1.SetupTotpResponse) error {
 	if a.TotpSecret == nil {
 		return totpNotSetUp()
@@ -141,8 +141,7 @@ func (s *Server) RenewRecoveryCodes(ctx context.Context, req *authv1.RenewRecove
 	return &authv1.RenewRecoveryCodesResponse{RecoveryCodes: codes}, nil
 }
 
-// useCode uses up a code of TOTP or of recovery, and returns what it was of; "":
-// of neither.
+// useCode uses up a TOTP or recovery code, and returns which kind it was; "": neither.
 func (s *Server) useCode(a *Administrator, code string, now time.Time) (by string, err error) {
 	secret, err := s.sealer.Open(a.TotpSecret, totpContext(a.ID))
 	if err != nil {

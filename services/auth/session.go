@@ -15,17 +15,17 @@ const (
 
 	pendingLifetime = 5 * time.Minute
 
-	// pendingFailures wrong codes end a sign-in that waits for one.
+	// pendingFailures is the number of wrong codes that ends a pending sign-in.
 	pendingFailures = 5
 
-	// mostPending bounds those of one administrator; the oldest give way.
+	// mostPending limits the pending sign-ins of one administrator; the oldest are dropped.
 	mostPending = 5
 )
 
-// sessionTimes are how long a session may lie idle, and how long it lives at most.
+// sessionTimes are the idle timeout and the maximum lifetime of a session.
 type sessionTimes struct{ idle, lifetime time.Duration }
 
-// Session is a browser that is signed in.
+// Session is a signed-in browser.
 type Session struct {
 	Company       id.Company       `db:"company_id"`
 	ID            id.Session       `db:"id"`
@@ -38,20 +38,19 @@ type Session struct {
 	ExpiresAt     time.Time        `db:"expires_at"`
 }
 
-// live reports whether the session can be used at an instant, when it may lie
-// idle for so long.
+// live reports whether the session can be used at an instant, with an idle timeout.
 func (s *Session) live(now time.Time, idle time.Duration) bool {
 	return now.Before(s.ExpiresAt) && now.Before(s.LastUsedAt.Add(idle))
 }
 
-// signedIn is what a session's token stands for.
+// signedIn is what a session token identifies.
 type signedIn struct {
 	session       Session
 	administrator Administrator
 	company       Company
 }
 
-// pendingSignIn is a password that was right, and waits for a code.
+// pendingSignIn is a sign-in whose password was right and that waits for a code.
 type pendingSignIn struct {
 	Company       id.Company       `db:"company_id"`
 	TokenHash     []byte           `db:"token_hash"`
@@ -62,13 +61,13 @@ type pendingSignIn struct {
 	ExpiresAt     time.Time        `db:"expires_at"`
 }
 
-// live reports whether a code still makes a session of it, for an administrator
-// as they are now.
+// live reports whether a code can still complete the sign-in, for the administrator's current
+// state.
 func (p *pendingSignIn) live(a Administrator, now time.Time) bool {
 	return now.Before(p.ExpiresAt) && a.DisabledAt == nil && a.needsCode() && !a.PasswordChangedAt.After(p.CreatedAt)
 }
 
-// accessClaims are those of the access token of a session, except its id.
+// accessClaims returns the claims of a session's access token, except its id.
 func accessClaims(a Administrator, s Session, c Company, now time.Time) token.Claims {
 	expires := now.Add(accessTokenLifetime)
 	if s.ExpiresAt.Before(expires) {
@@ -81,13 +80,13 @@ func accessClaims(a Administrator, s Session, c Company, now time.Time) token.Cl
 	}
 }
 
-// browser is from where somebody signs in.
+// browser is the browser in which somebody signs in.
 type browser struct {
 	address, userAgent string
 	devices            []string // tokens that it keeps, see device
 }
 
-// newToken returns an opaque token of 256 random bits, and what is kept of it.
+// newToken returns an opaque token of 256 random bits and its hash.
 func newToken() (raw string, hash []byte) {
 	bits := make([]byte, sha256.Size)
 	_, _ = rand.Read(bits) // never fails

@@ -22,7 +22,7 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 	company := r.company()
 	ada := r.administrator(company, owner)
 
-	t.Run("gives a session, and who it is of", func(t *testing.T) {
+	t.Run("returns a session and its administrator", func(t *testing.T) {
 		res, err := r.signIn(strings.ToUpper(" "+ada.email), goodPassword, "", "192.0.2.7")
 		if err != nil {
 			t.Fatal(err)
@@ -41,7 +41,7 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 			t.Errorf("got %+v", claims)
 		}
 	})
-	t.Run("answers all that is wrong alike", func(t *testing.T) {
+	t.Run("returns the same response for every cause", func(t *testing.T) {
 		gone := r.administrator(company, staff)
 		if _, err := r.admins.UpdateAdministrator(r.as(company), &authv1.UpdateAdministratorRequest{Id: gone.id, Disabled: ptr(true)}); err != nil {
 			t.Fatal(err)
@@ -58,13 +58,13 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 			t.Errorf("the answers differ: %q", answers)
 		}
 	})
-	t.Run("without an address or a password is invalid", func(t *testing.T) {
+	t.Run("requires an address and a password", func(t *testing.T) {
 		_, err := r.signIn("", "", "", "")
 		if f := fault.From(err); f == nil || f.Reason != fault.ReasonValidation || len(f.Fields) != 2 {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("makes the hash anew where it is weaker than hashes are now", func(t *testing.T) {
+	t.Run("replaces a hash that is weaker than the current cost", func(t *testing.T) {
 		eve := r.administrator(company, staff)
 		kept := func() string {
 			a, err := r.server.store.administratorByEmail(t.Context(), eve.email)
@@ -87,7 +87,7 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 		}
 		r.signedIn(eve.email, "")
 	})
-	t.Run("keeps neither password nor session token", func(t *testing.T) {
+	t.Run("stores neither password nor session token", func(t *testing.T) {
 		for _, table := range []string{"administrators", "sessions", "audit_log", "outbox", "sign_in_failures"} {
 			kept, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), "select coalesce(string_agg(t::text, ' '), '') from "+table+" t")
 			if err != nil || strings.Contains(kept[0], goodPassword) || strings.Contains(kept[0], ada.session) {
@@ -114,7 +114,7 @@ func TestSignInThrottle(t *testing.T) { // invariant 10
 		return err
 	}
 
-	t.Run("spaces out the attempts for one e-mail address from one address, over all replicas", func(t *testing.T) {
+	t.Run("delays the attempts for one e-mail address from one network, across all replicas", func(t *testing.T) {
 		for i := range 5 {
 			if err := wrong([]*replica{one, two}[i%2], ada.email, "192.0.2.10"); reason(err) != fault.ReasonInvalidCredentials {
 				t.Fatalf("attempt %d: %v", i, err)
@@ -129,12 +129,12 @@ func TestSignInThrottle(t *testing.T) { // invariant 10
 			t.Fatalf("after the pause: %v", err)
 		}
 	})
-	t.Run("does not look at a password that comes too early, be it right", func(t *testing.T) {
+	t.Run("does not check a password that arrives too early, even if it is right", func(t *testing.T) {
 		if _, err := one.signIn(ada.email, goodPassword, "", "192.0.2.10"); !fault.Is(err, fault.RateLimited) {
 			t.Fatalf("got %v", err)
 		}
 	})
-	t.Run("does not block the owner elsewhere, nor for more than half a minute here", func(t *testing.T) {
+	t.Run("does not block the owner elsewhere, and here for at most half a minute", func(t *testing.T) {
 		if _, err := one.signIn(ada.email, goodPassword, "", "192.0.2.11"); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestSignInThrottle(t *testing.T) { // invariant 10
 			}
 		}
 	})
-	t.Run("counts guesses in parallel", func(t *testing.T) {
+	t.Run("counts concurrent guesses", func(t *testing.T) {
 		var wg sync.WaitGroup
 		answers := make([]error, 40)
 		for i := range answers {
@@ -175,7 +175,7 @@ func TestSignInThrottle(t *testing.T) { // invariant 10
 			t.Errorf("%d of %d guesses were looked at", looked, len(answers))
 		}
 	})
-	t.Run("counts all e-mail addresses that are tried from one address", func(t *testing.T) {
+	t.Run("counts the attempts for all e-mail addresses from one network", func(t *testing.T) {
 		refused := 0
 		for range 60 {
 			if err := wrong(one, email(), "192.0.2.13"); fault.Is(err, fault.RateLimited) {
@@ -186,7 +186,7 @@ func TestSignInThrottle(t *testing.T) { // invariant 10
 			t.Errorf("%d of 60 are refused", refused)
 		}
 	})
-	t.Run("forgets after a quarter of an hour", func(t *testing.T) {
+	t.Run("forgets failures after a quarter of an hour", func(t *testing.T) {
 		at = at.Add(failuresForgotten + time.Second)
 		for i := range 5 {
 			if err := wrong(one, "victim@example.com", "192.0.2.12"); reason(err) != fault.ReasonInvalidCredentials {
@@ -210,7 +210,7 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 	one, two := w.start(), w.start()
 	company := one.company()
 
-	// Each ends the session of second, an administrator's other browser.
+	// Each ends the session of second, another browser of the administrator.
 	endings := map[string]func(first, second *person) error{
 		"signing out": func(_, second *person) error {
 			_, err := one.admins.SignOut(t.Context(), &authv1.SignOutRequest{SessionToken: second.session})
@@ -246,7 +246,7 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 		},
 	}
 	for name, end := range endings {
-		t.Run("end by "+name+", with their access tokens, within a second", func(t *testing.T) {
+		t.Run("end by "+name+", and so do their access tokens within a second", func(t *testing.T) {
 			first := one.administrator(company, staff)
 			second := two.signedIn(first.email, "")
 			raw := second.access()
@@ -278,9 +278,9 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 			}
 		})
 	}
-	t.Run("end when they lie idle, and when their time is up", func(t *testing.T) { idleSessions(t, w, company) })
-	t.Run("are the caller's own, or those of an owner's company", func(t *testing.T) { sessionsOfOthers(t, one, company) })
-	t.Run("are nobody's who is no administrator", func(t *testing.T) {
+	t.Run("end when they are idle or too old", func(t *testing.T) { idleSessions(t, w, company) })
+	t.Run("are the caller's own, or those of the owner's company", func(t *testing.T) { sessionsOfOthers(t, one, company) })
+	t.Run("are refused to callers who are not administrators", func(t *testing.T) {
 		clientID, secret := one.client(company)
 		ctx := with(t.Context(), one.token(clientID, secret))
 		_, list := one.admins.ListSessions(ctx, &authv1.ListSessionsRequest{})
@@ -295,7 +295,7 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 			}
 		}
 	})
-	t.Run("of an unknown token have ended; to sign out of one changes nothing", func(t *testing.T) {
+	t.Run("with an unknown token have ended, and signing out of them changes nothing", func(t *testing.T) {
 		for _, raw := range []string{"", "unknown"} {
 			if _, err := one.admins.Authenticate(t.Context(), &authv1.AuthenticateRequest{SessionToken: raw}); reason(err) != ReasonSessionEnded {
 				t.Errorf("got %v", err)
@@ -313,7 +313,7 @@ func idleSessions(t *testing.T, w *world, company string) {
 	at := time.Now()
 	r.server.now = func() time.Time { return at }
 	ada := r.administrator(company, staff)
-	for range 27 { // 11 hours and a half each: 12 days and 22 hours
+	for range 27 { // 11 and a half hours each: 12 days and 22 hours in all
 		at = at.Add(11*time.Hour + 30*time.Minute)
 		if ada.isOut() {
 			t.Fatal("a session that is used ends")

@@ -9,13 +9,13 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Passwords can be guessed, so unlike the failures of machines (throttle.go) theirs are
-// counted in the database, for all replicas, and before the password is checked: parallel
-// guesses are counted too. After some failures the attempts are spaced out. A guesser
-// gets in the way only of strangers who try the same account from the same network: a
-// known browser (device.go) and a signed-in administrator are counted by themselves.
+// Passwords can be guessed, so failed sign-ins are not counted like those of machines
+// (throttle.go). They are counted in the database, for all replicas, and before the password is
+// checked, so that parallel guesses are counted too. After some failures, attempts are delayed.
+// Guessing delays only unknown browsers that try the same account from the same network: known
+// browsers (device.go) and signed-in administrators are counted separately.
 
-// signInLimit is something that attempts are counted for.
+// signInLimit is a limit with its own count of attempts.
 type signInLimit struct {
 	subject string
 	free    int           // failures without consequences
@@ -28,17 +28,17 @@ const (
 	firstGap          = time.Second
 )
 
-// limitEmail counts the attempts at an e-mail address from one network.
+// limitEmail counts the attempts for an e-mail address from one network.
 func limitEmail(email, address string) signInLimit {
 	return signInLimit{subject: "pair\x00" + emailKey(email) + "\x00" + network(address), free: 5, longest: 30 * time.Second}
 }
 
-// limitNetwork counts all attempts from one network by browsers that are not known.
+// limitNetwork counts all attempts from one network by unknown browsers.
 func limitNetwork(address string) signInLimit {
 	return signInLimit{subject: "address\x00" + network(address), free: 50, longest: 10 * time.Second}
 }
 
-// network is what one caller has: an address of IPv4, a /64 of IPv6.
+// network returns the address range that one caller has: an IPv4 address, or an IPv6 /64.
 func network(address string) string {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil {
@@ -51,29 +51,29 @@ func network(address string) string {
 	return netip.PrefixFrom(parsed, 64).Masked().String()
 }
 
-// limitDevice counts the attempts in a browser that the administrator has signed in with.
+// limitDevice counts the attempts in a browser in which the administrator has signed in.
 func limitDevice(d device) signInLimit {
 	return signInLimit{subject: "device\x00" + string(d.nonce[:]), free: 5, longest: 30 * time.Second}
 }
 
-// limitCodes counts the codes of one administrator, from any browser that is not known:
-// whoever tries them has the password.
+// limitCodes counts the codes tried for one administrator from all unknown browsers. Whoever tries
+// codes has the password.
 func limitCodes(a id.Administrator) signInLimit {
 	return signInLimit{subject: "codes\x00" + a.String(), free: 5, longest: time.Minute}
 }
 
-// limitDeviceCodes counts the codes that are tried in a known browser.
+// limitDeviceCodes counts the codes tried in a known browser.
 func limitDeviceCodes(d device) signInLimit {
 	return signInLimit{subject: "device codes\x00" + string(d.nonce[:]), free: 5, longest: time.Minute}
 }
 
-// limitSignedIn counts what a signed-in administrator has to prove again: only somebody
-// with a session of theirs can fail at it.
+// limitSignedIn counts the password and code checks of a signed-in administrator. Only somebody
+// with one of their sessions can fail them.
 func limitSignedIn(a id.Administrator) signInLimit {
 	return signInLimit{subject: "own\x00" + a.String(), free: 5, longest: 30 * time.Second}
 }
 
-// gap is the least time between attempts after that many failures.
+// gap returns the minimum time between attempts after a number of failures.
 func (l signInLimit) gap(failed int) time.Duration {
 	if failed < l.free {
 		return 0
@@ -81,16 +81,16 @@ func (l signInLimit) gap(failed int) time.Duration {
 	return min(firstGap<<min(failed-l.free, 10), l.longest)
 }
 
-// key is what is stored of the subject. It is a hash, because an address that somebody
-// typed is private.
+// key returns the stored form of the subject: a hash, because an address that somebody typed is
+// private.
 func (l signInLimit) key() []byte {
 	sum := sha256.Sum256([]byte(l.subject))
 	return sum[:]
 }
 
-// passwordLimits are what an attempt with a password is counted for: a known browser
-// alone; of others the e-mail address from their network, and the network. Without an
-// address of the browser it is the e-mail address alone.
+// passwordLimits returns the limits for an attempt with a password. For a known browser it is the
+// browser alone. Otherwise it is the e-mail address from the browser's network, and the network. If
+// the browser's address is unknown, it is the e-mail address alone.
 func passwordLimits(email string, from browser, known *device) []signInLimit {
 	switch {
 	case known != nil:
@@ -101,7 +101,7 @@ func passwordLimits(email string, from browser, known *device) []signInLimit {
 	return []signInLimit{limitEmail(email, from.address), limitNetwork(from.address)}
 }
 
-// codeLimit is what an attempt with a code is counted for.
+// codeLimit returns the limit for an attempt with a code.
 func codeLimit(a id.Administrator, known *device) signInLimit {
 	if known != nil {
 		return limitDeviceCodes(*known)
@@ -109,7 +109,7 @@ func codeLimit(a id.Administrator, known *device) signInLimit {
 	return limitCodes(a)
 }
 
-// tooManyAttempts refuses an attempt that comes too early.
+// tooManyAttempts refuses an attempt that is too early.
 func tooManyAttempts(wait time.Duration) error {
-	return fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failed attempts, try again later").After(wait)
+	return fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "too many failed attempts; try again later").After(wait)
 }

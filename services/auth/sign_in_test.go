@@ -12,14 +12,14 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// finish sends a code for a sign-in that waits for one.
+// finish sends a code for a pending sign-in.
 func (r *replica) finish(pending, code string, devices ...string) (*authv1.FinishSignInResponse, error) {
 	return r.admins.FinishSignIn(r.t.Context(), &authv1.FinishSignInRequest{
 		PendingToken: pending, TotpCode: code, Address: "192.0.2.1", UserAgent: "Firefox", DeviceTokens: devices,
 	})
 }
 
-// pending gives the right password of somebody with TOTP.
+// pending starts a sign-in with the right password of an administrator with TOTP.
 func (r *replica) pending(email string) string {
 	r.t.Helper()
 	res, err := r.signIn(email, goodPassword, "", "192.0.2.1")
@@ -38,7 +38,7 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 		r.server.now = func() time.Time { return at }
 	}
 	company := one.company()
-	// somebody has TOTP, whose last code is an hour old.
+	// somebody returns an administrator with TOTP whose last code is an hour old.
 	somebody := func() (*person, string) {
 		p := one.administrator(company, staff)
 		secret, _ := p.withTotp(at)
@@ -46,7 +46,7 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 		return p, secret
 	}
 
-	t.Run("becomes one session by a code, in any replica", func(t *testing.T) {
+	t.Run("becomes one session with a code, in any replica", func(t *testing.T) {
 		ada, secret := somebody()
 		waiting := one.pending(ada.email)
 		code := codeAt(t, secret, at)
@@ -59,7 +59,7 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 			t.Errorf("a second time: %v", err)
 		}
 	})
-	t.Run("becomes one session, also of many at a time", func(t *testing.T) {
+	t.Run("becomes only one session after concurrent requests", func(t *testing.T) {
 		ada, secret := somebody()
 		waiting, code := one.pending(ada.email), codeAt(t, secret, at)
 		var wg sync.WaitGroup
@@ -92,7 +92,7 @@ func TestPendingSignIn(t *testing.T) { // invariant 14
 		if _, err := two.finish(waiting, "000000"); reason(err) != ReasonSignInExpired {
 			t.Errorf("the fifth: %v", err)
 		}
-		at = at.Add(time.Minute) // the codes are paced too
+		at = at.Add(time.Minute) // codes are delayed too
 		if _, err := one.finish(waiting, codeAt(t, secret, at)); reason(err) != ReasonSignInExpired {
 			t.Errorf("a right one after it: %v", err)
 		}
@@ -134,7 +134,7 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 		r.server.now = func() time.Time { return at }
 	}
 	company := one.company()
-	// somebody has TOTP, whose last code is an hour old.
+	// somebody returns an administrator with TOTP whose last code is an hour old.
 	somebody := func() (*person, string) {
 		p := one.administrator(company, staff)
 		secret, _ := p.withTotp(at)
@@ -142,9 +142,9 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 		return p, secret
 	}
 
-	t.Run("is told to the audit log if no code comes", func(t *testing.T) {
+	t.Run("is recorded in the audit log if no code arrives", func(t *testing.T) {
 		ada, _ := somebody()
-		for range mostPending + 1 { // one makes room
+		for range mostPending + 1 { // one more than the limit
 			one.pending(ada.email)
 			at = at.Add(time.Second)
 		}
@@ -172,8 +172,8 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 			t.Errorf("after the password was changed %q", got)
 		}
 	})
-	t.Run("ends with what it was based on", func(t *testing.T) { changesThatEndPendingSignIn(t, one, at, company) })
-	t.Run("is one of five of an administrator at most", func(t *testing.T) {
+	t.Run("ends when the password, TOTP or sessions change", func(t *testing.T) { changesThatEndPendingSignIn(t, one, at, company) })
+	t.Run("is limited to five per administrator", func(t *testing.T) {
 		ada, secret := somebody()
 		oldest := one.pending(ada.email)
 		for range mostPending {
@@ -184,7 +184,7 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 			t.Errorf("the oldest: %v", err)
 		}
 	})
-	t.Run("is nobody's who has no token of it", func(t *testing.T) {
+	t.Run("cannot be finished without its token", func(t *testing.T) {
 		ada, secret := somebody()
 		one.pending(ada.email)
 		for _, raw := range []string{"", "unknown", ada.session, strings.Repeat("x", 4096), "a\x00b"} {
@@ -275,8 +275,8 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 		}
 		return res.GetDeviceTokens()[0]
 	}
-	// besiege lets a stranger try one address until attempts are spaced out for half a
-	// minute, and then take every turn there is.
+	// besiege guesses for one address from an unknown browser until attempts are delayed by half a
+	// minute, and then uses every possible attempt.
 	besiege := func(email string) {
 		t.Helper()
 		for range 40 {
@@ -288,8 +288,8 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 		}
 	}
 
-	t.Run("are not put off by a stranger who guesses, not even in the same network", func(t *testing.T) { knownInTheSameNetwork(t, one, two, company, office, try, known, besiege) })
-	t.Run("are not put off at the code either", func(t *testing.T) {
+	t.Run("are not delayed by guesses from unknown browsers, even in the same network", func(t *testing.T) { knownInTheSameNetwork(t, one, two, company, office, try, known, besiege) })
+	t.Run("are not delayed by guessed codes either", func(t *testing.T) {
 		ada := one.administrator(company, owner)
 		secret, _ := ada.withTotp(at)
 		at = at.Add(time.Hour)
@@ -297,7 +297,7 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 		if err != nil || len(first.GetDeviceTokens()) != 1 {
 			t.Fatalf("got %v, %v", first, err)
 		}
-		for range 6 { // somebody who has the password
+		for range 6 { // somebody else who has the password
 			_, _ = one.finish(one.pending(ada.email), "000000")
 		}
 		if _, err := one.finish(one.pending(ada.email), "000000"); !fault.Is(err, fault.RateLimited) {
@@ -309,9 +309,9 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 			t.Error(err)
 		}
 	})
-	t.Run("are slow guessers themselves", func(t *testing.T) { guessInKnownBrowser(t, one, two, company, try, known) })
-	t.Run("are known for those who have signed in with them", func(t *testing.T) { knownToTheirAdministrators(t, one, company, office, try, known, besiege) })
-	t.Run("are shared by the people of a desk", func(t *testing.T) {
+	t.Run("can guess only slowly", func(t *testing.T) { guessInKnownBrowser(t, one, two, company, try, known) })
+	t.Run("are known only for the administrators who have signed in with them", func(t *testing.T) { knownToTheirAdministrators(t, one, company, office, try, known, besiege) })
+	t.Run("can be shared by several administrators", func(t *testing.T) {
 		var kept []string
 		var people []*person
 		for range keptDevices + 1 {
@@ -334,7 +334,7 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 			}
 		}
 	})
-	t.Run("are strangers after another password, and after half a year", func(t *testing.T) {
+	t.Run("are unknown after a change of password, and after half a year", func(t *testing.T) {
 		ada := one.administrator(company, owner)
 		former := known(ada)
 		at = at.Add(time.Second)
@@ -361,7 +361,7 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 			t.Errorf("after half a year: %v", err)
 		}
 	})
-	t.Run("are not what a stranger needs to put off who is signed in", func(t *testing.T) {
+	t.Run("cannot be used to delay a signed-in administrator", func(t *testing.T) {
 		ada := one.administrator(company, owner)
 		besiege(ada.email)
 		if _, err := one.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: goodPassword, NewPassword: goodPassword + "3", Address: office}); err != nil {
@@ -374,7 +374,7 @@ func knownInTheSameNetwork(t *testing.T, one *replica, two *replica, company str
 	t.Helper()
 	ada := one.administrator(company, owner)
 	browser := known(ada)
-	for range 60 { // the network's own count is full too
+	for range 60 { // the count of the network is at its limit too
 		_, _ = try(email(), "a guess", office)
 	}
 	besiege(ada.email)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// longestToken is how long a token can live at most.
+// longestToken is the maximum lifetime of a token.
 const longestToken = 24 * time.Hour
 
-// clockSkew is by how much the clocks of replicas and verifiers may differ.
+// clockSkew is the maximum difference between the clocks of replicas and verifiers.
 const clockSkew = time.Minute
 
 // signingKey is a key pair that signs tokens.
@@ -29,8 +29,8 @@ func (k *signingKey) live(now time.Time) bool {
 	return k.RetiredUntil == nil || now.Before(*k.RetiredUntil)
 }
 
-// activeKey returns the key that signs at an instant: the one that became active last.
-// nil: there is none.
+// activeKey returns the key that signs at an instant: the one that became active last; nil: there
+// is none.
 func activeKey(keys []signingKey, now time.Time) *signingKey {
 	var found *signingKey
 	for i := range keys {
@@ -42,7 +42,7 @@ func activeKey(keys []signingKey, now time.Time) *signingKey {
 	return found
 }
 
-// liveKeys returns the keys whose tokens are accepted at an instant, or will be later.
+// liveKeys returns the keys whose tokens are accepted at an instant or later.
 func liveKeys(keys []signingKey, now time.Time) []signingKey {
 	var list []signingKey
 	for _, k := range keys {
@@ -53,7 +53,7 @@ func liveKeys(keys []signingKey, now time.Time) []signingKey {
 	return list
 }
 
-// isRotationDue reports whether the newest key is so old that another replaces it.
+// isRotationDue reports whether the newest key is older than interval.
 func isRotationDue(keys []signingKey, now time.Time, interval time.Duration) bool {
 	return !slices.ContainsFunc(keys, func(k signingKey) bool { return k.RetiredUntil == nil && now.Sub(k.CreatedAt) < interval })
 }

@@ -12,15 +12,14 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// store is every SQL statement of the service. Its methods with a tx run in the
-// caller's transaction.
+// store has every SQL statement of the service. Methods with a tx run in the caller's transaction.
 type store struct{ pg.Store }
 
 func newStore(db *pg.DB) *store {
 	return &store{pg.Store{DB: db, Constraints: map[string]*fault.Error{"administrators_email": adminEmailExists()}}}
 }
 
-// scope is the tenant's, or the whole platform's for platform credentials.
+// scope is the company's scope, or the platform's for platform credentials.
 func scope(company id.Company) pg.Scope {
 	if company.IsZero() {
 		return pg.AllCompanies()
@@ -33,8 +32,8 @@ func (s *store) Write(ctx context.Context, company id.Company, fn func(ctx conte
 	return s.Fault(s.InTx(ctx, scope(company), fn))
 }
 
-// one returns the row of a query. Without one the error is the fault that what
-// ("session") does not exist.
+// one returns the row of a query. If there is none, the error is the fault that what, for example
+// "session", does not exist.
 func one[T any](ctx context.Context, s *store, scope pg.Scope, what, sql string, args ...any) (T, error) {
 	row, err := pg.One[T](ctx, s.DB, scope, sql, args...)
 	return row, pg.Missing(s.Fault(err), what)
@@ -46,21 +45,21 @@ func all[T any](ctx context.Context, s *store, scope pg.Scope, sql string, args 
 	return rows, s.Fault(err)
 }
 
-// pageOf returns the rows of a page, with one more if there is a next page.
+// pageOf returns the rows of a page, and one more if there is a next page.
 func pageOf[T any](ctx context.Context, s *store, scope pg.Scope, p page.Page, sql string, args ...any) ([]T, error) {
 	statement := &pg.Statement{SQL: sql, Args: args}
 	p.Add(statement)
 	return all[T](ctx, s, scope, statement.SQL, statement.Args...)
 }
 
-// rowArgs returns the fields of a row, a struct, as arguments that are named for their
-// columns, and more arguments in addition to them or instead of them.
+// rowArgs returns the fields of a row, a struct, as named arguments. Arguments in more are added or
+// replace them.
 func rowArgs(row any, more pgx.NamedArgs) pgx.NamedArgs {
 	args, _ := pgx.StructArgs(row).(pgx.NamedArgs)
 	maps.Copy(args, more)
 	return args
 }
 
-// zeroable sends the zero company as the zero UUID, which stands for the
-// platform, and not as NULL.
+// zeroable encodes the zero company as the zero UUID, which stands for the platform, and not as
+// NULL.
 func zeroable(company id.Company) [16]byte { return company }

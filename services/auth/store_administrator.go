@@ -17,7 +17,7 @@ const administratorColumns = `company_id, id, name, email, role, password_hash, 
 	notices, devices_since`
 
 const (
-	// Who signs in has no company yet.
+	// The company is not known before the sign-in.
 	administratorByEmailSQL = `select ` + administratorColumns + ` from administrators where email_key = $1`
 
 	administratorSQL = `select ` + administratorColumns + ` from administrators where company_id = $1 and id = $2`
@@ -26,7 +26,7 @@ const (
 
 	administratorsSQL = `select ` + administratorColumns + ` from administrators where company_id = $1`
 
-	// The company's row is locked, so that no two owners go at once.
+	// The company's row is locked, so that two owners cannot be removed at the same time.
 	otherOwnersSQL = `select exists (select from administrators
 		where company_id = $1 and id <> $2 and role = 'owner' and disabled_at is null)`
 
@@ -78,22 +78,22 @@ func (s *store) updateAdministrator(ctx context.Context, tx *pg.Tx, a Administra
 	return err
 }
 
-// administratorArgs are the columns of an administrator. Empty lists are not NULL.
+// administratorArgs returns the columns of an administrator. Empty lists are not NULL.
 func administratorArgs(a Administrator) pgx.NamedArgs {
 	return rowArgs(a, pgx.NamedArgs{
 		"recovery_codes": append([][]byte{}, a.RecoveryCodes...), "notices": append([]Notice{}, a.Notices...), "email_key": emailKey(a.Email),
 	})
 }
 
-// revokedAdministrators returns those whose tokens were revoked after an instant.
+// revokedAdministrators returns the administrators whose tokens were revoked after an instant.
 func (s *store) revokedAdministrators(ctx context.Context, after time.Time) ([]Administrator, error) {
 	return all[Administrator](ctx, s, pg.AllCompanies(), revokedAdministratorsSQL, after)
 }
 
 const sealedAdministratorsSQL = `select ` + administratorColumns + ` from administrators where totp_secret is not null and id > $1 order by id limit 100`
 
-// sealedAdministrators returns some administrators with a TOTP secret, of any company,
-// in the order of their identifiers.
+// sealedAdministrators returns a batch of the administrators with a TOTP secret, of any company,
+// ordered by identifier.
 func (s *store) sealedAdministrators(ctx context.Context, after id.Administrator) ([]Administrator, error) {
 	return all[Administrator](ctx, s, pg.AllCompanies(), sealedAdministratorsSQL, [16]byte(after))
 }

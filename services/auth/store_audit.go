@@ -14,7 +14,7 @@ const (
 	insertEntrySQL = `insert into audit_log (company_id, id, at, actor, action, target, details) values ($1, $2, $3, $4, $5, $6, $7)`
 )
 
-// audit writes a line of the audit log, in the transaction of the change.
+// audit writes an entry to the audit log, in the transaction of the change.
 func (s *store) audit(ctx context.Context, tx *pg.Tx, company id.Company, at time.Time, actor, action, target string, details ...Detail) error {
 	return s.insertEntry(ctx, tx, Entry{
 		Company: company, ID: id.New[id.AuditEntry](), At: at, Actor: actor, Action: action, Target: target, Details: details,
@@ -39,7 +39,7 @@ const (
 		and ($5 = '' or action = $5 or (right($5, 1) = '.' and starts_with(action, $5)))
 		and ($7::timestamptz is null or at >= $7) and ($8::timestamptz is null or at < $8)`
 
-	// Statements of their own, so that a plan made once for all fits each.
+	// Each has its own statement, so that its plan can be cached and fits.
 	byActorSQL = ` and actor = $4`
 
 	anyActorSQL = ` and $4 = ''`
@@ -51,8 +51,8 @@ const (
 	newestSQL = ` order by at desc, id desc limit $9`
 )
 
-// auditEntries returns a page of the entries of the company, newest first. It always has
-// a place to begin behind, because a plan made without one does not use the index.
+// auditEntries returns a page of the company's entries, newest first. The query always has a
+// starting position, because a plan without one does not use the index.
 func (s *store) auditEntries(ctx context.Context, company id.Company, f auditFilter, p page.Page) ([]Entry, error) {
 	after := p.Order.Start()
 	if p.After != nil {
@@ -98,14 +98,13 @@ func (s *store) actorNames(ctx context.Context, company id.Company, actors map[s
 
 const forgetInAuditLogSQL = `select forget_in_audit_log($1, $2)`
 
-// forgetInAuditLog drops what the audit log says of a customer; who did what, and when,
-// stays.
+// forgetInAuditLog removes what the audit log says of a customer; who did what, and when, stays.
 func (s *store) forgetInAuditLog(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) error {
 	_, err := tx.Exec(ctx, forgetInAuditLogSQL, company, customer.String())
 	return err
 }
 
-// The entries about a customer, for privacy.Exporter.
+// Selects the entries about a customer, for privacy.Exporter.
 const exportAuditLogSQL = `select id, to_jsonb(a) from audit_log a
 	where company_id = $1 and (target = $2 or details @> jsonb_build_array(jsonb_build_object('after', $2::text))) order by at, id`
 
@@ -118,8 +117,8 @@ func (s *store) companiesOfAuditLog(ctx context.Context) ([]id.Company, error) {
 
 const cutAuditLogSQL = `select cut_audit_log($1, $2, $3)`
 
-// cutAuditLog deletes entries of the company from before an instant, at most limit, and
-// returns how many.
+// cutAuditLog deletes at most limit entries of the company from before an instant, and returns how
+// many it deleted.
 func (s *store) cutAuditLog(ctx context.Context, tx *pg.Tx, company id.Company, before time.Time, limit int) (n int, err error) {
 	err = tx.QueryRow(ctx, cutAuditLogSQL, zeroable(company), before, limit).Scan(&n)
 	return n, err

@@ -16,8 +16,8 @@ import (
 	"reservation.dev/services/auth/migrations"
 )
 
-// A page of the audit log goes through the entries that it has, or through those of
-// the one actor or target, also by the plan that is made without knowing the arguments.
+// A page of the audit log reads only the entries that it returns, or those of the one actor or
+// target, even with a generic plan.
 func TestAuditPlans(t *testing.T) {
 	t.Parallel()
 	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "auth", FS: migrations.FS, AppRole: testkit.AppRole()})
@@ -77,7 +77,7 @@ func TestAuditPlans(t *testing.T) {
 	}
 }
 
-// uuid writes an identifier as PostgreSQL does.
+// uuid formats an identifier as PostgreSQL does.
 func uuid(c id.Company) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", c[0:4], c[4:6], c[6:8], c[8:10], c[10:16])
 }

@@ -17,13 +17,13 @@ const credentialColumns = `company_id, id, kind, name, description, scopes, secr
 	deleted_at, expires_at, rotated_at, last_used_at, version, created_at, rate_limit`
 
 const (
-	// A caller who asks for a token has no company yet.
+	// The company is not known when a token is requested.
 	anyCredentialSQL = `select ` + credentialColumns + ` from credentials where id = $1`
 
 	credentialSQL = `select ` + credentialColumns + ` from credentials
 		where company_id = $1 and id = $2 and kind = $3 and deleted_at is null`
 
-	// A credential of the platform may have a token that names a company.
+	// A platform credential can have a token that names a company.
 	callersCredentialSQL = `select ` + credentialColumns + ` from credentials where id = $1`
 
 	lockCredentialSQL = credentialSQL + ` for update`
@@ -39,7 +39,7 @@ const (
 		generation = @generation, revoked_at = @revoked_at, disabled_at = @disabled_at, deleted_at = @deleted_at,
 		rotated_at = @rotated_at, version = @version, rate_limit = @rate_limit where company_id = @company_id and id = @id`
 
-	// To the minute, so that a busy client does not write at each token.
+	// To the minute, so that a busy client does not write at every token.
 	usedSQL = `update credentials set last_used_at = $3
 		where company_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)`
 
@@ -58,8 +58,8 @@ func (s *store) lockCredential(ctx context.Context, tx *pg.Tx, company id.Compan
 	return pg.GetInTx[Credential](ctx, tx, "credential", lockCredentialSQL, zeroable(company), credential, kind)
 }
 
-// callersCredential returns the credential that a token is of. It takes no lock:
-// two credentials that rotate each other would wait for each other.
+// callersCredential returns the credential of a token. It takes no lock, because two credentials
+// that rotate each other would deadlock.
 func (s *store) callersCredential(ctx context.Context, tx *pg.Tx, claims *token.Claims) (Credential, error) {
 	u, _ := subjectUUID(claims.Subject)
 	rows, err := tx.Query(ctx, callersCredentialSQL, u)
@@ -68,7 +68,7 @@ func (s *store) callersCredential(ctx context.Context, tx *pg.Tx, claims *token.
 	}
 	c, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByName[Credential])
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Credential{}, nil // of the platform, and so not visible for a company; those do not expire
+		return Credential{}, nil // of the platform, so not visible for a company; those do not expire
 	}
 	return c, err
 }
@@ -85,7 +85,7 @@ func (s *store) insertCredential(ctx context.Context, tx *pg.Tx, c Credential) e
 const insertBootstrapSQL = `insert into credentials (company_id, id, kind, name, scopes, secret_hash, rotated_at, created_at)
 	values ('00000000-0000-0000-0000-000000000000', $1, 'service', $2, $3, $4, $5, $5) on conflict do nothing`
 
-// insertBootstrap adds a credential of the platform, and reports whether it was new.
+// insertBootstrap adds a platform credential, and reports whether it was new.
 func (s *store) insertBootstrap(ctx context.Context, tx *pg.Tx, c Credential) (bool, error) {
 	tag, err := tx.Exec(ctx, insertBootstrapSQL, c.ID, c.Name, c.Scopes, c.SecretHash, c.CreatedAt)
 	return tag.RowsAffected() > 0, err
@@ -96,7 +96,7 @@ func (s *store) updateCredential(ctx context.Context, tx *pg.Tx, c Credential) e
 	return err
 }
 
-// used notes when a credential last got a token.
+// used records when a credential last got a token.
 func (s *store) used(ctx context.Context, c Credential, at time.Time) error {
 	minute := at.Truncate(time.Minute)
 	if c.LastUsedAt != nil && !c.LastUsedAt.Before(minute) {

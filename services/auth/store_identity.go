@@ -14,7 +14,7 @@ import (
 const generationSQL = `select coalesce(max(generation), 0) from (
 	select generation from credentials where id = $1 union all select generation from administrators where id = $1) g`
 
-// generation returns that of a credential or an administrator; 0: there is none.
+// generation returns the generation of a credential or an administrator; 0: there is none.
 func (s *store) generation(ctx context.Context, holder id.UUID) (int64, error) {
 	return pg.One[int64](ctx, s.DB, pg.AllCompanies(), generationSQL, holder)
 }
@@ -36,9 +36,9 @@ type raisedGeneration struct {
 	Generation int64      `db:"generation"`
 }
 
-// raiseGenerations raises the generations of those holders that have a lower one, and
-// returns them. They count as revoked at now: every start publishes them again for as
-// long as tokens of before may live.
+// raiseGenerations raises the generations of the holders that have a lower one, and returns them.
+// They count as revoked at now, so every start publishes them again for as long as earlier tokens
+// may live.
 func (s *store) raiseGenerations(ctx context.Context, tx *pg.Tx, holders []id.UUID, generations []int64, now time.Time) ([]raisedGeneration, error) {
 	var raised []raisedGeneration
 	for _, statement := range []string{raiseCredentialsSQL, raiseAdministratorsSQL} {

@@ -13,7 +13,7 @@ import (
 const invitationColumns = `company_id, id, email, role, token_hash, invited_by, created_at, expires_at, accepted_at, revoked_at`
 
 const (
-	// Who has a link has no company yet.
+	// The company is not known from a link.
 	invitationByTokenSQL = `select ` + invitationColumns + ` from invitations where token_hash = $1`
 
 	lockInvitationSQL = `select ` + invitationColumns + ` from invitations where company_id = $1 and id = $2 for update`
@@ -41,8 +41,8 @@ func (s *store) lockInvitation(ctx context.Context, tx *pg.Tx, company id.Compan
 	return oneInvitation(ctx, tx, lockInvitationSQL, company, invitation)
 }
 
-// lockOpenInvitation returns the one invitation of an address that is neither
-// accepted nor revoked.
+// lockOpenInvitation returns and locks the invitation of an address that is neither accepted nor
+// revoked; there is at most one.
 func (s *store) lockOpenInvitation(ctx context.Context, tx *pg.Tx, company id.Company, key string) (Invitation, error) {
 	return oneInvitation(ctx, tx, openInvitationSQL, company, key)
 }
@@ -60,7 +60,7 @@ func (s *store) insertInvitation(ctx context.Context, tx *pg.Tx, i Invitation) e
 	return err
 }
 
-// revokeInvitationsBy revokes the open ones of an administrator, and returns them.
+// revokeInvitationsBy revokes the open invitations that an administrator created, and returns them.
 func (s *store) revokeInvitationsBy(ctx context.Context, tx *pg.Tx, company id.Company, a id.Administrator, now time.Time) ([]Invitation, error) {
 	rows, err := tx.Query(ctx, revokeInvitationsBySQL, company, a.String(), now)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *store) revokeInvitationsBy(ctx context.Context, tx *pg.Tx, company id.C
 	return pgx.CollectRows(rows, pgx.RowToStructByName[Invitation])
 }
 
-// endInvitation saves that an invitation was accepted or revoked.
+// endInvitation stores that an invitation was accepted or revoked.
 func (s *store) endInvitation(ctx context.Context, tx *pg.Tx, i Invitation) error {
 	_, err := tx.Exec(ctx, endInvitationSQL, i.Company, i.ID, i.AcceptedAt, i.RevokedAt)
 	return err

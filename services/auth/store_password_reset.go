@@ -11,7 +11,7 @@ import (
 const resetColumns = `company_id, token_hash, administrator_id, made_by, created_at, expires_at, used_at`
 
 const (
-	// Who has a link has no company yet.
+	// The company is not known from a link.
 	resetByTokenSQL = `select ` + resetColumns + ` from password_resets where token_hash = $1`
 
 	lockResetSQL = `select ` + resetColumns + ` from password_resets where company_id = $1 and token_hash = $2 for update`
@@ -32,7 +32,7 @@ func (s *store) resetByToken(ctx context.Context, hash []byte) (passwordReset, e
 	return one[passwordReset](ctx, s, pg.AllCompanies(), "link", resetByTokenSQL, hash)
 }
 
-// openReset returns the link with which an administrator could reset the password.
+// openReset returns the open link for an administrator.
 func (s *store) openReset(ctx context.Context, company id.Company, a id.Administrator, now time.Time) (passwordReset, error) {
 	return one[passwordReset](ctx, s, pg.For(company), "link", openResetSQL, company, a, now)
 }
@@ -51,14 +51,13 @@ func (s *store) useReset(ctx context.Context, tx *pg.Tx, r passwordReset) error 
 	return err
 }
 
-// deleteResets withdraws the links of an administrator, and reports whether there
-// was one.
+// deleteResets withdraws the links for an administrator, and reports whether there was one.
 func (s *store) deleteResets(ctx context.Context, tx *pg.Tx, company id.Company, a id.Administrator) (bool, error) {
 	tag, err := tx.Exec(ctx, deleteResetsSQL, company, a)
 	return tag.RowsAffected() > 0, err
 }
 
-// deleteResetsBy withdraws the links that an administrator has made.
+// deleteResetsBy withdraws the links that an administrator has created.
 func (s *store) deleteResetsBy(ctx context.Context, tx *pg.Tx, company id.Company, a id.Administrator) error {
 	_, err := tx.Exec(ctx, deleteResetsBySQL, company, a.String())
 	return err

@@ -13,7 +13,7 @@ import (
 const sessionColumns = `company_id, id, administrator_id, token_hash, address, user_agent, created_at, last_used_at, expires_at`
 
 const (
-	// Three queries of one round trip: who shows a session's token has no company yet.
+	// Three queries in one round trip. The company is not known from a session's token.
 	sessionByTokenSQL = `select ` + sessionColumns + ` from sessions where token_hash = $1`
 
 	administratorOfTokenSQL = `select ` + administratorColumns + ` from administrators
@@ -58,8 +58,8 @@ func (s *store) session(ctx context.Context, company id.Company, session id.Sess
 	return one[Session](ctx, s, pg.For(company), "session", sessionSQL, company, session)
 }
 
-// sessions returns those of an administrator that are live: not expired at now,
-// and used after idleSince.
+// sessions returns the live sessions of an administrator: not expired at now, and used after
+// idleSince.
 func (s *store) sessions(ctx context.Context, company id.Company, a id.Administrator, now, idleSince time.Time) ([]Session, error) {
 	return all[Session](ctx, s, pg.For(company), sessionsSQL, company, a, now, idleSince)
 }
@@ -69,7 +69,7 @@ func (s *store) insertSession(ctx context.Context, tx *pg.Tx, n Session) error {
 	return err
 }
 
-// touchSession notes that a session was used, to the minute.
+// touchSession records when a session was used, to the minute.
 func (s *store) touchSession(ctx context.Context, n Session, at time.Time) error {
 	minute := at.Truncate(time.Minute)
 	if !n.LastUsedAt.Before(minute) {
@@ -81,14 +81,14 @@ func (s *store) touchSession(ctx context.Context, n Session, at time.Time) error
 	})
 }
 
-// deleteSession reports whether the session was there.
+// deleteSession deletes a session and reports whether it existed.
 func (s *store) deleteSession(ctx context.Context, tx *pg.Tx, company id.Company, session id.Session) (bool, error) {
 	tag, err := tx.Exec(ctx, deleteSessionSQL, company, session)
 	return tag.RowsAffected() > 0, err
 }
 
-// deleteSessions deletes those of an administrator but one, and returns how many;
-// the zero session keeps none. Those that wait for a code go too.
+// deleteSessions deletes the sessions and pending sign-ins of an administrator, except one session,
+// and returns how many sessions it deleted. The zero session keeps none.
 func (s *store) deleteSessions(ctx context.Context, tx *pg.Tx, now time.Time, company id.Company, a id.Administrator, but id.Session) (int64, error) {
 	if err := s.abandonAll(ctx, tx, now, company, a); err != nil {
 		return 0, err

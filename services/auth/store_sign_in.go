@@ -13,7 +13,7 @@ import (
 const pendingColumns = `company_id, token_hash, administrator_id, failures, address, created_at, expires_at`
 
 const (
-	// Who shows a token has no company yet.
+	// The company is not known from the token.
 	pendingByTokenSQL = `select ` + pendingColumns + ` from pending_sign_ins where token_hash = $1`
 
 	lockPendingSQL = `select ` + pendingColumns + ` from pending_sign_ins where company_id = $1 and token_hash = $2 for update`
@@ -24,7 +24,7 @@ const (
 
 	deletePendingSQL = `delete from pending_sign_ins where company_id = $1 and token_hash = $2`
 
-	// The administrator's row is locked, so that no two make room at once.
+	// The administrator's row is locked, so that two sign-ins cannot make room at the same time.
 	boundPendingsSQL = `delete from pending_sign_ins where company_id = $1 and token_hash in (
 		select token_hash from pending_sign_ins where company_id = $1 and administrator_id = $2
 		order by created_at desc, token_hash offset $3)
@@ -39,7 +39,7 @@ func (s *store) lockPending(ctx context.Context, tx *pg.Tx, p pendingSignIn) (pe
 	return pg.GetInTx[pendingSignIn](ctx, tx, "sign-in", lockPendingSQL, p.Company, p.TokenHash)
 }
 
-// insertPending adds one to those of an administrator whose row is locked.
+// insertPending adds a pending sign-in of an administrator, whose row is locked.
 func (s *store) insertPending(ctx context.Context, tx *pg.Tx, p pendingSignIn) error {
 	if _, err := s.abandon(ctx, tx, p.CreatedAt, boundPendingsSQL, p.Company, p.Administrator, mostPending-1); err != nil {
 		return err
@@ -48,9 +48,9 @@ func (s *store) insertPending(ctx context.Context, tx *pg.Tx, p pendingSignIn) e
 	return err
 }
 
-// abandon deletes sign-ins by a statement that returns them, and returns how many.
-// The password of each was right: its owner should see that somebody had it who
-// came without a code. Wrong codes are in the audit log already.
+// abandon deletes sign-ins with a statement that returns them, and returns how many. Each had a
+// right password, so it is added to the audit log for the owner: somebody knew the password but
+// gave no code. Wrong codes are in the audit log already.
 func (s *store) abandon(ctx context.Context, tx *pg.Tx, now time.Time, statement string, args ...any) (int, error) {
 	rows, err := tx.Query(ctx, statement, args...)
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *store) abandon(ctx context.Context, tx *pg.Tx, now time.Time, statement
 	return len(gone), nil
 }
 
-// failPending counts a wrong code; one too many ends it.
+// failPending counts a wrong code; one too many ends the sign-in.
 func (s *store) failPending(ctx context.Context, tx *pg.Tx, p pendingSignIn) (err error) {
 	if p.Failures >= pendingFailures {
 		return s.deletePending(ctx, tx, p)

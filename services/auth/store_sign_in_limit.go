@@ -9,12 +9,12 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// The row exists and is locked afterwards, whoever is first.
+// Creates the row if necessary and locks it, also for concurrent callers.
 const lockFailuresSQL = `insert into sign_in_failures as f (subject, failures, last_at) values ($1, 0, $2)
 	on conflict (subject) do update set failures = case when f.last_at < $3 then 0 else f.failures end
 	returning failures, last_at`
 
-// lockFailures returns the failures of a limit's subject and the time of the last one.
+// lockFailures returns the failures of a limit and the time of the last one.
 func (s *store) lockFailures(ctx context.Context, tx *pg.Tx, l signInLimit, now time.Time) (failed int, last time.Time, err error) {
 	err = tx.QueryRow(ctx, lockFailuresSQL, l.key(), now, now.Add(-failuresForgotten)).Scan(&failed, &last)
 	return failed, last, err
@@ -36,7 +36,7 @@ const (
 	takeBackFailureSQL = `update sign_in_failures set failures = greatest(failures - 1, 0) where subject = $1`
 )
 
-// correctFailures forgets all failures of some limits, and takes one back of others.
+// correctFailures deletes all failures of some limits, and subtracts one from others.
 func (s *store) correctFailures(ctx context.Context, tx *pg.Tx, forget, takeBack []signInLimit) error {
 	batch := &pgx.Batch{}
 	for _, l := range forget {

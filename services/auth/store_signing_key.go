@@ -11,7 +11,7 @@ import (
 
 const keySetVersionSQL = `select version from signing_key_set`
 
-// keySetVersion returns how often the set of signing keys has changed.
+// keySetVersion returns the version of the set of signing keys, which every change raises.
 func (s *store) keySetVersion(ctx context.Context) (int64, error) {
 	return pg.One[int64](ctx, s.DB, pg.AllCompanies(), keySetVersionSQL)
 }
@@ -30,11 +30,10 @@ func (s *store) raiseKeySet(ctx context.Context, tx *pg.Tx) (version int64, err 
 	return version, err
 }
 
-// One more than was published: the same number may have been of other keys.
+// One more than the published version, because that number may have had other keys.
 const raiseKeySetAboveSQL = `update signing_key_set set version = $1 + 1 where version < $1`
 
-// raiseKeySetAbove raises a version that is below the published one, and reports
-// whether it was.
+// raiseKeySetAbove raises a version that is below the published one, and reports whether it did.
 func (s *store) raiseKeySetAbove(ctx context.Context, tx *pg.Tx, published int64) (bool, error) {
 	tag, err := tx.Exec(ctx, raiseKeySetAboveSQL, published)
 	return tag.RowsAffected() > 0, err
@@ -63,7 +62,7 @@ func (s *store) insertSigningKey(ctx context.Context, tx *pg.Tx, k signingKey) e
 
 const retireOtherKeysSQL = `update signing_keys set retired_until = $2 where kid <> $1 and retired_until is null`
 
-// retireOtherKeys has the tokens of all keys but one accepted until an instant only.
+// retireOtherKeys limits the verification of all keys but one to an instant.
 func (s *store) retireOtherKeys(ctx context.Context, tx *pg.Tx, kid string, until time.Time) error {
 	_, err := tx.Exec(ctx, retireOtherKeysSQL, kid, until)
 	return err
@@ -78,8 +77,8 @@ func (s *store) deleteOtherKeys(ctx context.Context, tx *pg.Tx, kid string) erro
 
 const deleteRetiredKeysSQL = `delete from signing_keys where retired_until < $1`
 
-// deleteRetiredKeys deletes the keys whose last token has expired, and reports whether
-// there was one.
+// deleteRetiredKeys deletes the keys whose last token has expired, and reports whether there was
+// one.
 func (s *store) deleteRetiredKeys(ctx context.Context, tx *pg.Tx, now time.Time) (bool, error) {
 	tag, err := tx.Exec(ctx, deleteRetiredKeysSQL, now)
 	return tag.RowsAffected() > 0, err

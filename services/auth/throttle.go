@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// How failures are slowed down, then refused; see Throttle.
+// How failures are slowed down, then refused; see throttle.
 const (
 	freeFailures    = 5
 	refusedFailures = 20
 	firstDelay      = 100 * time.Millisecond
 	longestDelay    = 2 * time.Second
 	failureWindow   = 10 * time.Minute
-	// mostTracked bounds the memory, mostWaiting the requests that are delayed.
+	// mostTracked limits the memory, mostWaiting the delayed requests.
 	mostTracked = 100_000
 	mostWaiting = 1000
 )
 
-// throttle counts failures per credential and address, in this process alone: a
-// secret has 256 bits, so the count is against noise, not against guessing. The
-// least recently failing are forgotten when there are too many.
+// throttle counts failures per credential and address, in this process only. A secret has 256 bits,
+// so the count protects against noise, not against guessing. If there are too many, the oldest
+// failures are forgotten.
 type throttle struct {
 	mu      sync.Mutex
 	entries map[throttleKey]*list.Element
@@ -41,8 +41,8 @@ func newThrottle(now func() time.Time) *throttle {
 	return &throttle{entries: map[throttleKey]*list.Element{}, recent: list.New(), waiting: make(chan struct{}, mostWaiting), now: now}
 }
 
-// failed counts a failure. It returns how long its answer is to be held back,
-// and, when it is one too many, how long the caller should stay away.
+// failed counts a failure. It returns how long to delay the response and, after too many failures,
+// how long the caller should not retry.
 func (t *throttle) failed(key throttleKey) (delay, stayAway time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -70,7 +70,7 @@ func (t *throttle) failed(key throttleKey) (delay, stayAway time.Duration) {
 	return min(firstDelay<<(f.count-freeFailures-1), longestDelay), 0
 }
 
-// passed forgets the failures of a caller who turned out to be right.
+// passed deletes the failures of a caller that has succeeded.
 func (t *throttle) passed(key throttleKey) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

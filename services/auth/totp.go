@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// totpPeriod and the digits are what every authenticator app assumes.
+	// totpPeriod and the number of digits are what every authenticator app assumes.
 	totpPeriod = 30 * time.Second
-	// totpSkew is by how many periods a phone's clock may be off.
+	// totpSkew is the number of periods by which a phone's clock may differ.
 	totpSkew = 1
-	// totpSecretBytes is what RFC 4226 recommends.
+	// totpSecretBytes is the length that RFC 4226 recommends.
 	totpSecretBytes = 20
 	recoveryCodes   = 10
 )
 
-// newTotp makes a secret for an administrator of a company.
+// newTotp creates a TOTP secret for an administrator of a company.
 func newTotp(company, email string) (uri, secret string) {
 	bits := make([]byte, totpSecretBytes)
 	_, _ = rand.Read(bits) // never fails
@@ -37,12 +37,12 @@ func newTotp(company, email string) (uri, secret string) {
 func totpURI(company, email, secret string) string {
 	issuer := strings.ReplaceAll(company, ":", " ")
 	query := url.Values{"secret": {secret}, "issuer": {issuer}, "algorithm": {"SHA1"}, "digits": {"6"}, "period": {"30"}}
-	// Apps take a plus sign for itself.
+	// Apps read a plus sign literally, not as a space.
 	return "otpauth://totp/" + url.PathEscape(issuer+":"+email) + "?" + strings.ReplaceAll(query.Encode(), "+", "%20")
 }
 
-// totpStep returns the period whose code this is, among the present one and its
-// neighbours; 0: of none that comes after the last one that was used.
+// totpStep returns the period of a code: the current one or a neighbour. It returns 0 if the code
+// is not valid, or not from a later period than last.
 func totpStep(secret, code string, now time.Time, last int64) (int64, error) {
 	code = strings.ReplaceAll(code, " ", "")
 	present := now.Unix() / int64(totpPeriod/time.Second)
@@ -63,7 +63,7 @@ func totpStep(secret, code string, now time.Time, last int64) (int64, error) {
 // totpContext binds a sealed secret to its administrator.
 func totpContext(a id.Administrator) []byte { return []byte("totp " + a.String()) }
 
-// newRecovery makes recovery codes of 75 random bits, and what is kept of them.
+// newRecovery creates recovery codes of 75 random bits, and returns their hashes too.
 func newRecovery() (codes []string, hashes [][]byte) {
 	for range recoveryCodes {
 		code := grouped(3)
@@ -73,7 +73,7 @@ func newRecovery() (codes []string, hashes [][]byte) {
 	return codes, hashes
 }
 
-// recoveryHash is what is kept of a recovery code, however it is typed.
+// recoveryHash returns the stored form of a recovery code, in whichever form it is typed.
 func recoveryHash(code string) []byte {
 	code = strings.NewReplacer("-", "", " ", "").Replace(strings.ToLower(code))
 	sum := sha256.Sum256([]byte("recovery code " + code))

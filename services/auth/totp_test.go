@@ -21,7 +21,7 @@ func TestTotp(t *testing.T) { // invariant 11
 	r.server.now = func() time.Time { return at }
 	company := r.company()
 
-	t.Run("is asked for once it is confirmed, and not before", func(t *testing.T) {
+	t.Run("is required only after it is confirmed", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		if _, err := r.admins.ConfirmTotp(ada.ctx(), &authv1.ConfirmTotpRequest{Code: "000000"}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("without a secret: %v", err)
@@ -35,7 +35,7 @@ func TestTotp(t *testing.T) { // invariant 11
 			!strings.HasSuffix(uri.Path, ada.email) {
 			t.Errorf("got %v, %v", first, err)
 		}
-		r.signedIn(ada.email, "") // not yet
+		r.signedIn(ada.email, "") // not required yet
 		second, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{Password: goodPassword})
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestTotp(t *testing.T) { // invariant 11
 			t.Errorf("a wrong password is told that a code is wanted: %v, %v", res, err)
 		}
 	})
-	t.Run("takes each code once, also of two at a time, and none before it", func(t *testing.T) {
+	t.Run("accepts each code once, even concurrently, and no older code", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		secret, _ := ada.withTotp(at)
 		try := func(code string) error {
@@ -116,7 +116,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 	r.server.now = func() time.Time { return at }
 	company := r.company()
 
-	t.Run("takes each recovery code once, however it is typed", func(t *testing.T) {
+	t.Run("accepts each recovery code once, in any spelling", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		_, recovery := ada.withTotp(at)
 		typed := strings.ToUpper(strings.ReplaceAll(recovery[3], "-", " "))
@@ -128,7 +128,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 			t.Errorf("a second time: %v", err)
 		}
 	})
-	t.Run("spaces out guessed codes, from whatever address, and tells the audit log", func(t *testing.T) {
+	t.Run("delays guessed codes from any address, and records them in the audit log", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		secret, _ := ada.withTotp(at)
 		at = at.Add(time.Hour)
@@ -148,7 +148,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 		if len(refused) != 5 || refused[4] != "session.refuse reason: wrong code, address: 192.0.2.1" {
 			t.Errorf("got %q", refused)
 		}
-		for range 6 { // codes that come too early are no failures of the password
+		for range 6 { // a code that arrives too early is not a failure of the password
 			if _, err := r.signIn(ada.email, goodPassword, "abcdef", "192.0.2.77"); !fault.Is(err, fault.RateLimited) {
 				t.Errorf("got %v", err)
 			}
@@ -161,13 +161,13 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 			t.Error(err)
 		}
 	})
-	t.Run("is turned off by the password, and by an operator", func(t *testing.T) {
+	t.Run("is turned off with the password, or by an operator", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		ada.withTotp(at)
 		if _, err := r.admins.DisableTotp(ada.ctx(), &authv1.DisableTotpRequest{Password: "wrong"}); reason(err) != ReasonWrongPassword {
 			t.Errorf("got %v", err)
 		}
-		for range 2 { // a repeat changes nothing
+		for range 2 { // a repeated call changes nothing
 			if _, err := r.admins.DisableTotp(ada.ctx(), &authv1.DisableTotpRequest{Password: goodPassword}); err != nil {
 				t.Fatal(err)
 			}
@@ -183,7 +183,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 			t.Errorf("got %v, %v", in, err)
 		}
 	})
-	t.Run("keeps its secret encrypted, and anew once the master key is another", func(t *testing.T) {
+	t.Run("encrypts its secret, and re-encrypts it with a new master key", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		secret, recovery := ada.withTotp(at)
 		kept := func() []byte {
@@ -222,7 +222,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 
 func errOf[T any](_ T, err error) error { return err }
 
-// sealerWith seals with key and opens what the world's sealer has sealed too.
+// sealerWith encrypts with key, and also decrypts data that the world's sealer has encrypted.
 func sealerWith(t *testing.T, w *world, key []byte) *seal.Sealer {
 	t.Helper()
 	s, err := seal.New(key, w.masterKey)

@@ -25,10 +25,10 @@ type person struct {
 	id, email, session string
 }
 
-// email returns an address that nobody has.
+// email returns a new e-mail address.
 func email() string { return id.NewUUID().String() + "@example.com" }
 
-// admin makes an administrator of a company and signs them in.
+// administrator creates an administrator of a company and signs them in.
 func (r *replica) administrator(company string, role authv1.AdministratorRole) *person {
 	r.t.Helper()
 	made, err := r.admins.CreateAdministrator(r.as(company), &authv1.CreateAdministratorRequest{Email: email(), Name: "Ada", Password: goodPassword, Role: role})
@@ -38,7 +38,7 @@ func (r *replica) administrator(company string, role authv1.AdministratorRole) *
 	return r.signedIn(made.GetAdministrator().GetEmail(), "")
 }
 
-// signedIn opens another browser.
+// signedIn signs in with another browser.
 func (r *replica) signedIn(email, code string) *person {
 	r.t.Helper()
 	res, err := r.signIn(email, goodPassword, code, "192.0.2.1")
@@ -52,7 +52,7 @@ func (r *replica) signIn(email, password, code, address string) (*authv1.SignInR
 	return r.admins.SignIn(r.t.Context(), &authv1.SignInRequest{Email: email, Password: password, TotpCode: code, Address: address, UserAgent: "Firefox"})
 }
 
-// access is a fresh access token.
+// access returns a new access token.
 func (p *person) access() string {
 	p.t.Helper()
 	res, err := p.admins.Authenticate(p.t.Context(), &authv1.AuthenticateRequest{SessionToken: p.session})
@@ -62,10 +62,10 @@ func (p *person) access() string {
 	return res.GetIdentity().GetAccessToken()
 }
 
-// ctx is for the person's calls.
+// ctx returns a context for the person's calls.
 func (p *person) ctx() context.Context { return with(p.t.Context(), p.access()) }
 
-// with is for calls under an access token.
+// with returns a context for calls with an access token.
 func with(ctx context.Context, raw string) context.Context {
 	return rpc.As(ctx, token.NewSource(func(context.Context) (string, time.Time, error) {
 		return raw, time.Now().Add(time.Hour), nil
@@ -82,8 +82,8 @@ func (p *person) isOut() bool {
 	return err != nil
 }
 
-// withTotp sets TOTP up at an instant of the server and returns its secret and
-// the recovery codes.
+// withTotp sets up TOTP at an instant of the server's clock and returns its secret and the recovery
+// codes.
 func (p *person) withTotp(at time.Time) (secret string, recovery []string) {
 	p.t.Helper()
 	made, err := p.admins.SetupTotp(p.ctx(), &authv1.SetupTotpRequest{Password: goodPassword})
@@ -106,7 +106,7 @@ func codeAt(t *testing.T, secret string, at time.Time) string {
 	return code
 }
 
-// entries are the lines of the audit log of a company, newest first.
+// entries returns the audit entries of a company, newest first.
 func (r *replica) entries(company string, req *authv1.ListAuditEntriesRequest) []*authv1.AuditEntry {
 	r.t.Helper()
 	res, err := r.audit.ListAuditEntries(r.as(company), req)
@@ -116,7 +116,7 @@ func (r *replica) entries(company string, req *authv1.ListAuditEntriesRequest) [
 	return res.GetEntries()
 }
 
-// spelled writes entries as "action field: before → after, …".
+// spelled returns entries as "action field: before → after, …".
 func spelled(entries []*authv1.AuditEntry) []string {
 	var out []string
 	for _, e := range entries {

@@ -89,7 +89,7 @@ func (w *world) start() *replica {
 		t.Fatal(err)
 	}
 	r.server = NewServer(w.db, box, r.keys, sessionTimes{idle: 12 * time.Hour, lifetime: 14 * 24 * time.Hour}, log)
-	r.server.passwords = newPasswords(passwordCost{memory: 64, passes: 1}) // tests are no guessers
+	r.server.passwords = newPasswords(passwordCost{memory: 64, passes: 1}) // cheap, because nobody guesses in tests
 	if err := r.server.bootstrap(t.Context(), []bootstrapCredential{w.admin}); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +117,7 @@ func (w *world) start() *replica {
 	return r
 }
 
-// newVerifier is what a process that verifies tokens runs.
+// newVerifier returns a verifier as every process runs one.
 func (w *world) newVerifier(b *bus.Bus) *token.Verifier {
 	v := token.NewVerifier(token.Config{Issuer: "reservation", CacheSize: 1024}, time.Now)
 	w.background(func(ctx context.Context) error { return v.Run(ctx, b) })
@@ -141,7 +141,7 @@ func (w *world) background(f func(ctx context.Context) error) {
 	})
 }
 
-// as returns a context of the operator, for a company (or "" for none).
+// as returns a context of the operator for a company; "" for none.
 func (r *replica) as(company string) context.Context {
 	r.t.Helper()
 	var named id.Company
@@ -178,7 +178,7 @@ func (r *replica) client(company string, granted ...string) (clientID, secret st
 	return res.GetApiClient().GetId(), res.GetClientSecret()
 }
 
-// key makes an API key; without permissions it has all.
+// key creates an API key; without permissions it has all.
 func (r *replica) key(company string, permissions ...string) (keyID, secret string) {
 	r.t.Helper()
 	res, err := r.apiKeys.CreateApiKey(r.as(company), &authv1.CreateApiKeyRequest{Name: "Website", Permissions: permissions})
@@ -197,7 +197,7 @@ func (r *replica) token(clientID, secret string) string {
 	return res.GetAccessToken()
 }
 
-// lockedBuffer collects log lines of several goroutines.
+// lockedBuffer collects the log lines of several goroutines.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

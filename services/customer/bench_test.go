@@ -29,7 +29,7 @@ func (w *world) fill(n int) {
 	}
 }
 
-// profileShape is the list of Interface A.
+// profileShape is the shape of Interface A's customer list.
 func profileShape() []*customerv1.ExportMember {
 	all := members()
 	return []*customerv1.ExportMember{all[0], all[1], all[2], all[3], all[4], all[5], all[6]}
@@ -70,8 +70,8 @@ func BenchmarkGet(b *testing.B) {
 	}
 }
 
-// BenchmarkList is a page of a small and of a large company, from within the
-// list; the two should cost the same.
+// BenchmarkList reads a page from the middle of the list of a small and of a large company; the two
+// should cost the same.
 func BenchmarkList(b *testing.B) {
 	for _, n := range []int{10_000, 500_000} {
 		w := open(b)
@@ -95,7 +95,7 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate is what the check for a unique address costs.
+// BenchmarkCreate measures the check for a unique address.
 func BenchmarkCreate(b *testing.B) {
 	for _, unique := range []bool{false, true} {
 		b.Run(fmt.Sprintf("unique %t", unique), func(b *testing.B) {

@@ -9,18 +9,18 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// Confirmer has the services that act in a customer's name confirm a deletion.
+// Confirmer gets deletions confirmed by the services that act on behalf of customers.
 type Confirmer interface {
-	// ConfirmDeletion returns nil once no replica of any of them serves the
+	// ConfirmDeletion returns nil after every replica of these services has stopped serving the
 	// customer. It reads the company and the token from ctx.
 	ConfirmDeletion(ctx context.Context, customer id.Customer) error
 }
 
-// ConfirmationClient asks services to confirm deletions, with the caller's own
-// token: they read the customer themselves, and so need not trust it.
+// ConfirmationClient requests confirmations with the caller's own token. The services read the
+// customer themselves, so they do not have to trust the request.
 type ConfirmationClient []customerv1.CustomerDeletionServiceClient
 
-// ConfirmDeletion implements Confirmer: it asks all services at once.
+// ConfirmDeletion implements Confirmer. It calls all services at the same time.
 func (c ConfirmationClient) ConfirmDeletion(ctx context.Context, customer id.Customer) error {
 	faults := make([]error, len(c))
 	var all sync.WaitGroup

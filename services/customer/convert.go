@@ -14,8 +14,8 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// message and snapshot name the fields, because lists and events cannot wait for
-// reflection; a test finds a missing one.
+// message and snapshot list the fields explicitly, because reflection is too slow for lists and
+// events. A test finds missing fields.
 func message(c Customer) *customerv1.Customer {
 	return &customerv1.Customer{
 		Id: c.ID.String(), Reference: referenceOf(c), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email, Mobile: c.Mobile,
@@ -45,8 +45,8 @@ func readFields(m proto.Message) map[string]string {
 	return set
 }
 
-// described returns the customer that a request describes, without what the service
-// adds.
+// described returns the customer that a request describes, without the fields that the service
+// sets.
 func described(m interface {
 	proto.Message
 	GetArchived() bool
@@ -77,7 +77,7 @@ func changeOf(req *customerv1.UpdateCustomerRequest) Change {
 	return Change{Fields: readFields(req), Archived: req.Archived}
 }
 
-// orderOf gives each order its column.
+// orderOf returns the order for a list, with its column.
 func orderOf(o customerv1.CustomerOrder) (page.Order, error) {
 	order := page.Order{Code: byte(o)}
 	switch o {
@@ -96,7 +96,7 @@ func orderOf(o customerv1.CustomerOrder) (page.Order, error) {
 	return order, nil
 }
 
-// listOf checks a request for a page.
+// listOf checks the request for a page of customers.
 func listOf(req *customerv1.ListCustomersRequest) (l list, err error) {
 	if l.Page, l.tier, err = pageOf(req); err != nil {
 		return l, err
@@ -115,8 +115,8 @@ func listOf(req *customerv1.ListCustomersRequest) (l list, err error) {
 	return l, err
 }
 
-// pageOf reads the page that a request asks for. A token is for the order and the tier
-// of the page before.
+// pageOf reads the page of a request. A page token is valid for the order of the previous page and
+// continues in its tier.
 func pageOf(req *customerv1.ListCustomersRequest) (page.Page, tier, error) {
 	order, err := orderOf(req.GetOrder())
 	if err != nil {
@@ -136,11 +136,11 @@ func pageOf(req *customerv1.ListCustomersRequest) (page.Page, tier, error) {
 	return p, t, err
 }
 
-// pageSizes are those of every list of the service.
+// pageSizes are the page sizes of every list of the service.
 func pageSizes() page.Sizes { return page.Sizes{Default: 100, Max: 1000} }
 
-// erasureMessage tells how far an erasure is. A service's progress is that of the
-// rounds since it was last asked for.
+// erasureMessage returns the progress of an erasure. The progress of a service counts the rounds
+// since the erasure was last requested.
 func erasureMessage(e Erasure, answers []erasureAnswer) *privacyv1.Erasure {
 	m := &privacyv1.Erasure{CustomerId: e.Customer.String(), RequestedBy: e.RequestedBy, RequestedAt: timestamppb.New(e.RequestedAt)}
 	if e.EventsRemovedAt != nil {

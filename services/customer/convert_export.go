@@ -21,7 +21,7 @@ type column struct {
 	kind kind
 }
 
-// kind is how the binary values of a column are written as JSON.
+// kind is how the binary values of a column are converted to JSON.
 type kind int
 
 const (
@@ -40,13 +40,13 @@ func exportColumns() []column {
 	return append(all, column{"archived", boolean}, column{"created_at", timestamptz}, column{"updated_at", timestamptz})
 }
 
-// shape is an object as the caller wants it: literal text, with columns between.
+// shape is the form of an object that the caller wants: literal text with columns in between.
 type shape struct {
 	parts []part
 	end   []byte
 }
 
-// part is a column with the text before it; place is the column's in a row.
+// part is a column and the text before it; place is the column's index in a row.
 type part struct {
 	before []byte
 	place  int
@@ -87,7 +87,7 @@ func columnOf(f customerv1.CustomerField) string {
 	return strings.ToLower(strings.TrimPrefix(f.String(), "CUSTOMER_FIELD_"))
 }
 
-var errColumn = errors.New("a column of the export has an unexpected form")
+var errColumn = errors.New("a column of the export has an unexpected type")
 
 // append writes one customer, given as PostgreSQL's binary values.
 func (s *shape) append(b []byte, values [][]byte) ([]byte, error) {

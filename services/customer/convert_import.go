@@ -11,7 +11,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// imported checks one line and makes a customer of it.
+// imported checks one line and returns its customer.
 func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Customer, error) {
 	var f check.Fields
 	reference := f.Line("reference", line.GetReference(), 1, maxReference)
@@ -21,13 +21,13 @@ func (s *Server) imported(line *customerv1.ImportedCustomer, now time.Time) (Cus
 	if line.GetCreatedAt() != nil {
 		c.CreatedAt = line.GetCreatedAt().AsTime().Truncate(time.Microsecond)
 		if line.GetCreatedAt().CheckValid() != nil || c.CreatedAt.After(now) || c.CreatedAt.Year() < 1900 {
-			f.Add("created_at", "range", "must be an instant of the past, not before 1900")
+			f.Add("created_at", "range", "must be in the past, and not before 1900")
 		}
 	}
 	return c, f.Err()
 }
 
-// importOutcome is what became of the references of a batch.
+// importOutcome is the outcome for the references of a batch.
 type importOutcome struct {
 	erased map[string]bool        // references of erased customers
 	taken  map[string]bool        // references with an e-mail address that another customer has
@@ -35,14 +35,13 @@ type importOutcome struct {
 	isNew  map[id.Customer]bool
 }
 
-// write completes the result of a line. The first line of a reference has created the
-// customer.
+// write completes the result of a line. The first line with a reference has created the customer.
 func (o importOutcome) write(r *customerv1.ImportCustomerResult) {
 	switch {
 	case r.GetOutcome() == customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED:
 		return
 	case o.erased[r.GetReference()]:
-		refuse(r, fault.InvalidFields(fault.Field{Field: "reference", Rule: "erased", Message: "is that of a customer who was erased"}))
+		refuse(r, fault.InvalidFields(fault.Field{Field: "reference", Rule: "erased", Message: "belongs to an erased customer"}))
 		return
 	case o.taken[r.GetReference()]:
 		refuse(r, emailExists())
@@ -63,7 +62,7 @@ func refuse(r *customerv1.ImportCustomerResult, f *fault.Error) {
 	}
 }
 
-// storable leaves out what no reference is, and PostgreSQL would not take.
+// storable drops texts that PostgreSQL cannot store, which cannot be references.
 func storable(references []string) []string {
 	list := make([]string, 0, len(references))
 	for _, r := range references {

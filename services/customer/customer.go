@@ -23,18 +23,17 @@ type Customer struct {
 	DeletedAt *time.Time  `db:"deleted_at"`
 }
 
-// field is a text that people give of a customer. Columns, messages, checks, changes,
-// imports, exports and erasures follow the list of fields: a new field is one more
-// entry, a member of Customer, a column and a member of the protos, which all have the
-// same name.
+// field is a text that is given for a customer. Columns, messages, checks, changes, imports,
+// exports and erasures follow the list of fields. To add a field, add an entry, a member of
+// Customer, a column and a member of the protos, all with the same name.
 type field struct {
-	// name is that of the column, of the protos' fields and of faults.
+	// name is the name of the column, of the protos' fields and in faults.
 	name  string
 	value func(*Customer) *string
-	// check trims a value and checks it.
+	// check trims and checks a value.
 	check            func(f *check.Fields, field, value string, minimum, maximum int) string
 	minimum, maximum int // characters
-	// erased is what an erasure leaves.
+	// erased is the value after an erasure.
 	erased string
 }
 
@@ -44,7 +43,7 @@ const (
 	maxReference = 200
 )
 
-// fields are the fields of a customer, in the order in which faults are listed.
+// fields returns the fields of a customer, in the order in which faults are listed.
 func fields() []field {
 	return []field{
 		{"first_name", func(c *Customer) *string { return &c.FirstName }, (*check.Fields).Line, 1, maxName, "Erased"},
@@ -56,13 +55,13 @@ func fields() []field {
 
 func email(f *check.Fields, field, value string, _, _ int) string { return f.Email(field, value) }
 
-// Change is what an update sets; what it does not have stays.
+// Change is the set of fields that an update sets; the others stay unchanged.
 type Change struct {
 	Fields   map[string]string // by name
 	Archived *bool
 }
 
-// check trims and checks everything that people give of a customer.
+// check trims and checks all fields that are given for a customer.
 func (c *Customer) check(failed *check.Fields) {
 	for _, f := range fields() {
 		value := f.value(c)
@@ -70,7 +69,7 @@ func (c *Customer) check(failed *check.Fields) {
 	}
 }
 
-// check trims and checks what an update sets.
+// check trims and checks the fields that an update sets.
 func (c Change) check(failed *check.Fields) {
 	for _, f := range fields() {
 		if value, ok := c.Fields[f.name]; ok {
@@ -79,7 +78,7 @@ func (c Change) check(failed *check.Fields) {
 	}
 }
 
-// Apply makes a change at an instant and reports whether it changed anything.
+// Apply makes a change at an instant and reports whether anything changed.
 func (c *Customer) Apply(in Change, now time.Time) bool {
 	before := *c
 	for _, f := range fields() {
@@ -103,9 +102,8 @@ func (c *Customer) Delete(now time.Time) {
 	c.DeletedAt = &c.UpdatedAt
 }
 
-// touch dates a change. The dates of a customer's changes rise with the versions
-// even when the clocks of two processes differ: lists in the order of changes
-// rely on that.
+// touch sets the time of a change. The times of a customer's changes increase with the versions
+// even if the clocks of two processes differ: lists in the order of changes rely on that.
 func (c *Customer) touch(now time.Time) {
 	c.Version++
 	if !now.After(c.UpdatedAt) {
@@ -114,8 +112,8 @@ func (c *Customer) touch(now time.Time) {
 	c.UpdatedAt = now
 }
 
-// ReasonEmailExists is the reason of a fault about an address that another
-// customer of the company has.
+// ReasonEmailExists is the reason of a fault about an address that another customer of the company
+// has.
 const ReasonEmailExists = "EMAIL_ALREADY_EXISTS"
 
 func emailExists() *fault.Error {

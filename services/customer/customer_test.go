@@ -13,7 +13,7 @@ func TestEmail(t *testing.T) {
 	bad := []string{"", " ", "a", "a@", "@b.example", "a@b", "a b@example.com", "a@exa mple.com", "Zoë <z@example.com>", "a@example.com, b@example.com",
 		"a@@example.com", "a@example..com", "a@.example.com", "a@-x.example", "a@example.com\x00", "a@[127.0.0.1]", "a@ex_ample.com", "\"a\"@", strings.Repeat("a", 250) + "@example.com"}
 	for _, s := range good {
-		t.Run("takes "+s, func(t *testing.T) {
+		t.Run("accepts "+s, func(t *testing.T) {
 			var f check.Fields
 			if got := f.Email("email", "  "+s+"\t"); got != s || f.Err() != nil {
 				t.Errorf("got %q, %v", got, f.Err())
@@ -41,7 +41,7 @@ func TestText(t *testing.T) {
 		"a NUL":                 {"a\x00b", "characters"},
 		"a line break":          {"a\nb", "characters"},
 		"a C1 control":          {"a\u0085b", "characters"},
-		"what is not UTF-8":     {"a\xffb", "characters"},
+		"invalid UTF-8":         {"a\xffb", "characters"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// fakeConfirmer are the services that confirm deletions.
+// fakeConfirmer is a fake of the services that confirm deletions.
 type fakeConfirmer struct {
 	mu    sync.Mutex
 	asked []string
@@ -40,7 +40,7 @@ func (f *fakeConfirmer) ConfirmDeletion(_ context.Context, customer id.Customer)
 	return err
 }
 
-// fails has confirmations fail with err; nil: they are given.
+// fails makes confirmations fail with err; nil: they succeed.
 func (f *fakeConfirmer) fails(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,7 +60,7 @@ func (w *world) delete(ctx context.Context, customer string, version *int64) err
 	return err
 }
 
-// unconfirmed counts the customers whose deletion is not confirmed.
+// unconfirmed returns the number of customers whose deletion is not confirmed.
 func (w *world) unconfirmed() int64 {
 	w.t.Helper()
 	n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), `select count(*) from customers where deletion_unconfirmed`)
@@ -79,7 +79,7 @@ func wantFault(t *testing.T, err error, kind fault.Kind) *fault.Error {
 }
 
 func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
-	t.Run("after its commit and before the answer", func(t *testing.T) {
+	t.Run("after the commit and before the response", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		w.confirmer.then = func(customer string) {
@@ -98,7 +98,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 			t.Errorf("%d confirmations", w.confirmer.calls())
 		}
 	})
-	t.Run("by a repeat if a service was away, whatever the version", func(t *testing.T) {
+	t.Run("by a retry if a service was unavailable, regardless of the expected version", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		w.confirmer.fails(errServicesAway)
@@ -122,7 +122,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 			t.Errorf("total %d, events %d", w.total(), w.events(subjectDeleted))
 		}
 	})
-	t.Run("by a repeat if the process dies after the confirmation", func(t *testing.T) {
+	t.Run("by a retry if the process dies after the confirmation", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		ctx, cancel := context.WithCancel(w.ctx())
@@ -136,7 +136,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 			t.Errorf("got %v, %d marks", err, w.unconfirmed())
 		}
 	})
-	t.Run("before an answer is replayed", func(t *testing.T) {
+	t.Run("before a stored response is replayed", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		ctx := idem.WithKey(w.ctx(), "k", "caller")
@@ -159,7 +159,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 		}
 		wantFault(t, w.delete(w.ctx(), made.GetId(), nil), fault.NotFound)
 	})
-	t.Run("and one of many requests is answered OK", func(t *testing.T) {
+	t.Run("and only one of several requests is answered OK", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
 		var deleted, missing atomic.Int64
@@ -188,7 +188,7 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 	erase := func(customer string) (*privacyv1.EraseCustomerResponse, error) {
 		return e.erasures.EraseCustomer(e.ctx(), &privacyv1.EraseCustomerRequest{CustomerId: customer})
 	}
-	t.Run("by a repeat if a service was away, and begins nevertheless", func(t *testing.T) {
+	t.Run("by a retry if a service was unavailable, and begins nevertheless", func(t *testing.T) {
 		made := e.create("Ann")
 		e.confirmer.fails(errServicesAway)
 		_, err := erase(made.GetId())
@@ -208,7 +208,7 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 		}
 		wantFault(t, e.delete(e.ctx(), made.GetId(), nil), fault.NotFound)
 	})
-	t.Run("again for databases that were restored, and not for a customer who is deleted", func(t *testing.T) {
+	t.Run("again after a restore, and not for a customer who is only deleted", func(t *testing.T) {
 		made := e.create("Ben")
 		if err := e.delete(e.ctx(), made.GetId(), nil); err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 	})
 }
 
-// fakeService is a service that confirms deletions.
+// fakeService is a fake service that confirms deletions.
 type fakeService struct{ err error }
 
 func (f fakeService) ConfirmCustomerDeletion(context.Context, *customerv1.ConfirmCustomerDeletionRequest, ...grpc.CallOption) (*customerv1.ConfirmCustomerDeletionResponse, error) {
@@ -236,7 +236,7 @@ func TestConfirmationClient(t *testing.T) {
 	if err := (ConfirmationClient{fakeService{}, fakeService{}}).ConfirmDeletion(t.Context(), id.New[id.Customer]()); err != nil {
 		t.Error(err)
 	}
-	// As a service of the previous release answers.
+	// A service of the previous release responds in this way.
 	unknown := status.Error(codes.Unimplemented, "unknown service")
 	if err := (ConfirmationClient{fakeService{}, fakeService{unknown}}).ConfirmDeletion(t.Context(), id.New[id.Customer]()); err == nil {
 		t.Error("it is confirmed although one service did not")

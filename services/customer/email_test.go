@@ -22,11 +22,11 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// fakeAuth stands for the auth service.
+// fakeAuth is a fake of the auth service.
 type fakeAuth struct {
 	mu     sync.Mutex
-	unique bool  // what every company asks for
-	err    error // what it answers instead
+	unique bool  // whether every company requires unique addresses
+	err    error // returned instead of a company
 	calls  int
 }
 
@@ -37,7 +37,7 @@ func (f *fakeAuth) Company(_ context.Context, company id.Company) (tenancy.Compa
 	return tenancy.Company{ID: company, UniqueEmails: f.unique, Version: 1}, f.err
 }
 
-// keep stores states of the company in the copy.
+// keep stores versions of the company in the copy.
 func (w *world) keep(states ...tenancy.Company) {
 	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
@@ -48,12 +48,12 @@ func (w *world) keep(states ...tenancy.Company) {
 	}
 }
 
-// state is the company as of a version.
+// state returns the company at a version.
 func (w *world) state(version int64, unique bool) tenancy.Company {
 	return tenancy.Company{ID: w.company, UniqueEmails: unique, Version: version}
 }
 
-// uniqueNow is whether the copy says that the company asks for unique addresses.
+// uniqueNow reports whether the copy says that the company requires unique addresses.
 func (w *world) uniqueNow() bool {
 	w.t.Helper()
 	unique, err := pg.One[bool](w.t.Context(), w.db, pg.For(w.company), `select unique_emails from companies where company_id = $1`, w.company)
@@ -82,7 +82,7 @@ func (w *world) setEmail(c *customerv1.Customer, email string) error {
 	return err
 }
 
-// wantTaken checks that err refuses an address.
+// wantTaken checks that err reports a taken address.
 func wantTaken(t *testing.T, err error) {
 	t.Helper()
 	f := fault.From(err)
@@ -91,7 +91,7 @@ func wantTaken(t *testing.T, err error) {
 	}
 }
 
-// doubles is how many customers of the company have an address that another has.
+// doubles returns the number of customers of the company whose address another customer has.
 func (w *world) doubles() int64 {
 	w.t.Helper()
 	n, err := pg.One[int64](w.t.Context(), w.db, pg.For(w.company), `select coalesce(sum(n), 0)::bigint from
@@ -102,7 +102,7 @@ func (w *world) doubles() int64 {
 	return n
 }
 
-// openUnique is the service for a company that asks for unique addresses.
+// openUnique returns the service for a company that requires unique addresses.
 func openUnique(t testing.TB) *world {
 	w := open(t)
 	w.auth.unique = true
@@ -112,7 +112,7 @@ func openUnique(t testing.TB) *world {
 func TestUniqueEmails(t *testing.T) { // invariant 8
 	w := openUnique(t)
 	ann := w.mustCreateWith("Ann@example.com")
-	t.Run("a taken address is refused, whatever its case, and nothing is stored", func(t *testing.T) {
+	t.Run("a taken address is refused regardless of case, and nothing is stored", func(t *testing.T) {
 		for _, email := range []string{"Ann@example.com", "ann@EXAMPLE.COM", " ANN@example.com "} {
 			_, err := w.createWith(w.ctx(), email)
 			wantTaken(t, err)
@@ -121,7 +121,7 @@ func TestUniqueEmails(t *testing.T) { // invariant 8
 			t.Errorf("total %d, events %d", w.total(), w.events(subjectCreated))
 		}
 	})
-	t.Run("an address is taken over by nobody either", func(t *testing.T) {
+	t.Run("an update to a taken address is refused too", func(t *testing.T) {
 		ben := w.mustCreateWith("ben@example.com")
 		wantTaken(t, w.setEmail(ben, "ANN@example.com"))
 		if err := w.setEmail(ben, "Benny@example.com"); err != nil {
@@ -131,13 +131,13 @@ func TestUniqueEmails(t *testing.T) { // invariant 8
 			t.Error("an address that was given up is not free:", err)
 		}
 	})
-	t.Run("a customer may spell the own address otherwise, and change all else", func(t *testing.T) {
+	t.Run("a customer can change the spelling of their own address, and other fields", func(t *testing.T) {
 		if err := w.setEmail(ann, "Ben@Example.com"); err != nil {
 			t.Error(err)
 		}
 		w.change(&customerv1.UpdateCustomerRequest{Id: ann.GetId(), FirstName: ptr("Anna")})
 	})
-	t.Run("an archived customer keeps the address, a deleted one gives it up", func(t *testing.T) {
+	t.Run("an archived customer keeps the address, a deleted one frees it", func(t *testing.T) {
 		carl := w.mustCreateWith("carl@example.com")
 		w.change(&customerv1.UpdateCustomerRequest{Id: carl.GetId(), Archived: ptr(true)})
 		_, err := w.createWith(w.ctx(), "carl@example.com")
@@ -145,12 +145,12 @@ func TestUniqueEmails(t *testing.T) { // invariant 8
 		w.remove(carl)
 		w.mustCreateWith("carl@example.com")
 	})
-	t.Run("another company's customers take nothing", func(t *testing.T) {
+	t.Run("another company's customers do not take addresses", func(t *testing.T) {
 		if _, err := w.createWith(w.as(id.New[id.Company]()), "carl@example.com"); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("a request that is repeated under its key is answered as before", func(t *testing.T) {
+	t.Run("a retry with the same key gets the stored response", func(t *testing.T) {
 		ctx := rpc.WithIdempotencyKey(w.ctx(), "again")
 		one, err := w.createWith(ctx, "dora@example.com")
 		if err != nil {
@@ -168,35 +168,35 @@ func TestUniqueEmails(t *testing.T) { // invariant 8
 	})
 }
 
-func TestDoublesFromBefore(t *testing.T) { // invariant 8
+func TestExistingDuplicateEmails(t *testing.T) { // invariant 8
 	w := open(t)
 	one, two := w.mustCreateWith("same@example.com"), w.mustCreateWith("Same@example.com")
 	w.keep(w.state(2, true))
-	t.Run("stay, and are changed as before", func(t *testing.T) {
+	t.Run("stay, and can be changed as before", func(t *testing.T) {
 		w.change(&customerv1.UpdateCustomerRequest{Id: one.GetId(), Mobile: ptr("1"), Email: ptr("SAME@example.com")})
 		w.change(&customerv1.UpdateCustomerRequest{Id: two.GetId(), Archived: ptr(true)})
 		if w.doubles() != 2 {
 			t.Errorf("%d doubles", w.doubles())
 		}
 	})
-	t.Run("are not joined by a third", func(t *testing.T) {
+	t.Run("cannot get a third customer", func(t *testing.T) {
 		_, err := w.createWith(w.ctx(), "same@example.com")
 		wantTaken(t, err)
 		wantTaken(t, w.setEmail(w.mustCreateWith("other@example.com"), "same@example.com"))
 	})
-	t.Run("do not come back once one of them has another address", func(t *testing.T) {
+	t.Run("cannot return after one of them has changed the address", func(t *testing.T) {
 		if err := w.setEmail(one, "one@example.com"); err != nil {
 			t.Fatal(err)
 		}
 		wantTaken(t, w.setEmail(one, "same@example.com"))
 	})
-	t.Run("are allowed again when the company no longer asks", func(t *testing.T) {
+	t.Run("are allowed again when the company no longer requires unique addresses", func(t *testing.T) {
 		w.keep(w.state(3, false))
 		w.mustCreateWith("same@example.com")
 	})
 }
 
-// importOne imports a batch and returns what became of its lines, by reference.
+// importOne imports a batch and returns the outcome of its lines, by reference.
 func (w *world) importOne(lines ...[2]string) []string {
 	w.t.Helper()
 	req := &customerv1.ImportCustomersRequest{}
@@ -255,7 +255,7 @@ func TestUniqueEmailsOfImports(t *testing.T) { // invariants 5 and 8
 	}
 }
 
-func TestUniqueEmailsAtOnce(t *testing.T) { // invariant 8
+func TestUniqueEmailsOfConcurrentWriters(t *testing.T) { // invariant 8
 	const addresses, rounds = 12, 6
 	w := openUnique(t)
 	w.mustCreateWith("first@example.com")
@@ -309,7 +309,7 @@ func TestUniqueEmailsAtOnce(t *testing.T) { // invariant 8
 }
 
 func TestCompanies(t *testing.T) { // invariant 9
-	t.Run("a company that is met for the first time is fetched, once", func(t *testing.T) {
+	t.Run("a company without a copy is fetched once", func(t *testing.T) {
 		w := openUnique(t)
 		w.mustCreateWith("a@example.com")
 		_, err := w.createWith(w.ctx(), "a@example.com")
@@ -318,7 +318,7 @@ func TestCompanies(t *testing.T) { // invariant 9
 			t.Errorf("auth was asked %d times", w.auth.calls)
 		}
 	})
-	t.Run("one that does not exist has no customers", func(t *testing.T) {
+	t.Run("a company that does not exist has no customers", func(t *testing.T) {
 		w := open(t)
 		w.auth.err = fault.Missing("company")
 		if _, err := w.createWith(w.ctx(), "a@example.com"); !fault.Is(err, fault.NotFound) {
@@ -328,7 +328,7 @@ func TestCompanies(t *testing.T) { // invariant 9
 			t.Errorf("total %d", w.total())
 		}
 	})
-	t.Run("while auth is away, only a company that is not known waits", func(t *testing.T) {
+	t.Run("while auth is unavailable, only writes of a company without a copy fail", func(t *testing.T) {
 		w := open(t)
 		w.auth.err = fault.Away(errors.New("down"))
 		if _, err := w.createWith(w.ctx(), "a@example.com"); !fault.Is(err, fault.Unavailable) {
@@ -337,7 +337,7 @@ func TestCompanies(t *testing.T) { // invariant 9
 		w.keep(w.state(1, true))
 		w.mustCreateWith("a@example.com")
 	})
-	t.Run("events keep the copy, in whatever order and however often they come", func(t *testing.T) {
+	t.Run("events update the copy in any order and with repeats", func(t *testing.T) {
 		w := open(t)
 		second := w.state(2, true)
 		for i, step := range []struct {

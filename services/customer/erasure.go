@@ -7,12 +7,11 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// erasedEmail is the address of erased customers. No mail is ever delivered to its
-// domain (RFC 2606).
+// erasedEmail is the address of erased customers. Mail to its domain is never delivered (RFC 2606).
 const erasedEmail = "erased@customer.invalid"
 
-// Erase overwrites everything personal and deletes the customer. A customer who was
-// deleted before keeps the time of that deletion.
+// Erase overwrites everything personal and deletes the customer. A customer who was already deleted
+// keeps the time of that deletion.
 func (c *Customer) Erase(now time.Time) {
 	c.touch(now)
 	c.Reference = nil
@@ -27,7 +26,7 @@ func (c *Customer) Erase(now time.Time) {
 // rounds is how often an erasure is announced; see package privacy.
 const rounds = 2
 
-// Erasure is the request to forget a customer, and what has become of it.
+// Erasure is the request to erase a customer, and its progress.
 type Erasure struct {
 	Company         id.Company  `db:"company_id"`
 	Customer        id.Customer `db:"customer_id"`
@@ -41,11 +40,11 @@ type Erasure struct {
 	CompletedAt     *time.Time  `db:"completed_at"`
 }
 
-// erasers are the services that answer each round. The customer service itself
-// erases in the commit of the request.
+// erasers are the services that answer each round. The customer service itself erases in the commit
+// of the request.
 func erasers() []string { return []string{"auth", "booking", "pass", "webhook"} }
 
-// erasureAnswer is a service's word that it has erased.
+// erasureAnswer is a service's confirmation that it has erased a customer.
 type erasureAnswer struct {
 	Customer id.Customer `db:"customer_id"`
 	Service  string      `db:"service"`
@@ -53,17 +52,16 @@ type erasureAnswer struct {
 	ErasedAt time.Time   `db:"erased_at"`
 }
 
-// restart begins an erasure again after databases were restored from a backup. One that
-// was under way then may wait for an announcement that is lost, and may have answers of
-// databases that have the data again.
+// restart begins an erasure again after databases were restored from a backup. An erasure that was
+// under way may wait for a lost announcement, and may have answers of databases that have the data
+// again.
 func (e *Erasure) restart(now time.Time) {
 	e.Round++
 	e.LastRound = e.Round + rounds - 1
 	e.AnnouncedAt, e.EventsRemovedAt, e.CompletedAt = now, nil, nil
 }
 
-// referenceDigest identifies a reference of the company without telling it to
-// whoever does not know it.
+// referenceDigest identifies a reference of the company without revealing it.
 func referenceDigest(company id.Company, reference string) []byte {
 	sum := sha256.Sum256(append(company[:], reference...))
 	return sum[:]

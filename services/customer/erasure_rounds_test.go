@@ -18,7 +18,7 @@ import (
 
 func TestRounds(t *testing.T) { // invariant 11
 	all := erasers()
-	t.Run("the second round begins when all have answered the first and the time is over, and its answers end it", func(t *testing.T) {
+	t.Run("begins the second round after all answers and the settling time, and ends with its answers", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -51,7 +51,7 @@ func TestRounds(t *testing.T) { // invariant 11
 			t.Errorf("removed %v, want %v", e.removed, want)
 		}
 	})
-	t.Run("before the time is over it does not begin", func(t *testing.T) {
+	t.Run("does not begin the second round before the settling time has passed", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -66,7 +66,7 @@ func TestRounds(t *testing.T) { // invariant 11
 			t.Errorf("announced %v", rounds)
 		}
 	})
-	t.Run("an event that waits in the outbox, and a stream that is away, hold the end up", func(t *testing.T) {
+	t.Run("does not end while an event waits in the outbox or the stream is unavailable", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -93,7 +93,7 @@ func TestRounds(t *testing.T) { // invariant 11
 
 func TestRepeatedErasure(t *testing.T) { // invariant 11
 	all := erasers()
-	t.Run("a repeat begins two more rounds, and old answers do not count for them", func(t *testing.T) {
+	t.Run("begins two more rounds, for which old answers do not count", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -122,7 +122,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Error("not ended")
 		}
 	})
-	t.Run("a repeat of one that is under way begins anew, and what was answered before does not count", func(t *testing.T) {
+	t.Run("restarts an erasure that is under way, and ignores earlier answers", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -145,7 +145,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Error("not ended")
 		}
 	})
-	t.Run("a round that a service has not answered for an hour is announced again, by nobody else's wish", func(t *testing.T) {
+	t.Run("is not needed for a round unanswered for an hour, which is announced again automatically", func(t *testing.T) {
 		e := openErasing(t)
 		late, done := e.create("Ann").GetId(), e.create("Bea").GetId()
 		e.erase(late, false)
@@ -176,7 +176,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Errorf("announced %v", rounds)
 		}
 	})
-	t.Run("a repeat that comes while the stream is read is not lost", func(t *testing.T) {
+	t.Run("is not lost if it arrives while the stream is read", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
@@ -208,7 +208,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 
 func TestErasureReports(t *testing.T) {
 	all := erasers()
-	t.Run("what is open, and for how long, is told until it is complete", func(t *testing.T) {
+	t.Run("report open erasures and their age until they are complete", func(t *testing.T) {
 		e := openErasing(t)
 		told := func(open, age float64) {
 			t.Helper()
@@ -237,7 +237,7 @@ func TestErasureReports(t *testing.T) {
 			t.Errorf("got %v, %v", families, err)
 		}
 	})
-	t.Run("the list has all, by pages", func(t *testing.T) {
+	t.Run("list all erasures in pages", func(t *testing.T) {
 		e := openErasing(t)
 		var want []string
 		for range 5 {

@@ -22,8 +22,7 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// erasing is a world with the job that takes erasures on, and the event stream in
-// memory.
+// erasing is a world with the job that advances erasures, and an in-memory event stream.
 type erasing struct {
 	*world
 	erasures Erasures
@@ -31,7 +30,7 @@ type erasing struct {
 	now      time.Time
 	stream   []bus.Message
 	removed  []string
-	away     error // of the stream
+	away     error // the error of the unavailable stream
 }
 
 func openErasing(t *testing.T) *erasing {
@@ -60,7 +59,7 @@ func (e *erasing) erase(customer string, repeat bool) *privacyv1.Erasure {
 	return res.GetErasure()
 }
 
-// publish empties the outbox into the stream.
+// publish moves the events of the outbox to the stream.
 func (e *erasing) publish() []*customerv1.CustomerErased {
 	e.t.Helper()
 	type row struct {
@@ -97,7 +96,7 @@ func (e *erasing) sql(statement string, args ...any) {
 	}
 }
 
-// answer has services say that they are done.
+// answer stores the answers of services.
 func (e *erasing) answer(customer string, round int32, services ...string) {
 	e.t.Helper()
 	for _, s := range services {
@@ -112,7 +111,7 @@ func (e *erasing) answer(customer string, round int32, services ...string) {
 	}
 }
 
-// advance lets the job run, and returns the rounds it has announced.
+// advance runs the job once, and returns the rounds that it has announced.
 func (e *erasing) advance() []int32 {
 	e.t.Helper()
 	if err := e.job.runOnce(e.t.Context()); err != nil {
@@ -135,7 +134,7 @@ func (e *erasing) progress(customer string) *privacyv1.Erasure {
 }
 
 func TestErase(t *testing.T) { // invariant 10
-	t.Run("everything personal is overwritten, and it is a deletion for everybody else", func(t *testing.T) {
+	t.Run("overwrites all personal data, and is a deletion for other services", func(t *testing.T) {
 		e := openErasing(t)
 		e.importN("mark", 3)
 		made := e.create("Marked")
@@ -170,7 +169,7 @@ func TestErase(t *testing.T) { // invariant 10
 			t.Errorf("published %v", events)
 		}
 	})
-	t.Run("a deleted customer is erased too, and is not counted off twice", func(t *testing.T) {
+	t.Run("erases a deleted customer too, and does not subtract them twice", func(t *testing.T) {
 		e := openErasing(t)
 		stays, goes := e.create("Ann"), e.create("Bea")
 		if _, err := e.client.DeleteCustomer(e.ctx(), &customerv1.DeleteCustomerRequest{Id: goes.GetId()}); err != nil {
@@ -183,7 +182,7 @@ func TestErase(t *testing.T) { // invariant 10
 		}
 		_ = stays
 	})
-	t.Run("of many at once one does it, and all are answered", func(t *testing.T) {
+	t.Run("is done by one of several concurrent requests, and all are answered", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann")
 		var racing sync.WaitGroup
@@ -195,7 +194,7 @@ func TestErase(t *testing.T) { // invariant 10
 			t.Errorf("%d events", n)
 		}
 	})
-	t.Run("who never was, and another company's, is not found, and nobody erases without the scope", func(t *testing.T) {
+	t.Run("returns NOT_FOUND for unknown and other companies' customers, and requires the scope", func(t *testing.T) {
 		e := openErasing(t)
 		c := e.create("Ann")
 		ask := func(ctx context.Context, customer string) error {
@@ -219,7 +218,7 @@ func TestErase(t *testing.T) { // invariant 10
 			}
 		}
 	})
-	t.Run("a write that carries a key is not repeated out of its answer, which is gone", func(t *testing.T) {
+	t.Run("deletes the stored responses of idempotency keys", func(t *testing.T) {
 		e := openErasing(t)
 		made, err := e.client.CreateCustomer(rpc.WithIdempotencyKey(e.ctx(), "k"), &customerv1.CreateCustomerRequest{FirstName: "Ann", LastName: "B", Email: "a@example.com"})
 		if err != nil {
@@ -233,7 +232,7 @@ func TestErase(t *testing.T) { // invariant 10
 	})
 }
 
-// total3 returns the customers of an import.
+// total3 returns the customers of an import of three.
 func (e *erasing) total3() []string {
 	e.t.Helper()
 	res, err := e.client.ListCustomers(e.ctx(), &customerv1.ListCustomersRequest{PageSize: 3})

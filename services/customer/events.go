@@ -13,7 +13,7 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// What the customer service publishes.
+// The events that the customer service publishes.
 const (
 	subjectCreated = subjects.CustomerCreated
 	subjectUpdated = subjects.CustomerUpdated
@@ -33,7 +33,7 @@ func deleted(company id.Company, c Customer) outbox.Event {
 	return event(company, subjectDeleted, c, &customerv1.CustomerDeleted{Customer: snapshot(c)})
 }
 
-// erased tells of the round of an erasure.
+// erased announces a round of an erasure.
 func erased(company id.Company, c Customer, round int32) outbox.Event {
 	return event(company, subjectErased, c, &customerv1.CustomerErased{Customer: snapshot(c), Round: round})
 }
@@ -42,16 +42,16 @@ func event(company id.Company, subject string, c Customer, payload proto.Message
 	return outbox.Event{Company: company, Subject: subject, Payload: payload, OccurredAt: c.UpdatedAt}
 }
 
-// companyConsumer is the name under which the service follows the events of companies.
+// companyConsumer is the name of the consumer of company events.
 const companyConsumer = "customer-copies"
 
-// The other services' answers to an erasure are <service>.v1.customer_data_erased.
+// The other services answer an erasure on <service>.v1.customer_data_erased.
 const (
 	erasureConsumer = "customer-erasures"
 	dataErased      = ".v1.customer_data_erased"
 )
 
-// allAnswers is the subject of the answers of all services.
+// allAnswers is the subject filter for the answers of all services.
 func allAnswers() string { return "*" + dataErased }
 
 func isAnswer(subject string) bool { return strings.HasSuffix(subject, dataErased) }

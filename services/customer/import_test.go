@@ -14,7 +14,7 @@ import (
 
 func TestImport(t *testing.T) { // invariant 5
 	w := open(t)
-	t.Run("stores new ones, leaves known ones, refuses bad ones, in the order of the lines", func(t *testing.T) {
+	t.Run("stores new customers, keeps known ones and rejects invalid ones, in the order of the lines", func(t *testing.T) {
 		past := time.Date(2019, 5, 1, 10, 0, 0, 0, time.UTC)
 		line := func(ref, email string) *customerv1.ImportedCustomer {
 			return &customerv1.ImportedCustomer{Reference: ref, FirstName: "A", LastName: "B", Email: email, CreatedAt: timestamppb.New(past)}
@@ -62,7 +62,7 @@ func TestImport(t *testing.T) { // invariant 5
 			t.Errorf("total %d, events %d", w.total(), w.events(subjectCreated))
 		}
 	})
-	t.Run("of the same file by two at once makes each customer once", func(t *testing.T) {
+	t.Run("creates each customer once if two import the same file at the same time", func(t *testing.T) {
 		before := w.total()
 		var wg sync.WaitGroup
 		created := make([]int, 2)

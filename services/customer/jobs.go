@@ -15,24 +15,24 @@ import (
 	"reservation.dev/platform/service"
 )
 
-// ErasureJobs takes erasures from round to round and to their end.
+// ErasureJobs advances erasures from round to round until they are complete.
 type ErasureJobs struct {
 	store  *store
 	outbox *outbox.Outbox
-	// remove is the bus's Remove.
+	// remove is Bus.Remove.
 	remove func(ctx context.Context, remove func(bus.Message) bool) (int, error)
 	settle time.Duration
 	now    func() time.Time
 	log    *slog.Logger
 }
 
-// NewErasureJobs returns the job on db; settle is how long a request that is under
-// way may take at most.
+// NewErasureJobs returns the jobs on db; settle is the longest time that a request can be under
+// way.
 func NewErasureJobs(db *pg.DB, box *outbox.Outbox, b *bus.Bus, settle time.Duration, log *slog.Logger) *ErasureJobs {
 	return &ErasureJobs{store: newStore(db), outbox: box, remove: b.Remove, settle: settle, now: time.Now, log: log}
 }
 
-// Listen takes the other services' answers until ctx ends.
+// Listen stores the other services' answers until ctx ends.
 func (j *ErasureJobs) Listen(ctx context.Context, b *bus.Bus) error {
 	return b.Consume(ctx, bus.Consumer{Name: erasureConsumer, Subjects: []string{allAnswers()}, Handle: j.handle})
 }
@@ -55,31 +55,31 @@ func (j *ErasureJobs) handle(ctx context.Context, msgs []bus.Message) error {
 
 const (
 	advanceEvery = time.Second
-	// advanceBatch is how many erasures share one reading of the event stream.
+	// advanceBatch is the number of erasures that share one reading of the event stream.
 	advanceBatch = 100
 )
 
-// Run takes erasures on until ctx ends, in any replica.
+// Run advances erasures until ctx ends. Every replica can run it.
 func (j *ErasureJobs) Run(ctx context.Context, jobs *service.Jobs) error {
 	return jobs.Every(ctx, "advance_erasures", advanceEvery, j.runOnce)
 }
 
 const (
-	// remindEvery is much longer than a round takes, and much shorter than the 7 days
-	// for which the stream keeps an announcement.
+	// remindEvery is much longer than a round takes, and much shorter than the 7 days for which the
+	// stream keeps an announcement.
 	remindEvery = time.Hour
 	remindBatch = 1000
 )
 
-// Remind asks services again that have not answered, until ctx ends. What was
-// announced is lost with the event stream, or with the database of a service that
-// was restored; without this the erasure would wait for ever.
+// Remind repeats announcements to services that have not answered, until ctx ends. An announcement
+// is lost with the event stream, or with the database of a service that was restored; without the
+// repetition the erasure would wait forever.
 func (j *ErasureJobs) Remind(ctx context.Context, jobs *service.Jobs) error {
 	return jobs.Every(ctx, "remind_erasures", remindEvery, j.remindOnce)
 }
 
-// remindOnce announces once more the rounds that wait for an answer. Several
-// replicas may each do it; who has answered does it again and changes nothing.
+// remindOnce announces the rounds that wait for an answer again. Several replicas may do so; a
+// service that has already answered erases again and changes nothing.
 func (j *ErasureJobs) remindOnce(ctx context.Context) error {
 	reminded := 0
 	err := j.store.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -100,13 +100,13 @@ func (j *ErasureJobs) remindOnce(ctx context.Context) error {
 		return nil
 	})
 	if err == nil && reminded > 0 {
-		j.log.Warn("erasures wait for a service, and are announced again", "erasures", reminded)
+		j.log.Warn("erasures wait for a service; they are announced again", "erasures", reminded)
 	}
 	return j.store.Fault(err)
 }
 
-// runOnce begins the next round of erasures that have all answers, and ends those
-// of which it was the last one.
+// runOnce begins the next round of the erasures that have all answers, and completes those that
+// were in the last round.
 func (j *ErasureJobs) runOnce(ctx context.Context) error {
 	var last []Erasure
 	err := j.store.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -132,8 +132,8 @@ func (j *ErasureJobs) runOnce(ctx context.Context) error {
 	return j.finish(ctx, last)
 }
 
-// announce begins the next round. The same commit deletes what requests have stored in
-// this service's own database since the round before.
+// announce begins the next round. The same commit deletes what requests have stored in this
+// service's own database since the previous round.
 func (j *ErasureJobs) announce(ctx context.Context, tx *pg.Tx, e Erasure) error {
 	c, err := j.store.lockAny(ctx, tx, e.Company, e.Customer)
 	if err != nil {
@@ -149,8 +149,8 @@ func (j *ErasureJobs) announce(ctx context.Context, tx *pg.Tx, e Erasure) error 
 	return j.outbox.Append(ctx, tx, erased(e.Company, c, e.Round))
 }
 
-// finish removes what the event stream still has, in one reading for all, and
-// ends the erasures. Two replicas may both do it.
+// finish removes the remaining events from the event stream, in one reading for all erasures, and
+// completes the erasures. Two replicas may both do it.
 func (j *ErasureJobs) finish(ctx context.Context, list []Erasure) error {
 	var ready []Erasure
 	for _, e := range list {
@@ -171,13 +171,13 @@ func (j *ErasureJobs) finish(ctx context.Context, list []Erasure) error {
 	}
 	completed, err := j.store.complete(ctx, ready, j.now())
 	if err == nil {
-		j.log.Info("customers are erased", "customers", completed, "events_removed", removed)
+		j.log.Info("customer erasures are complete", "customers", completed, "events_removed", removed)
 	}
 	return err
 }
 
-// aboutAny recognises the events that name one of the customers, but for those
-// that tell of their end.
+// aboutAny matches the events that name one of the customers, except those that report the end of
+// an erasure.
 func aboutAny(list []Erasure) func(bus.Message) bool {
 	names := make(map[id.Company][][]byte)
 	for _, e := range list {

@@ -18,21 +18,20 @@ const (
 	byUpdated = "updated_at"
 )
 
-// filter is what the customers of a list have in common; zero: nothing.
+// filter limits the customers of a list; the zero value matches all.
 type filter struct {
 	archived *bool
 	email    string
 	query    []string  // the words and numbers of a search
 	since    time.Time // of the last change
-	match    *match    // what a search has looked up; nil: there is none
+	match    *match    // the result of the search in an index; nil: no search
 }
 
 func (f filter) isZero() bool {
 	return f.archived == nil && f.email == "" && len(f.query) == 0 && f.match == nil && f.since.IsZero()
 }
 
-// check trims the filter and refuses what no customer can have and PostgreSQL
-// would not take.
+// check trims the filter and rejects values that no customer can have and PostgreSQL cannot store.
 func (f *filter) check() error {
 	f.email = strings.TrimSpace(f.email)
 	switch {
@@ -48,8 +47,8 @@ func (f *filter) check() error {
 type list struct {
 	page.Page
 	filter filter
-	tier   tier  // of the customer behind whom the page begins; noTier at the start
-	most   int64 // to which a total is counted; 0: to the end
+	tier   tier  // of the last customer of the page before; noTier at the start
+	most   int64 // limit of the count for the total; 0: none
 }
 
 // matchTier returns the tier of the customers in the list.
@@ -60,11 +59,11 @@ func (l list) matchTier() tier {
 	return l.filter.match.tier
 }
 
-// tierBits is the number of low bits that hold the code of an order in the code of a
-// cursor. The tier is in the bits above them.
+// tierBits is the number of low bits that hold the order in the code of a cursor. The tier is in
+// the bits above them.
 const tierBits = 4
 
-// token returns the token of the page behind a customer of a tier.
+// token returns the token of the page after a customer of a tier.
 func (l list) token(t tier, c Customer) string {
 	at := c.CreatedAt
 	if l.Order.Column == byUpdated {

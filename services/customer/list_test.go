@@ -30,7 +30,7 @@ func orders() []customerv1.CustomerOrder {
 	return []customerv1.CustomerOrder{byID, created1st, createdLast, updated1st, updatedLast}
 }
 
-// sorted returns the customers as a list in an order has them.
+// sorted returns the customers in the order of a list.
 func sorted(in []*customerv1.Customer, o customerv1.CustomerOrder) []*customerv1.Customer {
 	list := slices.Clone(in)
 	slices.SortFunc(list, func(a, b *customerv1.Customer) int {
@@ -60,7 +60,7 @@ func idsOf(list []*customerv1.Customer) []string {
 	return ids
 }
 
-// follow reads a list by its tokens to the end. between is called after each page.
+// follow reads a list by its page tokens to the end. It calls between after each page.
 func (w *world) follow(req *customerv1.ListCustomersRequest, between func(*customerv1.ListCustomersResponse)) []*customerv1.Customer {
 	w.t.Helper()
 	req = proto.Clone(req).(*customerv1.ListCustomersRequest)
@@ -96,7 +96,7 @@ func (w *world) change(req *customerv1.UpdateCustomerRequest) *customerv1.Custom
 
 func TestList(t *testing.T) {
 	w := open(t)
-	// Several customers have the same instants, and ids go another way.
+	// Several customers have the same instants, and the ids are in a different order.
 	start, n := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC), 0
 	w.server.now = func() time.Time { n++; return start.Add(time.Duration(n/3) * time.Second) }
 	w.server.newID = func() id.UUID { u := id.NewUUID(); u[0] = byte(n * 89); return u }
@@ -237,7 +237,7 @@ func TestListRefusals(t *testing.T) {
 			}
 		}
 	})
-	t.Run("takes the largest offset there is", func(t *testing.T) {
+	t.Run("accepts the largest possible offset", func(t *testing.T) {
 		for _, o := range orders() {
 			req := &customerv1.ListCustomersRequest{Order: o, PageSize: 1000, Offset: math.MaxInt64, Archived: ptr(false), Email: "a@example.com"}
 			if res, err := w.client.ListCustomers(w.ctx(), req); err != nil || len(res.GetCustomers()) != 0 || res.GetTotal() != 2 {
@@ -245,16 +245,15 @@ func TestListRefusals(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an export takes no instant that there is not", func(t *testing.T) {
+	t.Run("an export refuses an invalid instant", func(t *testing.T) {
 		if _, err := w.export(w.ctx(), &timestamppb.Timestamp{Seconds: math.MaxInt64}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("got %v", err)
 		}
 	})
 }
 
-// TestListWhileCustomersComeAndGo follows lists while others create, change and
-// delete.
-func TestListWhileCustomersComeAndGo(t *testing.T) { // invariant 7
+// TestListDuringChanges follows lists while others create, change and delete customers.
+func TestListDuringChanges(t *testing.T) { // invariant 7
 	w := open(t)
 	const n = 600
 	var busy, leave, quiet []string
@@ -355,7 +354,7 @@ func (w *world) batch(ids []string) []*customerv1.Customer {
 	return res.GetCustomers()
 }
 
-func TestChangesAreDatedInTheirOrder(t *testing.T) { // invariant 7
+func TestChangeTimesIncreaseWithVersions(t *testing.T) { // invariant 7
 	at := time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)
 	c := Customer{Version: 1, UpdatedAt: at}
 	for i, now := range []time.Time{at, at.Add(-time.Hour), at.Add(time.Minute)} {

@@ -9,7 +9,7 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// openMost bounds what a sample counts.
+// openMost is the limit of the count in a sample.
 const openMost = 20000
 
 // readOpen returns the values of the two metrics.
@@ -18,7 +18,7 @@ func (j *ErasureJobs) readOpen(ctx context.Context) ([]float64, error) {
 	return []float64{float64(open), max(age, 0)}, err
 }
 
-// Collect registers the metrics of erasures. One registry takes one.
+// Collect registers the metrics of erasures. Call it once per registry.
 func (j *ErasureJobs) Collect(r prometheus.Registerer) error {
 	err := r.Register(telemetry.NewSampled(j.readOpen,
 		telemetry.Gauge{Name: "customer_erasures_open", Help: "Erasures not yet complete, counted up to 20000."},

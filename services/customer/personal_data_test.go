@@ -27,7 +27,7 @@ func (s *recordStream) Send(m *privacyv1.ExportPersonalDataResponse) error {
 	return nil
 }
 
-// generatedSQL names the columns of customers that PostgreSQL derives from others.
+// generatedSQL returns the columns of customers that PostgreSQL derives from others.
 const generatedSQL = `select column_name::text from information_schema.columns where table_name = 'customers' and is_generated = 'ALWAYS'`
 
 func TestPersonalDataHasNoDerivedColumns(t *testing.T) {

@@ -5,22 +5,21 @@ import (
 	"strings"
 )
 
-// minPhoneDigits are the fewest digits that are read as a part of a number. Fewer are
-// sought as they are.
+// minPhoneDigits is the smallest number of digits that is treated as part of a phone number. A
+// shorter group is searched as text.
 const minPhoneDigits = 3
 
-// certainDigits are so many at the end of a number that they name it: what stands
-// before them may be written with a country's code or without.
+// certainDigits is the number of digits at the end that identify a number. The digits before them
+// can be with or without a country code.
 const certainDigits = 9
 
-// countryCode is what national_number leaves out; migration 0006 has the same
-// expression.
+// countryCode matches what national_number removes; migration 0006 has the same expression.
 var countryCode = regexp.MustCompile(`^([+]|00)(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|(2[1-689]|3[578]|42|5[09]|6[789]|8[035789]|9[679])[0-9])`)
 
-// numberMarks are what numbers are grouped with.
+// numberMarks are the characters that separate groups of a number.
 const numberMarks = "+()-./"
 
-// isPhone tells whether a word can be a part of a number.
+// isPhone reports whether a word can be part of a number.
 func isPhone(word string) bool {
 	return strings.Trim(word, "0123456789"+numberMarks) == ""
 }
@@ -34,8 +33,8 @@ func onlyDigits(text string) string {
 	}, text)
 }
 
-// phoneDigits returns the digits of a number that a search looks for, without what is
-// written in one country and not in another; ok tells whether they are enough of one.
+// phoneDigits returns the digits of a number to search for, without prefixes that depend on the
+// country. ok reports whether there are enough digits.
 func phoneDigits(groups string) (digits string, ok bool) {
 	all := onlyDigits(groups)
 	if len(all) < minPhoneDigits {
@@ -50,12 +49,12 @@ func phoneDigits(groups string) (digits string, ok bool) {
 	return all, true
 }
 
-// writtenNumber is the SQL function written_number.
+// writtenNumber does the same as the SQL function written_number.
 func writtenNumber(number string) string {
 	return strings.TrimPrefix(onlyDigits(strings.ReplaceAll(number, "(0)", "")), "00")
 }
 
-// nationalNumber is the SQL function national_number.
+// nationalNumber does the same as the SQL function national_number.
 func nationalNumber(number string) string {
 	marked := strings.Map(func(r rune) rune {
 		if r != '+' && (r < '0' || r > '9') {
@@ -66,8 +65,8 @@ func nationalNumber(number string) string {
 	return strings.TrimLeft(onlyDigits(countryCode.ReplaceAllString(marked, "")), "0")
 }
 
-// terms splits a query into words and numbers. Groups of digits that follow each
-// other are one number, of which the digits are sought.
+// terms splits a query into words and numbers. Consecutive groups of digits are one number, which
+// is searched by its digits.
 func terms(query string) []string {
 	var all []string
 	fields := strings.Fields(query)

@@ -30,7 +30,7 @@ func TestSearchByNumber(t *testing.T) {
 		})
 	}
 	w.t = t
-	t.Run("a number is written alike here and in the database", func(t *testing.T) {
+	t.Run("a number is normalized in the same way here and in the database", func(t *testing.T) {
 		for _, number := range []string{"+44 (0)7700 900123", "07700 900456", "+1 (212) 555-0123", "0036 30 123 4567", "+353 87 123 4567", "+7 912 345 67 89", "00000", "123"} {
 			var digits, key string
 			err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
@@ -44,7 +44,7 @@ func TestSearchByNumber(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a total is counted no further than it is asked for", func(t *testing.T) {
+	t.Run("a total is counted up to the requested limit", func(t *testing.T) {
 		res, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{Query: "770", TotalLimit: 1})
 		if err != nil || res.GetTotal() != 1 || len(res.GetCustomers()) != 2 {
 			t.Errorf("%v, %v", res, err)

@@ -43,9 +43,8 @@ func (p plan) String() string {
 	return string(text)
 }
 
-// explain runs a statement as the service does, under the company's policies, and
-// returns how it was executed. A generic plan is one made without knowing the
-// arguments, as a long-lived connection has it.
+// explain runs a statement as the service does, under the company's policies, and returns how it
+// was executed. A generic plan is made without the arguments, as on a long-lived connection.
 func explain(t *testing.T, db *pg.DB, company id.Company, mode, sql string, args []any) plan {
 	t.Helper()
 	var out []struct{ Plan plan }
@@ -66,7 +65,7 @@ func explain(t *testing.T, db *pg.DB, company id.Company, mode, sql string, args
 		defer tx.Exec(ctx, "deallocate probe")
 		var text []byte
 		execute := "explain (analyze, buffers, format json) execute probe (" + strings.Join(values, ", ") + ")"
-		// The first run reads the catalogue.
+		// The first run also reads the catalogue.
 		for range 2 {
 			if err := tx.QueryRow(ctx, execute).Scan(&text); err != nil {
 				return err
@@ -96,8 +95,8 @@ func literal(a any) (typ, value string) {
 	return "bigint", fmt.Sprint(a)
 }
 
-// vacuum makes statistics, and every page visible to all, which a page is once its
-// commits are on disk.
+// vacuum updates the statistics and marks every page as visible to all transactions, which is
+// possible only after its commits are on disk.
 func vacuum(t *testing.T, owner *pgx.Conn) {
 	t.Helper()
 	testkit.Eventually(t, 30*time.Second, func() error {
@@ -113,8 +112,8 @@ func vacuum(t *testing.T, owner *pgx.Conn) {
 	})
 }
 
-// fillPlanned stores n customers, of which the older half is archived, as in an old
-// business.
+// fillPlanned stores n customers, of which the older half is archived, as in a company with a long
+// history.
 func fillPlanned(t *testing.T, db *pg.DB, company id.Company, n int) {
 	t.Helper()
 	const lot = 5_000
@@ -152,7 +151,7 @@ func TestSlowListPlans(t *testing.T) { // invariant 7
 	type statement struct {
 		name string
 		list list
-		rows float64 // how many the list has to go through
+		rows float64 // the number of rows that the list has to read
 	}
 	var statements []statement
 	const size = 100
@@ -189,8 +188,8 @@ func TestSlowListPlans(t *testing.T) { // invariant 7
 		}
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for _, s := range statements {
-				// Without statistics the planner does not know which filter is the
-				// better one.
+				// Without statistics the planner does not know which filter is the more selective
+				// one.
 				if !analyzed && !s.list.filter.isZero() {
 					continue
 				}
@@ -220,7 +219,7 @@ func TestSlowListPlans(t *testing.T) { // invariant 7
 			}
 		}
 	}
-	t.Run("a count of what matches in one of many companies reads an index alone", func(t *testing.T) {
+	t.Run("a count of the matches in one of many companies reads only an index", func(t *testing.T) {
 		for _, f := range []filter{{since: time.Unix(1_710_500_000, 0)}, {email: "zoe.77@example.com"}} {
 			count := list{filter: f}.total(small)
 			p := explain(t, db, small, "force_custom_plan", count.SQL, count.Args)

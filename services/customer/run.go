@@ -13,12 +13,13 @@ import (
 	"reservation.dev/services/customer/migrations"
 )
 
-// Part returns the customer service as a part of the platform.
+// Part returns the customer service as a service of the platform.
 func Part() service.Part {
 	return service.Part{
 		Name:  "customer",
 		About: "a company's customers: profile, archive and deletion",
-		// Auth to refresh copies of companies; booking, pass and webhook for names; the edges and the dashboard for customers themselves.
+		// auth refreshes copies of companies; booking, pass and webhook read names; the gateways
+		// and the dashboard manage customers.
 		Callers:    []string{"auth", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },

@@ -27,7 +27,7 @@ import (
 	"reservation.dev/services/customer/migrations"
 )
 
-// freeAddr is a loopback address that nobody listens on.
+// freeAddr returns a free loopback address.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,7 +39,7 @@ func freeAddr(t *testing.T) string {
 }
 
 func TestRun(t *testing.T) {
-	t.Run("the part serves what it heard on the bus while auth is away, publishes, and ends when it is told to", func(t *testing.T) { // invariant 9
+	t.Run("the service uses events from the bus while auth is unavailable, publishes, and stops on request", func(t *testing.T) { // invariant 9
 		b := testkit.Bus(t)
 		public, private, err := ed25519.GenerateKey(nil)
 		if err != nil {
@@ -127,7 +127,7 @@ func TestRun(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("wrong settings are all reported", func(t *testing.T) {
+	t.Run("all invalid settings are reported", func(t *testing.T) {
 		err := Run(t.Context(), &service.Host{Part: "customer", Env: config.Env{"DATABASE_MAX_CONNS": "0"}})
 		for _, name := range []string{"SERVICE_CREDENTIAL_ID", "SERVICE_CREDENTIAL_SECRET", "DATABASE_URL", "DATABASE_MAX_CONNS"} {
 			if err == nil || !strings.Contains(err.Error(), name) {

@@ -10,10 +10,10 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// maxWords is how many words a query may have. A displayed name rarely has more.
+// maxWords is the largest number of words in a query. A displayed name rarely has more.
 const maxWords = 10
 
-// parseQuery returns what a query looks for.
+// parseQuery returns the words and numbers of a query.
 func parseQuery(query string) ([]string, error) {
 	if !utf8.ValidString(query) || strings.ContainsRune(query, 0) {
 		return nil, fault.InvalidParameter("query", "characters", "must not contain control characters")
@@ -25,29 +25,28 @@ func parseQuery(query string) ([]string, error) {
 	return words, nil
 }
 
-// tier is how closely a customer matches a query. A list of what a query finds has
-// one tier after the other, each in the order of the list.
+// tier is how closely a customer matches a query. The results of a query are listed tier by tier,
+// each in the order of the list.
 type tier byte
 
 const (
-	// noTier is that of a list without a query.
+	// noTier is the tier of a list without a query.
 	noTier tier = iota
-	// wholeWords: every word of the query is a word of the search text. This tier and
-	// the next have nobody if a word of the query has other characters than letters and
-	// digits.
+	// wholeWords: every word of the query is a word of the search text. This tier and the next are
+	// empty if a word of the query has characters other than letters and digits.
 	wholeWords
 	// wordStarts: every word begins a word of the search text.
 	wordStarts
 	// anywhere: every word is somewhere in the search text.
 	anywhere
-	// oneTypo: as anywhere, with one typo. Only if nobody is in the other tiers.
+	// oneTypo: as anywhere, with one typo. Used only if the other tiers are empty.
 	oneTypo
 
 	lastTier = oneTypo
 )
 
-// patterns returns what the search text of a customer of the tier, or of an earlier
-// one, is like.
+// patterns returns the patterns that the search text of a customer of the tier, or of an earlier
+// one, matches.
 func (t tier) patterns(words []string) []string {
 	before, after := "% ", " %"
 	switch t {
@@ -63,9 +62,9 @@ func (t tier) patterns(words []string) []string {
 	return all
 }
 
-// firstTier returns the first tier that a search looks in. The trigram index knows
-// words of letters and digits alone: for "example.com", it would return every address
-// there as one that perhaps begins a word.
+// firstTier returns the first tier to search. The trigram index splits words into letters and
+// digits: for "example.com" it would return every address at that domain as a possible beginning of
+// a word.
 func firstTier(words []string) tier {
 	for _, word := range words {
 		if strings.ContainsFunc(word, func(r rune) bool { return r < utf8.RuneSelf && !isTrigramLetter(r) }) {
@@ -75,7 +74,7 @@ func firstTier(words []string) tier {
 	return wholeWords
 }
 
-// excluded returns the patterns that all customers of earlier tiers have.
+// excluded returns the patterns that all customers of earlier tiers match.
 func (t tier) excluded(words []string) []string {
 	if t == firstTier(words) {
 		return []string{}
@@ -87,8 +86,8 @@ func escapeLike(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// distinct returns each word once, those that the trigram index serves first, and of
-// them the longest, which are the rarest.
+// distinct returns each word once: first those that the trigram index can find, and of these the
+// longest first, because they are the rarest.
 func distinct(words []string) []string {
 	words = slices.Clone(words)
 	slices.SortFunc(words, func(a, b string) int {
@@ -104,19 +103,19 @@ func rank(word string) int {
 	return 0
 }
 
-// isIndexed tells whether the trigram index serves a search for a word in the tier.
-// The beginning of a word makes a trigram with the space before it.
+// isIndexed reports whether the trigram index can find a word in the tier. The beginning of a word
+// and the space before it make a trigram.
 func (t tier) isIndexed(word string) bool {
 	return hasTrigram(word) || t < anywhere && isTrigramLetter(rune(word[0]))
 }
 
 func isTrigramLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' }
 
-// minIndexed is how many letters or digits in a row the trigram index needs.
+// minIndexed is the number of consecutive letters or digits that the trigram index needs.
 const minIndexed = 3
 
-// hasTrigram tells whether the trigram index serves a search for a word. It does for
-// ASCII in every database; what else is a letter depends on the database's locale.
+// hasTrigram reports whether the trigram index can find a word. It can for ASCII in every database;
+// which other characters are letters depends on the database's locale.
 func hasTrigram(word string) bool {
 	run := 0
 	for _, r := range word {
@@ -132,18 +131,19 @@ func hasTrigram(word string) bool {
 }
 
 const (
-	// minTypo is how many letters a word needs before a typo in it is looked for:
-	// a shorter one is like too many others.
+	// minTypo is the smallest number of letters in which a typo is searched for: a shorter word
+	// resembles too many others.
 	minTypo = 4
 	maxTypo = 20
-	// wholeTypo: a word with fewer letters must be a whole one, typo and all.
+	// wholeTypo: a word with fewer letters must match a whole word, including the typo.
 	wholeTypo = 6
-	// maxTypoWords is in how many words of a query, the longest, a typo is looked for.
+	// maxTypoWords is the number of words of a query, the longest ones, in which a typo is searched
+	// for.
 	maxTypoWords = 3
 )
 
-// typos returns the patterns of a word with one typo: a wrong, an extra or a missing
-// letter, or two that are swapped. nil: no typo is looked for.
+// typos returns the patterns of a word with one typo: a wrong, extra or missing letter, or two
+// swapped letters. nil: the word is too short.
 func typos(word string) []string {
 	letters := []rune(word)
 	n := len(letters)

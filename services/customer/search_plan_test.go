@@ -17,7 +17,7 @@ import (
 	"reservation.dev/services/customer/migrations"
 )
 
-// searched is a database of customers, and a store whose searches are measured there.
+// searched is a database of customers with a store whose searches are measured.
 type searched struct {
 	db    *pg.DB
 	store *store
@@ -62,8 +62,8 @@ func (s *searched) fill(t *testing.T, company id.Company, n int) {
 	}
 }
 
-// inBulk fills in with the indexes of searches dropped, which are built again
-// afterwards, and without those that only the previous release uses.
+// inBulk calls fill with the indexes of searches dropped, and builds them again afterwards. The
+// indexes that only the previous release uses stay dropped.
 func (s *searched) inBulk(t *testing.T, fill func()) {
 	t.Helper()
 	rows, err := s.owner.Query(t.Context(), `select indexdef from pg_indexes where tablename = 'customers' and indexname like 'customers_search%'`)
@@ -87,8 +87,8 @@ func (s *searched) inBulk(t *testing.T, fill func()) {
 	}
 }
 
-// touched returns how many blocks of the table and its indexes all sessions have
-// touched so far, and how often they have read the whole table.
+// touched returns how many blocks of the table and its indexes all sessions have read so far, and
+// how often they have read the whole table.
 func (s *searched) touched(t *testing.T) (blocks, scans int) {
 	t.Helper()
 	err := s.db.InTx(t.Context(), pg.Scope{}, func(ctx context.Context, tx *pg.Tx) error {
@@ -124,8 +124,8 @@ func through(t *testing.T, last int) fs.FS {
 	return files
 }
 
-// Customers who were stored before there was a search text are found after the
-// migration, and so are those whom the previous release stores after it.
+// A search finds customers who were stored before there was a search text, and customers whom the
+// previous release stores after the migration.
 func TestSearchTextOfOtherReleases(t *testing.T) { // invariant 13
 	before := pg.Migrations{Part: "customer", FS: through(t, 7), AppRole: testkit.AppRole()}
 	ownerURL, appURL := testkit.DBURLs(t, before)
@@ -135,7 +135,7 @@ func TestSearchTextOfOtherReleases(t *testing.T) { // invariant 13
 	}
 	t.Cleanup(db.Close)
 	company := id.New[id.Company]()
-	const lot = 5_100 // more than the migration fills in at once
+	const lot = 5_100 // more than one batch of the migration
 	insert := func(from int) {
 		t.Helper()
 		err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
@@ -158,8 +158,8 @@ func TestSearchTextOfOtherReleases(t *testing.T) { // invariant 13
 	}
 }
 
-// The functions that run as the owner return identifiers of the transaction's company
-// alone, whoever calls them.
+// The functions that run as the owner return only identifiers of the transaction's company, for
+// every caller.
 func TestSearchFunctionsAreConfined(t *testing.T) { // invariants 6 and 13
 	s := openSearched(t)
 	own := id.New[id.Company]()
@@ -176,8 +176,8 @@ func TestSearchFunctionsAreConfined(t *testing.T) { // invariants 6 and 13
 	}
 }
 
-// A search costs what it finds, or a walk until its page is full, or one reading of a
-// small index: never a reading of the table.
+// The cost of a search depends on what it finds, or on a walk until its page is full, or on one
+// reading of a small index. It never reads the table.
 func TestSlowSearchPlans(t *testing.T) { // invariant 13
 	s := openSearched(t)
 	large, small := id.New[id.Company](), id.New[id.Company]()
@@ -192,8 +192,8 @@ func TestSlowSearchPlans(t *testing.T) { // invariant 13
 	for query, most := range map[string]int{
 		"quxley": 3_000, "quxl": 3_000, "uxle": 3_000, "anna.smither5@": 5_000, "900123": 3_000, "anna smi": 4_000, // few
 		"smi": 8_000, "anna": 8_000, "nna": 8_000, "a": 8_000, "7": 8_000, "an": 8_000, "example.com": 8_000, // many
-		"q": 5_000, "zz": 5_000, "qx": 5_000, "龍": 5_000, // few, which have no trigram
-		"quxely": 5_000, "nobody at all": 5_000, "anna nobodi": 20_000, "quxely anna": 20_000, // perhaps a typo
+		"q": 5_000, "zz": 5_000, "qx": 5_000, "龍": 5_000, // few, without a trigram
+		"quxely": 5_000, "nobody at all": 5_000, "anna nobodi": 20_000, "quxely anna": 20_000, // possible typos
 	} {
 		for company, name := range map[id.Company]string{large: "100,000 customers", small: "1,000 customers"} {
 			for _, o := range []page.Order{{}, {Code: 2, Column: byCreated, Desc: true}} {

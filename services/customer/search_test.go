@@ -14,8 +14,8 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// addCustomers creates customers of a first name, a last name, an address and
-// perhaps a telephone number.
+// addCustomers creates customers with a first name, a last name, an address and, optionally, a
+// phone number.
 func (w *world) addCustomers(list ...[]string) {
 	w.t.Helper()
 	for _, p := range list {
@@ -29,8 +29,8 @@ func (w *world) addCustomers(list ...[]string) {
 	}
 }
 
-// found returns the first names of the customers whom a query finds, by id, and fails
-// if the total is another number.
+// found returns the first names of the customers that a query finds, by id, and fails if the total
+// is different.
 func (w *world) found(req *customerv1.ListCustomersRequest) string {
 	w.t.Helper()
 	res, err := w.client.ListCustomers(w.ctx(), req)
@@ -71,7 +71,7 @@ func TestSearch(t *testing.T) {
 		"soren": "Søren", "st john": "Søren", "St. John": "Søren", "SØREN": "Søren",
 		"Maria Jose de la Cruz y Lopez Roldan": "Maria Jose",
 		"ann@":                                 "Ann", "example.dk": "Søren", "ben_5": "Ben", "%": "Ben", "_": "Ben", "w@ex": "Joanne", "x_": "", "'": "Ann Anna Ben Þóra 李 Jack María Gina Joanne IŞIL Юлия Søren Maria Jose 김",
-		// One typo in a word of at least four letters, where nobody matches without it.
+		// One typo in a word of at least four letters, if nothing matches without it.
 		"smyth": "Ann", "simth": "Ann", "smiith": "Ann", "smth": "Ann", "ann smyth": "Ann", "vires jack": "Jack", "devries": "Jack", "jakc": "Jack",
 		"nunes": "María", "jonsdotir": "Þóra", "jnosd": "", "smxxth": "", "bne": "", "soern": "Søren", "gina@exmaple.com": "Gina", "dangello": "Gina",
 	} {
@@ -83,7 +83,7 @@ func TestSearch(t *testing.T) {
 		})
 	}
 	w.t = t
-	t.Run("a query of too many words is refused", func(t *testing.T) {
+	t.Run("a query with too many words is refused", func(t *testing.T) {
 		for _, query := range []string{"a b c d e f g h i j k", "a\x00"} {
 			_, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{Query: query})
 			if f := fault.From(err); f.Reason != fault.ReasonInvalidParameter {
@@ -99,7 +99,7 @@ func TestSearch(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a changed customer is found by the new name, and a deleted one is not found", func(t *testing.T) {
+	t.Run("finds a changed customer by the new name, and no deleted customer", func(t *testing.T) {
 		w := open(t)
 		w.addCustomers([]string{"Eva", "Brandt", "eva@example.com"})
 		found, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{Query: "brandt"})
@@ -120,7 +120,7 @@ func TestSearch(t *testing.T) {
 			t.Errorf("found %q", got)
 		}
 	})
-	t.Run("a typo is looked for if nobody in the list matches without it", func(t *testing.T) {
+	t.Run("searches for a typo only if nothing in the list matches without it", func(t *testing.T) {
 		w := open(t)
 		w.addCustomers([]string{"Jon", "Smyth", "jon@example.com"}, []string{"Will", "Smith", "will@example.com"})
 		found, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{Query: "smyth"})
@@ -136,8 +136,8 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-// Every order, page size and way of paging walks the same list: customers with a whole
-// word first, then those with the beginning of one, then the others.
+// Every order, page size and way of paging returns the same list: customers with a whole word
+// first, then those with the beginning of a word, then the others.
 func TestSearchPages(t *testing.T) {
 	w := open(t)
 	var want []string
@@ -168,7 +168,7 @@ func TestSearchPages(t *testing.T) {
 			})
 		}
 	}
-	t.Run("a page token goes on among typos after somebody comes who matches", func(t *testing.T) {
+	t.Run("a page token of a typo search continues after an exact match was added", func(t *testing.T) {
 		w.addCustomers([]string{"Zoe", "Zimmer", "zoe@example.com"})
 		req := &customerv1.ListCustomersRequest{Query: "zimmre", PageSize: 1}
 		first, err := w.client.ListCustomers(w.ctx(), req)
@@ -206,7 +206,7 @@ func (w *world) walk(query string, order customerv1.CustomerOrder, size int32, b
 	}
 }
 
-// A pattern of a word with a typo is like every word that the typo can make of it.
+// The pattern of a word with a typo matches every word that the typo can make of it.
 func TestTypos(t *testing.T) {
 	for _, word := range []string{"anna", "smith", "50%_off", "jonsdottir"} {
 		all := typos(word)
@@ -231,7 +231,7 @@ func TestDistinct(t *testing.T) {
 	}
 }
 
-// fold does the same in every locale of the database.
+// fold has the same result in every locale of the database.
 func TestFold(t *testing.T) {
 	w := open(t)
 	for text, want := range map[string]string{

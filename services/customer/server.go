@@ -16,8 +16,8 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// Server answers the RPCs of CustomerService; server_*.go have those of deletions,
-// imports, exports and erasures.
+// Server implements CustomerService. server_*.go have the RPCs for deletions, imports, exports and
+// erasures.
 type Server struct {
 	customerv1.UnimplementedCustomerServiceServer
 
@@ -25,19 +25,19 @@ type Server struct {
 	outbox    *outbox.Outbox
 	companies *tenancy.Companies
 	confirmer Confirmer
-	// bulk holds a token per import or export that is using the database, so that
-	// they leave connections to everyone else.
+	// bulk holds a token for each import or export that is using the database, so that they leave
+	// connections to other requests.
 	bulk  chan struct{}
 	now   func() time.Time
 	newID func() id.UUID
 }
 
-// bulkAtOnce is how many imports and exports of one process use the database at
-// the same time.
+// bulkAtOnce is the number of imports and exports of one process that use the database at the same
+// time.
 const bulkAtOnce = 2
 
-// NewServer returns a server on db, which appends its events to box and has deletions
-// confirmed by confirmer.
+// NewServer returns a server on db, which appends its events to box and gets deletions confirmed by
+// confirmer.
 func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, confirmer Confirmer) *Server {
 	return &Server{
 		store: newStore(db), outbox: box, companies: companies, confirmer: confirmer, bulk: make(chan struct{}, bulkAtOnce), now: time.Now, newID: id.NewUUID,
@@ -84,18 +84,18 @@ func (s *Server) GetCustomer(ctx context.Context, req *customerv1.GetCustomerReq
 	return &customerv1.GetCustomerResponse{Customer: message(c)}, nil
 }
 
-// maxBatch is the most customers of one BatchGetCustomers.
+// maxBatch is the largest number of customers in one BatchGetCustomers call.
 const maxBatch = 5000
 
-// BatchGetCustomers implements CustomerService. What is no identifier is left
-// out, like one that does not exist.
+// BatchGetCustomers implements CustomerService. Texts that are not identifiers are left out, like
+// customers that do not exist.
 func (s *Server) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if n := len(req.GetIds()) + len(req.GetReferences()); n > maxBatch {
-		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "max_items", Message: fmt.Sprintf("must be at most %d with the references", maxBatch)})
+		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "max_items", Message: fmt.Sprintf("must be at most %d, together with the references", maxBatch)})
 	}
 	var ids []id.Customer
 	for _, text := range req.GetIds() {
@@ -124,7 +124,7 @@ func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCusto
 	var f check.Fields
 	change.check(&f)
 	if err := f.Err(); err != nil {
-		// That the customer does not exist is said before what is wrong with the change.
+		// A missing customer is reported before invalid fields.
 		if _, missing := s.store.get(ctx, company, customer); missing != nil {
 			return nil, missing
 		}
@@ -138,7 +138,7 @@ func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCusto
 	})
 }
 
-// update locks, decides, saves and announces.
+// update locks the customer, applies the change, saves it and publishes the event.
 func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, change Change, expected *int64) (Customer, error) {
 	c, err := s.store.lock(ctx, tx, company, customer)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *Server) ListCustomers(ctx context.Context, req *customerv1.ListCustomer
 	return resp, nil
 }
 
-// enter waits for a place among those who use the database in bulk.
+// enter waits until another import or export can use the database.
 func (s *Server) enter(ctx context.Context) (release func(), err error) {
 	select {
 	case s.bulk <- struct{}{}:
@@ -209,7 +209,7 @@ func (s *Server) enter(ctx context.Context) (release func(), err error) {
 
 func (s *Server) companyStore() companyStore { return companyStore{s.store, s.companies} }
 
-// customerOf returns the company of a request, and the customer that it is about.
+// customerOf returns the company of a request and the customer that it names.
 func customerOf(ctx context.Context, text string) (id.Company, id.Customer, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {

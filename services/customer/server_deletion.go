@@ -12,19 +12,19 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// A deletion takes two commits, so that its answer says what holds everywhere:
+// A deletion takes two commits, because its response must hold in every service:
 //
-//	delete, mark as unconfirmed, customer_deleted ──▶ booking and pass confirm ──▶ take the mark off ──▶ answer
+//	delete, mark as unconfirmed, customer_deleted ──▶ booking and pass confirm ──▶ remove the mark ──▶ respond
 //	                                                          │ one cannot
-//	                                                          └──▶ UNAVAILABLE; a repeat goes on from here
+//	                                                          └──▶ UNAVAILABLE; a repeat continues from here
 //
-// If the process dies at any point, the mark stays and a repeat goes on from there.
-// If the caller never repeats, the mark stays, and only a deletion reads it. Booking
-// then takes the deletion from the event. Pass does not consume the event: it asks
-// this service before it gives a pass, and it redeems credits for booking alone.
+// If the process dies at any point, the mark stays and a repeat continues from there. If the caller
+// never repeats, the mark stays, and only a deletion reads it. Booking then learns of the deletion
+// from the event. Pass does not consume the event: it checks with this service before it assigns a
+// pass, and redeems credits only for booking.
 
-// confirmationTimeout is less than what callers wait for an answer, and more than
-// an ordinary commit that is under way takes.
+// confirmationTimeout is shorter than callers wait for a response, and longer than an ordinary
+// commit takes.
 const confirmationTimeout = 4 * time.Second
 
 // DeleteCustomer implements CustomerService.
@@ -50,17 +50,17 @@ func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCusto
 	if err := s.confirm(ctx, customer); err != nil {
 		return nil, err
 	}
-	// The answer is stored with the confirmation: a replay never comes before it.
+	// The response is stored with the confirmation, so it is never replayed before it.
 	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		first, err := s.store.confirmed(ctx, tx, company, customer)
 		if err == nil && !first {
-			err = missing() // a concurrent request has had the answer
+			err = missing() // a concurrent request was answered OK
 		}
 		return err
 	})
 }
 
-// delete deletes a customer, or finds that this was done and not confirmed.
+// delete deletes a customer, or returns nil if that is already done but not confirmed.
 func (s *Server) delete(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, expected *int64) error {
 	c, err := s.store.lockAny(ctx, tx, company, customer)
 	if err != nil {
@@ -83,14 +83,14 @@ func (s *Server) delete(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	return s.outbox.Append(ctx, tx, deleted(company, c))
 }
 
-// confirm asks the other services to confirm a committed deletion. If one of them
-// does not, for any reason, the fault asks the caller to repeat the request.
+// confirm requests that the other services confirm a committed deletion. If one of them does not,
+// for any reason, the fault asks the caller to repeat the request.
 func (s *Server) confirm(ctx context.Context, customer id.Customer) error {
 	ctx, cancel := context.WithTimeout(ctx, confirmationTimeout)
 	defer cancel()
 	if err := s.confirmer.ConfirmDeletion(ctx, customer); err != nil {
 		return fault.New(fault.Unavailable, fault.ReasonServiceUnavailable,
-			"the customer is deleted, but a service that books for customers has not confirmed it yet; repeat the request").
+			"the customer is deleted, but another service has not confirmed it yet; repeat the request").
 			With("deletion", "unconfirmed").After(time.Second).Because(err)
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// Erasures answers the RPCs of ErasureService.
+// Erasures implements ErasureService.
 type Erasures struct {
 	privacyv1.UnimplementedErasureServiceServer
 	*Server
@@ -27,7 +27,8 @@ func (s Erasures) EraseCustomer(ctx context.Context, req *privacyv1.EraseCustome
 	unconfirmed := false
 	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		resp := &privacyv1.EraseCustomerResponse{}
-		// Not the answer, which says how far it is, but the effect is once per key.
+		// The effect happens once per key. The response is not stored, because it reports the
+		// progress.
 		err := idem.Do(ctx, tx, req, resp, func() error { return s.erase(ctx, tx, company, customer, req.GetRepeat()) })
 		if err == nil {
 			unconfirmed, err = s.store.unconfirmed(ctx, tx, company, customer)
@@ -49,8 +50,8 @@ func (s Erasures) EraseCustomer(ctx context.Context, req *privacyv1.EraseCustome
 	return &privacyv1.EraseCustomerResponse{Erasure: erasureMessage(e, answers)}, nil
 }
 
-// confirmErasure has the services confirm that they no longer serve the customer.
-// The rounds of the erasure do not wait for it.
+// confirmErasure gets confirmations that the other services no longer serve the customer. The
+// rounds of the erasure do not wait for it.
 func (s *Server) confirmErasure(ctx context.Context, company id.Company, customer id.Customer) error {
 	if err := s.confirm(ctx, customer); err != nil {
 		return err
@@ -61,7 +62,7 @@ func (s *Server) confirmErasure(ctx context.Context, company id.Company, custome
 	})
 }
 
-// erase overwrites the customer and announces it, or finds that this was done.
+// erase overwrites the customer and announces the erasure, or finds that this is already done.
 func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, repeat bool) error {
 	c, err := s.store.lockAny(ctx, tx, company, customer)
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 	}
 	counted := c.DeletedAt == nil
 	c.Erase(now)
-	// A repetition is for databases that may know the customer as present again.
+	// A repeated erasure is for databases that may have the customer again.
 	if err := s.store.erase(ctx, tx, company, c, erasureChange{counted: counted, unconfirmed: counted || repeat}); err != nil {
 		return err
 	}
@@ -99,7 +100,7 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 	if err := privacy.ForgetAnswers(ctx, tx, company, customer); err != nil {
 		return err
 	}
-	// For those who do not know erasures it is a deletion.
+	// For consumers that do not handle erasures it is a deletion.
 	return s.outbox.Append(ctx, tx, deleted(company, c), erased(company, c, e.Round))
 }
 

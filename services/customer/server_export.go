@@ -15,16 +15,15 @@ import (
 )
 
 const (
-	// chunkSize is about how much JSON one message carries, in bytes.
+	// chunkSize is the approximate size of the JSON in one message, in bytes.
 	chunkSize = 256 << 10
-	// firstWindow is how many customers are read before it is known how much they
-	// take, and maxWindow the most that are read at once.
+	// firstWindow is the number of customers that are read before their size is known, and
+	// maxWindow is the largest number that is read at a time.
 	firstWindow = 1000
 	maxWindow   = 10_000
 )
 
-// ExportCustomers implements CustomerService. Rows become JSON here and nowhere
-// again.
+// ExportCustomers implements CustomerService. The rows are converted to JSON only here.
 func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grpc.ServerStreamingServer[customerv1.ExportCustomersResponse]) error {
 	company, err := rpc.Tenant(out.Context())
 	if err != nil {
@@ -50,28 +49,27 @@ func (s *Server) ExportCustomers(req *customerv1.ExportCustomersRequest, out grp
 		}
 		e.reuse(c.json) // Send has copied it
 	}
-	// A channel that was closed because ctx ended is not the end of the customers.
+	// A channel that was closed because ctx ended does not mean that the export is complete.
 	return ctx.Err()
 }
 
-// export is one export under way.
+// export is one export in progress.
 //
-// Each chunk is a query of its own that goes on behind the last id, rather than
-// a stretch of one snapshot: while a reader is slow, or stops, the export holds
-// no connection, and no old rows that vacuum could remove. An id does not change
-// and a deletion is final, so that no customer is met twice, and none is missed
-// who is there from the beginning to the end.
+// Each chunk is a separate query that continues after the last id, not part of one snapshot. While
+// a reader is slow or pauses, the export therefore holds no connection, and does not keep vacuum
+// from removing old rows. Ids do not change and deletions are final, so no customer is exported
+// twice, and no customer that exists from the beginning to the end is missed.
 type export struct {
 	server  *Server
 	company id.Company
 	shape   *shape
 	since   time.Time // zero: all
-	// sent has the memory of a chunk that was sent, for one to come: an export
-	// writes many times what it needs at once.
+	// sent has buffers of sent chunks for reuse, because an export writes many times the memory
+	// that it needs at a time.
 	sent chan []byte
 }
 
-// chunk is a stretch of the exported text, or why there is no more of it.
+// chunk is a piece of the exported text, or the reason why there is no more.
 type chunk struct {
 	json  []byte
 	count int
@@ -79,8 +77,8 @@ type chunk struct {
 	err   error
 }
 
-// chunks renders the export, each chunk while the one before it is being sent.
-// The channel is closed after the last chunk, after a failure, or when ctx ends.
+// chunks renders the export, each chunk while the previous one is being sent. It closes the channel
+// after the last chunk, after a failure, or when ctx ends.
 func (e *export) chunks(ctx context.Context) <-chan chunk {
 	chunks := make(chan chunk)
 	go func() {
@@ -105,9 +103,9 @@ func (e *export) chunks(ctx context.Context) <-chan chunk {
 	return chunks
 }
 
-// chunk renders up to so many customers behind one.
+// chunk renders at most rows customers that follow after.
 func (e *export) chunk(ctx context.Context, after id.Customer, rows int) (c chunk) {
-	// No caller's stack is above the goroutine of chunks to recover.
+	// The goroutine of chunks has no caller that recovers from a panic.
 	defer func() {
 		if p := recover(); p != nil {
 			c = chunk{err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
@@ -133,7 +131,7 @@ func (e *export) chunk(ctx context.Context, after id.Customer, rows int) (c chun
 	return c
 }
 
-// buffer returns memory for a chunk.
+// buffer returns a buffer for a chunk.
 func (e *export) buffer() []byte {
 	select {
 	case b := <-e.sent:

@@ -24,8 +24,8 @@ import (
 func TestExportPanics(t *testing.T) { // invariant 4
 	w := open(t)
 	w.importN("r", 3)
-	t.Run("while it renders, it ends with an error and the process goes on", func(t *testing.T) {
-		e := &export{server: w.server, company: w.company} // without a shape
+	t.Run("while rendering end the export with an error, and the process continues", func(t *testing.T) {
+		e := &export{server: w.server, company: w.company} // without a shape, which panics
 		var failures []error
 		for c := range e.chunks(t.Context()) {
 			failures = append(failures, c.err)
@@ -56,7 +56,7 @@ func members() []*customerv1.ExportMember {
 	}
 }
 
-// export returns the whole export as text, and how it ended.
+// export returns the whole export as text, and its error.
 func (w *world) export(ctx context.Context, since *timestamppb.Timestamp) (string, error) {
 	w.t.Helper()
 	stream, err := w.client.ExportCustomers(ctx, &customerv1.ExportCustomersRequest{Members: members(), UpdatedSince: since})
@@ -76,7 +76,7 @@ func (w *world) export(ctx context.Context, since *timestamppb.Timestamp) (strin
 	}
 }
 
-// importN imports n customers with references of a prefix.
+// importN imports n customers whose references begin with a prefix.
 func (w *world) importN(prefix string, n int) []*customerv1.ImportCustomerResult {
 	w.t.Helper()
 	stream, err := w.client.ImportCustomers(w.ctx())
@@ -107,7 +107,7 @@ func (w *world) importN(prefix string, n int) []*customerv1.ImportCustomerResult
 	return results
 }
 
-// widen makes the customers larger than all buffers between here and there.
+// widen makes the customers larger than all buffers on the way to the reader.
 func (w *world) widen() {
 	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
@@ -147,7 +147,7 @@ func TestExport(t *testing.T) { // invariant 4
 			t.Errorf("created %v, %v", c["created"], err)
 		}
 	})
-	t.Run("has everyone who is there throughout once, while others come and go", func(t *testing.T) {
+	t.Run("has every customer who exists throughout once, while others are added and deleted", func(t *testing.T) {
 		stop := make(chan struct{})
 		var wg sync.WaitGroup
 		wg.Go(func() {
@@ -195,7 +195,7 @@ func TestExport(t *testing.T) { // invariant 4
 func TestExportUnderPressure(t *testing.T) { // invariant 4
 	w := open(t)
 	w.importN("r", 12_000)
-	t.Run("holds no connection while its reader rests", func(t *testing.T) {
+	t.Run("holds no connection while its reader pauses", func(t *testing.T) {
 		w.widen()
 		stream, err := w.client.ExportCustomers(w.ctx(), &customerv1.ExportCustomersRequest{Members: members()})
 		if err != nil {
@@ -246,7 +246,7 @@ func TestExportUnderPressure(t *testing.T) { // invariant 4
 			t.Error("the stream ended as if it were whole")
 		}
 	})
-	t.Run("refuses a shape that is none", func(t *testing.T) {
+	t.Run("refuses an invalid shape", func(t *testing.T) {
 		for _, m := range [][]*customerv1.ExportMember{nil, {{Name: "x"}}, {{Name: "x", Value: &customerv1.ExportMember_Field{Field: 99}}}, slices.Repeat(members(), 3)} {
 			stream, err := w.client.ExportCustomers(w.ctx(), &customerv1.ExportCustomersRequest{Members: m})
 			if err == nil {

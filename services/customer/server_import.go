@@ -17,8 +17,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// ImportCustomers implements CustomerService: each batch is one commit and one
-// answer.
+// ImportCustomers implements CustomerService. Each batch is one commit and one response.
 func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.ImportCustomersRequest, customerv1.ImportCustomersResponse]) error {
 	company, err := rpc.Tenant(stream.Context())
 	if err != nil {
@@ -71,16 +70,16 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 	return b.results, nil
 }
 
-// importedBatch is a batch of an import: a result for each line, and a customer for
-// each reference of the lines that are not refused.
+// importedBatch is a batch of an import: a result for each line, and a customer for each reference
+// among the valid lines.
 type importedBatch struct {
 	results    []*customerv1.ImportCustomerResult
 	customers  []Customer
 	references []string
 }
 
-// readBatch checks the lines of a batch. If several lines have one reference, the first
-// one counts.
+// readBatch checks the lines of a batch. If several lines have the same reference, the first one
+// counts.
 func (s *Server) readBatch(ctx context.Context, in []*customerv1.ImportedCustomer, now time.Time) (importedBatch, error) {
 	b := importedBatch{results: make([]*customerv1.ImportCustomerResult, len(in))}
 	seen := map[string]bool{}
@@ -103,7 +102,7 @@ func (s *Server) readBatch(ctx context.Context, in []*customerv1.ImportedCustome
 	return b, nil
 }
 
-// storeBatch stores the customers of a batch that are new and announces them.
+// storeBatch stores the new customers of a batch and publishes their events.
 func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company id.Company, b importedBatch, now time.Time) (o importOutcome, err error) {
 	if len(b.customers) == 0 {
 		return o, nil

@@ -31,7 +31,7 @@ func TestPolicyCoversEveryMethod(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	w := open(t)
-	t.Run("stores, counts and announces in one commit", func(t *testing.T) { // invariants 1 and 3
+	t.Run("stores, counts and publishes in one commit", func(t *testing.T) { // invariants 1 and 3
 		made := w.create("  Zoë ")
 		got, err := w.client.GetCustomer(w.as(w.company, "profile:read"), &customerv1.GetCustomerRequest{Id: made.GetId()})
 		if err != nil || !proto.Equal(got.GetCustomer(), made) || made.GetFirstName() != "Zoë" || made.GetVersion() != 1 {
@@ -41,7 +41,7 @@ func TestCreate(t *testing.T) {
 			t.Errorf("total %d, events %d", w.total(), w.events(subjectCreated))
 		}
 	})
-	t.Run("names every fault at once", func(t *testing.T) {
+	t.Run("reports every invalid field in one response", func(t *testing.T) {
 		_, err := w.client.CreateCustomer(w.ctx(), &customerv1.CreateCustomerRequest{LastName: "a\x00", Email: "x", Mobile: "\a"})
 		var got []string
 		for _, f := range fault.From(err).Fields {
@@ -72,7 +72,7 @@ func TestCreate(t *testing.T) {
 
 func TestUpdate(t *testing.T) {
 	w := open(t)
-	t.Run("changes what is set, raises the version and announces", func(t *testing.T) { // invariant 1
+	t.Run("changes the fields that are set, raises the version and publishes the event", func(t *testing.T) { // invariant 1
 		made := w.create("Zoë")
 		res, err := w.client.UpdateCustomer(w.as(w.company, "profile:write"), &customerv1.UpdateCustomerRequest{Id: made.GetId(), Mobile: ptr(" 07700 900123 ")})
 		if err != nil || res.GetCustomer().GetMobile() != "07700 900123" || res.GetCustomer().GetVersion() != 2 || res.GetCustomer().GetFirstName() != "Zoë" {
@@ -99,7 +99,7 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("concurrent updates are one after the other", func(t *testing.T) { // invariant 2
+	t.Run("serializes concurrent updates", func(t *testing.T) { // invariant 2
 		made := w.create("Zoë")
 		const writers = 40
 		var wg sync.WaitGroup
@@ -125,7 +125,7 @@ func TestUpdate(t *testing.T) {
 			t.Errorf("%d versions", len(versions))
 		}
 	})
-	t.Run("of one among stale ones lets exactly one through", func(t *testing.T) {
+	t.Run("accepts exactly one of several updates with the same expected version", func(t *testing.T) {
 		made := w.create("Zoë")
 		var wg sync.WaitGroup
 		results := make(chan error, 20)
@@ -154,7 +154,7 @@ func TestUpdate(t *testing.T) {
 func TestArchiveAndDelete(t *testing.T) {
 	w := open(t)
 	made := w.create("Zoë")
-	t.Run("archiving twice is one change, and the customer is still read and counted", func(t *testing.T) {
+	t.Run("archiving twice is one change, and the customer is still found and counted", func(t *testing.T) {
 		for range 2 {
 			res, err := w.client.ArchiveCustomer(w.ctx(), &customerv1.ArchiveCustomerRequest{Id: made.GetId(), Archived: true})
 			if err != nil || !res.GetCustomer().GetArchived() || res.GetCustomer().GetVersion() != 2 {
@@ -174,7 +174,7 @@ func TestArchiveAndDelete(t *testing.T) {
 			t.Errorf("total %d, events %d", w.total(), w.events(subjectDeleted))
 		}
 	})
-	t.Run("deleting is for good, for every reader", func(t *testing.T) { // invariant 3
+	t.Run("deleting is permanent, for every reader", func(t *testing.T) { // invariant 3
 		if _, err := w.client.DeleteCustomer(w.ctx(), &customerv1.DeleteCustomerRequest{Id: made.GetId(), ExpectedVersion: ptr(int64(2))}); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestArchiveAndDelete(t *testing.T) {
 	})
 }
 
-// calls are the RPCs that name one customer.
+// calls returns the RPCs that name one customer.
 func (w *world) calls(ctx context.Context, customer string) map[string]func() error {
 	return map[string]func() error{
 		"GetCustomer": func() error {
@@ -265,7 +265,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 1
 	if _, err := erasures.EraseCustomer(w.ctx(), &privacyv1.EraseCustomerRequest{CustomerId: made.GetId()}); err != nil {
 		t.Fatal(err)
 	}
-	// The deletion that goes with the erasure says the same as its event.
+	// The deletion published with an erasure has the same content as the erasure's event.
 	if err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, `delete from outbox where subject = $1 and position(convert_to($2, 'UTF8') in payload) > 0`, subjectDeleted, erasedEmail)
 		return err

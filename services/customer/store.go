@@ -14,13 +14,13 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// store is every SQL statement of the service. Its methods with a tx run in the
-// caller's transaction; the others make one round trip of their own.
+// store has every SQL statement of the service. Methods with a tx run in the caller's transaction;
+// the others make one round trip.
 type store struct {
 	pg.Store
 	// customers reads single customers and batches concurrent reads into one round trip.
 	customers *combine.Reads[id.Customer, Customer]
-	// marks fills in the marks of statements; see sql.
+	// marks replaces the placeholders of statements; see sql.
 	marks *strings.Replacer
 }
 
@@ -35,8 +35,8 @@ func newStore(db *pg.DB) *store {
 	return s
 }
 
-// sql returns a statement with the names of the customer's fields in the place of
-// {fields}, their arguments in that of {values}, and arrays of them in that of {arrays}.
+// sql returns a statement in which {fields} is replaced by the names of the customer's fields,
+// {values} by their arguments, and {arrays} by arrays of them.
 func (s *store) sql(statement string) string { return s.marks.Replace(statement) }
 
 const columns = `id, reference, {fields}, archived, version, created_at, updated_at, deleted_at`
@@ -80,14 +80,13 @@ func (s *store) some(ctx context.Context, company id.Company, ids []id.Customer)
 	return found, pg.Fault(err, nil)
 }
 
-// batch returns those that exist, each once.
+// batch returns the customers that exist, each once.
 func (s *store) batch(ctx context.Context, company id.Company, ids []id.Customer, references []string, withDeleted bool) ([]Customer, error) {
 	list, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(batchSQL), company, ids, references, withDeleted)
 	return list, pg.Fault(err, nil)
 }
 
-// lock returns one customer that is not deleted, and keeps it from changing
-// until tx ends.
+// lock returns one customer that is not deleted, and locks it until tx ends.
 func (s *store) lock(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (Customer, error) {
 	return pg.GetInTx[Customer](ctx, tx, "customer", s.sql(lockSQL), company, customer)
 }
@@ -112,7 +111,7 @@ func (s *store) insert(ctx context.Context, tx *pg.Tx, company id.Company, c Cus
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// save stores a changed customer, and counts a deleted one off.
+// save stores a changed customer, and subtracts a deleted one from the counters.
 func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, c Customer) error {
 	batch := &pgx.Batch{}
 	batch.Queue(s.sql(updateSQL), rowOf(company, c))
@@ -122,7 +121,7 @@ func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, c Custo
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// slots is over how many rows a company's count is spread.
+// slots is the number of rows that share a company's count.
 const slots = 16
 
 func slot() int16 { return int16(rand.IntN(slots)) }
@@ -135,8 +134,7 @@ const (
 		where company_id = $1 and deleted_at is null and id > $2 and updated_at >= $4 order by id limit $3`
 )
 
-// export calls each with the raw values of up to so many customers behind one,
-// by id.
+// export calls each with the raw values of at most rows customers that follow after, by id.
 func (s *store) export(ctx context.Context, company id.Company, after id.Customer, rows int, since time.Time, each func(values [][]byte) error) error {
 	query := pg.Query{SQL: exportSQL, Args: []any{company, [16]byte(after), rows},
 		Scan: pg.Each(func(rows pgx.Rows) error { return each(rows.RawValues()) })}
@@ -158,8 +156,8 @@ const (
 	referencesSQL = `select id, reference from customers where company_id = $1 and reference = any($2)`
 )
 
-// importNew stores those whose reference is not known yet, and counts them. It
-// returns the identifiers of the new ones.
+// importNew stores the customers whose reference is new, and counts them. It returns the
+// identifiers of the new ones.
 func (s *store) importNew(ctx context.Context, tx *pg.Tx, company id.Company, list []Customer, now time.Time) (map[id.Customer]bool, error) {
 	rows, err := tx.Query(ctx, s.sql(importSQL), rowsOf(company, list, now))
 	if err != nil {
@@ -177,7 +175,7 @@ func (s *store) importNew(ctx context.Context, tx *pg.Tx, company id.Company, li
 	return isNew, err
 }
 
-// rowsOf returns the rows of new customers as arguments: an array a column.
+// rowsOf returns the rows of new customers as arguments: one array per column.
 func rowsOf(company id.Company, list []Customer, now time.Time) pgx.NamedArgs {
 	rows := pgx.NamedArgs{
 		"company": company, "now": now,
@@ -200,8 +198,8 @@ func each[T any](list []Customer, value func(*Customer) T) []T {
 	return out
 }
 
-// byReference returns the identifiers of the customers with these references,
-// deleted ones too.
+// byReference returns the identifiers of the customers with the given references, including deleted
+// ones.
 func (s *store) byReference(ctx context.Context, tx *pg.Tx, company id.Company, references []string) (map[string]id.Customer, error) {
 	rows, err := tx.Query(ctx, referencesSQL, company, references)
 	if err != nil {
@@ -223,14 +221,14 @@ const (
 	confirmedSQL = `update customers set deletion_unconfirmed = false where company_id = $1 and id = $2 and deletion_unconfirmed`
 )
 
-// unconfirmed reports whether the deletion of a customer is to be confirmed.
+// unconfirmed reports whether the deletion of a customer still has to be confirmed.
 func (s *store) unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (is bool, err error) {
 	err = tx.QueryRow(ctx, unconfirmedSQL, company, customer).Scan(&is)
 	return is, err
 }
 
-// confirmed takes the mark off a confirmed deletion, and reports whether it was
-// there: of concurrent requests one does.
+// confirmed removes the mark of an unconfirmed deletion, and reports whether it existed. Of several
+// concurrent requests, one gets true.
 func (s *store) confirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (bool, error) {
 	tag, err := tx.Exec(ctx, confirmedSQL, company, customer)
 	return tag.RowsAffected() > 0, err

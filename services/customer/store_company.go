@@ -9,13 +9,13 @@ import (
 	"reservation.dev/platform/tenancy"
 )
 
-// NewCompanies returns the copy of companies in db, which fetches missing ones from auth.
+// NewCompanies returns the copies of companies in db. Missing ones are fetched from auth.
 func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
 	return tenancy.New(db, auth, tenancy.UniqueEmails())
 }
 
-// errNewCompany is of a company that the copy does not have.
-var errNewCompany = errors.New("the copy has no such company")
+// errNewCompany reports a company that has no copy yet.
+var errNewCompany = errors.New("there is no copy of the company")
 
 // companyStore is the store for transactions that need the copy of the company.
 type companyStore struct {
@@ -23,8 +23,8 @@ type companyStore struct {
 	companies *tenancy.Companies
 }
 
-// Write runs fn in one transaction of the company. If fn fails because the copy does
-// not have the company, Write fetches it and runs fn again. fn must be repeatable.
+// Write runs fn in one transaction of the company. If fn fails because there is no copy of the
+// company, Write fetches it and runs fn again. fn must be repeatable.
 func (s companyStore) Write(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
 	err := s.store.Write(ctx, company, fn)
 	if !errors.Is(err, errNewCompany) {

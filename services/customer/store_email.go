@@ -10,23 +10,23 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Where a company asks for unique addresses, who takes one locks it until the end
-// of the transaction and then looks whether somebody has it. A unique index would
-// not do: an address that two customers had before the company asked stays, and
-// asking must not mean to go through all customers. Many addresses at once would
-// fill PostgreSQL's table of locks; who takes many locks the company instead,
-// and who takes one shares that lock.
+// If a company requires unique addresses, a transaction that sets an address locks it until the
+// transaction ends, and then checks whether another customer has it. A unique index would not work:
+// duplicates from before the company required unique addresses stay, and the change of the setting
+// must not read all customers. Locks for many addresses would fill PostgreSQL's lock table.
+// Transactions with many addresses therefore lock the company instead, and transactions with one
+// address share that lock.
 const (
 	companyKey = `hashtextextended('customer-emails ' || $1::uuid, 0)`
 	addressKey = `hashtextextended('customer-email ' || $1::uuid || ' ' || lower($2::text), 0)`
 
-	// A statement of its own: the one after it sees what the one who had the lock
-	// before has committed.
+	// A separate statement, so that the next one sees what the previous holder of the lock has
+	// committed.
 	lockAddressSQL = `select unique_emails, case when unique_emails
 			then pg_advisory_xact_lock_shared(` + companyKey + `)::text || pg_advisory_xact_lock(` + addressKey + `)::text end
 		from companies where company_id = $1`
 
-	// Another spelling of the address that a customer has is not taken anew.
+	// A different spelling of the customer's own address needs no check.
 	addressTakenSQL = `select lower($2::text) <> lower($3::text) and exists (select from customers
 		where company_id = $1 and deleted_at is null and email_key = lower($2::text) and id <> $4)`
 
@@ -39,9 +39,9 @@ const (
 		where n.nth > 1 or exists (select from customers c where c.company_id = $1 and c.deleted_at is null and c.email_key = n.key)`
 )
 
-// takeEmail refuses an address that another customer has, where the company asks
-// for unique ones, and keeps others from taking it until tx ends. former is the
-// address that the customer had; "" for a new one.
+// takeEmail rejects an address that another customer has if the company requires unique addresses,
+// and locks the address until tx ends. former is the customer's previous address; "" for a new
+// customer.
 func (s *store) takeEmail(ctx context.Context, tx *pg.Tx, company id.Company, c Customer, former string) error {
 	var unique, taken bool
 	var locked *string
@@ -60,8 +60,8 @@ func (s *store) takeEmail(ctx context.Context, tx *pg.Tx, company id.Company, c 
 	return nil
 }
 
-// takeEmails does the same for new customers, and returns the references of those
-// who are refused: the first customer of a list who has an address gets it.
+// takeEmails does the same for new customers, and returns the references of those that are
+// rejected. If several customers of the list have the same address, the first one gets it.
 func (s *store) takeEmails(ctx context.Context, tx *pg.Tx, company id.Company, list []Customer) (refused map[string]bool, err error) {
 	var unique bool
 	var locked *string

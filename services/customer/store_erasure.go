@@ -16,7 +16,7 @@ import (
 const erasureColumns = `company_id, customer_id, requested_by, requested_at, reference_digest, round, last_round, announced_at, events_removed_at, completed_at`
 
 const (
-	// Deleted ones too: their names are still there.
+	// Includes deleted customers: their names are still stored.
 	lockAnySQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 for update`
 
 	eraseSQL = `update customers set ({fields}, reference, version, updated_at, deleted_at, deletion_unconfirmed)
@@ -36,7 +36,7 @@ const (
 		on conflict (company_id, customer_id) do update set round = excluded.round, last_round = excluded.last_round,
 			announced_at = excluded.announced_at, events_removed_at = excluded.events_removed_at, completed_at = excluded.completed_at`
 
-	// An erasure that was started again since it was read is in another round and stays.
+	// An erasure that was restarted since it was read is in a different round and stays unchanged.
 	completeErasuresSQL = `update customer_erasures e set events_removed_at = $1, completed_at = $1
 		from unnest($2::uuid[], $3::uuid[], $4::integer[]) n(company_id, customer_id, round)
 		where e.company_id = n.company_id and e.customer_id = n.customer_id and e.round = n.round and e.completed_at is null`
@@ -44,15 +44,15 @@ const (
 	answerSQL = `insert into customer_erasure_answers (company_id, customer_id, service, round, erased_at)
 		values ($1, $2, $3, $4, $5) on conflict do nothing`
 
-	// Those that every service has answered in their present round: before the last
-	// one after a while, since others need time to end what they had begun.
+	// Erasures that every service has answered in their current round. Rounds before the last one
+	// also wait for a while, so that requests that were under way have ended.
 	answeredSQL = `select ` + erasureColumns + ` from customer_erasures e
 		where completed_at is null and (round = last_round or announced_at <= $1)
 			and (select count(*) from customer_erasure_answers a where a.company_id = e.company_id
 				and a.customer_id = e.customer_id and a.round = e.round and a.service = any ($2)) = cardinality($2)
 		order by announced_at limit $3 for update skip locked`
 
-	// Those that some service has not answered long after their round was announced.
+	// Erasures that some service has not answered long after their round was announced.
 	unansweredSQL = `select ` + erasureColumns + ` from customer_erasures e
 		where completed_at is null and announced_at <= $1
 			and (select count(*) from customer_erasure_answers a where a.company_id = e.company_id
@@ -70,9 +70,9 @@ func (s *store) lockAny(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	return pg.GetInTx[Customer](ctx, tx, "customer", s.sql(lockAnySQL), company, customer)
 }
 
-// erasureChange says what an erasure changes in addition to the customer.
+// erasureChange is what an erasure changes in addition to the customer.
 type erasureChange struct {
-	counted     bool // the customer was not deleted, and is counted off
+	counted     bool // the customer was not deleted before, and is subtracted from the counters
 	unconfirmed bool // other services may still serve the customer
 }
 
@@ -88,7 +88,7 @@ func (s *store) erase(ctx context.Context, tx *pg.Tx, company id.Company, c Cust
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// saveErasure stores a new erasure, or how far one is.
+// saveErasure stores a new erasure or its progress.
 func (s *store) saveErasure(ctx context.Context, tx *pg.Tx, e Erasure) error {
 	_, err := tx.Exec(ctx, saveErasureSQL, pgx.NamedArgs{
 		"company": e.Company, "customer": e.Customer, "requested_by": e.RequestedBy, "requested_at": e.RequestedAt,
@@ -98,8 +98,8 @@ func (s *store) saveErasure(ctx context.Context, tx *pg.Tx, e Erasure) error {
 	return err
 }
 
-// erasureIn returns a customer's erasure; nil: there is none. The customer is
-// locked, and so it stays as it is.
+// erasureIn returns a customer's erasure; nil: there is none. The customer is locked, so the
+// erasure does not change.
 func (s *store) erasureIn(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (*Erasure, error) {
 	rows, err := tx.Query(ctx, erasureSQL, company, customer)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *store) erasureIn(ctx context.Context, tx *pg.Tx, company id.Company, cu
 	return &e, err
 }
 
-// erasure returns a customer's erasure and what the services have answered.
+// erasure returns a customer's erasure and the answers of the services.
 func (s *store) erasure(ctx context.Context, company id.Company, customer id.Customer) (Erasure, []erasureAnswer, error) {
 	list, err := pg.Rows[Erasure](ctx, s.DB, pg.For(company), erasureSQL, company, customer)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *store) erasure(ctx context.Context, company id.Company, customer id.Cus
 	return list[0], answers[customer], err
 }
 
-// erasures returns the rows of a page of erasures, and what the services have answered.
+// erasures returns the rows of a page of erasures, and the answers of the services.
 func (s *store) erasures(ctx context.Context, company id.Company, p page.Page) ([]Erasure, map[id.Customer][]erasureAnswer, error) {
 	var after [16]byte
 	if p.After != nil {
@@ -155,14 +155,14 @@ func (s *store) answers(ctx context.Context, company id.Company, list []Erasure)
 	return answers, nil
 }
 
-// answered locks the erasures, of any company, that every service has answered and
-// that were announced by before; the last round need not wait that long.
+// answered locks the erasures, of any company, that every service has answered and that were
+// announced at or before an instant. The last round does not have to wait that long.
 func (s *store) answered(ctx context.Context, tx *pg.Tx, before time.Time, limit int) ([]Erasure, error) {
 	return s.lockErasures(ctx, tx, answeredSQL, before, limit)
 }
 
-// unanswered locks the erasures, of any company, that some service has not answered
-// and that were announced by before.
+// unanswered locks the erasures, of any company, that some service has not answered and that were
+// announced at or before an instant.
 func (s *store) unanswered(ctx context.Context, tx *pg.Tx, before time.Time, limit int) ([]Erasure, error) {
 	return s.lockErasures(ctx, tx, unansweredSQL, before, limit)
 }
@@ -175,8 +175,8 @@ func (s *store) lockErasures(ctx context.Context, tx *pg.Tx, sql string, before 
 	return pgx.CollectRows(rows, pgx.RowToStructByName[Erasure])
 }
 
-// complete ends the erasures, of any company, that are still in the round in which
-// list has them, and returns how many.
+// complete ends the erasures, of any company, that are still in the round that list has, and
+// returns how many.
 func (s *store) complete(ctx context.Context, list []Erasure, now time.Time) (int64, error) {
 	companies, customers, rounds := make([]id.Company, len(list)), make([]id.Customer, len(list)), make([]int32, len(list))
 	for i, e := range list {
@@ -218,8 +218,8 @@ func (s *store) saveAnswer(ctx context.Context, tx *pg.Tx, company id.Company, a
 	return err
 }
 
-// openErasures returns how many erasures are not complete, counted up to most, and for
-// how many seconds the oldest of their present rounds has been waiting.
+// openErasures returns the number of erasures that are not complete, counted up to most, and for
+// how many seconds the oldest current round has been waiting.
 func (s *store) openErasures(ctx context.Context, now time.Time, most int) (open int64, age float64, err error) {
 	err = s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: openErasuresSQL, Args: []any{now, most}, Scan: pg.First(&open, &age)})
 	return open, age, err

@@ -11,12 +11,12 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// page returns the statement of the page and one customer more, which tells whether
-// there is another page.
+// page returns the statement for the page and one customer more, which shows whether there is
+// another page.
 func (l list) page(company id.Company) *pg.Statement {
 	p, f := l.Page, l.filter
 	if p.Order.Column == byUpdated && !p.Order.Desc {
-		// PostgreSQL begins at one of two bounds: give it the later one alone.
+		// PostgreSQL starts at only one of two bounds, so it gets only the later one.
 		if p.After.Time().Before(f.since) {
 			p.After = new(page.At(f.since, id.UUID{}))
 		}
@@ -28,8 +28,8 @@ func (l list) page(company id.Company) *pg.Statement {
 	return s
 }
 
-// total returns the statement of how many customers match: the kept counters, or
-// a count that reads an index alone, of a search no further than it is asked for.
+// total returns the statement for the number of matching customers: from the stored counters, or by
+// a count that reads only an index and, for a search, stops at the limit of the list.
 func (l list) total(company id.Company) *pg.Statement {
 	f := l.filter
 	kept := f
@@ -52,7 +52,7 @@ func (l list) total(company id.Company) *pg.Statement {
 	return s
 }
 
-// where returns the where-clause of the filter.
+// where returns the where clause of the filter.
 func (f filter) where(company id.Company) *pg.Statement {
 	s := &pg.Statement{SQL: "company_id = $1 and deleted_at is null", Args: []any{company}}
 	if f.archived != nil {
@@ -84,8 +84,8 @@ type listed struct {
 	total     int64
 }
 
-// add appends the rows of a statement of a list, which has at most one more row than the
-// page has room for.
+// add appends the rows of a list statement. There is at most one more row than the page has room
+// for.
 func (p *listed) add(l list, rows []Customer) {
 	fitting := rows[:min(len(rows), l.Size)]
 	if len(fitting) > 0 {
@@ -96,7 +96,7 @@ func (p *listed) add(l list, rows []Customer) {
 	}
 }
 
-// list returns a page of a list and how many customers match in all.
+// list returns a page of a list and the total number of matching customers.
 func (s *store) list(ctx context.Context, company id.Company, l list) (listed, error) {
 	if len(l.filter.query) > 0 {
 		return s.search(ctx, company, l)
@@ -104,7 +104,7 @@ func (s *store) list(ctx context.Context, company id.Company, l list) (listed, e
 	return s.page(ctx, company, l)
 }
 
-// page is list without a query.
+// page returns a page of a list without a query.
 func (s *store) page(ctx context.Context, company id.Company, l list) (out listed, err error) {
 	var rows []Customer
 	err = s.read(ctx, company, l, s.pageQuery(l, company, &rows), s.totalQuery(l, company, &out.total))
@@ -112,13 +112,13 @@ func (s *store) page(ctx context.Context, company id.Company, l list) (out liste
 	return out, err
 }
 
-// rows returns the customers of a page and one more, if there is one.
+// rows returns the customers of a page, and one more if there is one.
 func (s *store) rows(ctx context.Context, company id.Company, l list) (rows []Customer, err error) {
 	err = s.read(ctx, company, l, s.pageQuery(l, company, &rows))
 	return rows, err
 }
 
-// count returns how many customers match, as far as the list counts them.
+// count returns the number of matching customers, up to the limit of the list.
 func (s *store) count(ctx context.Context, company id.Company, l list) (total int64, err error) {
 	err = s.read(ctx, company, l, s.totalQuery(l, company, &total))
 	return total, err
@@ -143,10 +143,10 @@ func (s *store) totalQuery(l list, company id.Company, into *int64) pg.Query {
 
 const planSearchSQL = `select set_config('plan_cache_mode', 'force_custom_plan', true), set_config('enable_seqscan', 'off', true)`
 
-// planSearch makes PostgreSQL plan a search for its words: it walks the list for one
-// letter and uses an index for a rare name. A generic plan would do the same for both.
-// For what most customers have, the planner would read the table from its beginning,
-// where a company may have nobody.
+// planSearch makes PostgreSQL plan a search for its specific words: it then walks the list for a
+// single letter and uses an index for a rare name, where a generic plan would do the same for both.
+// It also disables sequential scans: for a word that most customers match, the planner would read
+// the table from its beginning, where the company may have no customers.
 func planSearch() pg.Query {
 	return pg.Query{SQL: planSearchSQL, Scan: func(pgx.Rows) error { return nil }}
 }

@@ -8,13 +8,13 @@ import (
 	"reservation.dev/platform/privacy"
 )
 
-// exportCustomerSQL leaves out what is derived from the other columns, and the mark of
-// a deletion.
+// exportCustomerSQL leaves out columns that are derived from others, and the mark of an unconfirmed
+// deletion.
 const exportCustomerSQL = `select id, to_jsonb(c) - array['email_key', 'first_key', 'last_key', 'mobile_digits', 'mobile_key', 'mobile_end',
 		'search', 'deletion_unconfirmed']
 	from customers c where company_id = $1 and id = $2`
 
-// NewExporter serves what is stored about a customer.
+// NewExporter returns the exporter of what is stored about a customer.
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	s := newStore(db)
 	names := map[string]func(id.UUID) string{"id": privacy.Named[id.Customer]}

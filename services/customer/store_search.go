@@ -11,8 +11,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// maxFound is up to how many matches are looked up in an index and then sorted. If
-// there are more, a walk along the order of the list meets enough of them soon.
+// maxFound is the largest number of matches that are looked up in an index and then sorted. If
+// there are more, a walk in the order of the list finds enough of them quickly.
 const maxFound = 1000
 
 const (
@@ -22,16 +22,17 @@ const (
 
 	findWithAnySQL = `select find_customers_with_any($1, $2, $3)`
 
-	// It reads customers_search_short alone.
+	// Reads only customers_search_short.
 	findShortSQL = `select id from customers
 		where company_id = $1 and deleted_at is null and search is not null and search like all ($2)
 			and (cardinality($3::text[]) = 0 or not search like all ($3)) limit $4`
 )
 
-// match is what the customers of a tier have in common.
+// match is the condition for the customers of a tier.
 type match struct {
 	tier tier
-	// ids are those that an index has found; nil: it was not asked, or found too many.
+	// ids are the customers that an index has found; nil: the index was not used, or found too
+	// many.
 	ids          []id.Customer
 	like, unlike []string
 }
@@ -48,8 +49,7 @@ func (m match) where(s *pg.Statement) {
 	}
 }
 
-// search returns the customers of a page of what a query finds, and how many match
-// in all.
+// search returns a page of the customers that match a query, and their total number.
 func (s *store) search(ctx context.Context, company id.Company, l list) (listed, error) {
 	words, err := s.fold(ctx, company, l.filter.query)
 	if err != nil {
@@ -79,8 +79,8 @@ func (s *store) search(ctx context.Context, company id.Company, l list) (listed,
 	return out, err
 }
 
-// searchTiers fills a page from one tier after the other; ids are all that match, if
-// they are few.
+// searchTiers fills a page from one tier after the other. ids are all matching customers if they
+// are few, otherwise nil.
 func (s *store) searchTiers(ctx context.Context, company id.Company, l list, words []string, ids []id.Customer) (out listed, err error) {
 	size := l.Size
 	for t := max(l.tier, firstTier(words)); t <= anywhere && out.next == ""; t++ {
@@ -104,8 +104,7 @@ func (s *store) searchTiers(ctx context.Context, company id.Company, l list, wor
 	return out, nil
 }
 
-// offsetBehind returns what is left of a page's offset behind a tier, of which the page
-// had so many customers.
+// offsetBehind returns the rest of a page's offset after a tier that gave found customers.
 func (s *store) offsetBehind(ctx context.Context, company id.Company, l list, found int) (int64, error) {
 	if l.Offset == 0 || found > 0 {
 		return 0, nil
@@ -115,8 +114,8 @@ func (s *store) offsetBehind(ctx context.Context, company id.Company, l list, fo
 	return l.Offset - skipped, err
 }
 
-// searchTypos returns a page of the customers who match a query with one typo. If they
-// are too many, the typo tells nothing and nobody is found.
+// searchTypos returns a page of the customers who match a query with one typo. If there are too
+// many, the matches mean nothing and the list is empty.
 func (s *store) searchTypos(ctx context.Context, company id.Company, l list, words []string) (listed, error) {
 	ids := []id.Customer{}
 	for i, word := range words[:min(len(words), maxTypoWords)] {
@@ -137,8 +136,8 @@ func (s *store) searchTypos(ctx context.Context, company id.Company, l list, wor
 	return s.page(ctx, company, l)
 }
 
-// fold returns the words of a query as search texts have them, those that the trigram
-// index serves first.
+// fold returns the words of a query in the form of search texts, those that the trigram index can
+// find first.
 func (s *store) fold(ctx context.Context, company id.Company, query []string) ([]string, error) {
 	folded, err := pg.Rows[string](ctx, s.DB, pg.For(company), foldSQL, query)
 	if err != nil {
@@ -147,7 +146,7 @@ func (s *store) fold(ctx context.Context, company id.Company, query []string) ([
 	return distinct(strings.Fields(strings.Join(folded, " "))), nil
 }
 
-// find returns the identifiers of those who match; nil: they are more than maxFound.
+// find returns the identifiers of the matching customers; nil: more than maxFound.
 func (s *store) find(ctx context.Context, company id.Company, words []string, m match) ([]id.Customer, error) {
 	unlike := append([]string{}, m.unlike...)
 	sql, args := findSQL, []any{m.like, unlike, maxFound + 1}

@@ -10,7 +10,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// totals are those of the lists of all, of the archived and of the others.
+// totals returns the totals of the lists of all, of the archived and of the other customers.
 func (w *world) totals() (all [3]int64) {
 	w.t.Helper()
 	for i, archived := range []*bool{nil, ptr(true), ptr(false)} {
@@ -23,7 +23,7 @@ func (w *world) totals() (all [3]int64) {
 	return all
 }
 
-// counted is the same, counted.
+// counted returns the same numbers, counted from the rows.
 func (w *world) counted() (all [3]int64) {
 	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
@@ -38,7 +38,7 @@ func (w *world) counted() (all [3]int64) {
 
 func TestTotals(t *testing.T) { // invariant 3
 	w := open(t)
-	t.Run("the totals are right after changes of every kind by many at once", func(t *testing.T) {
+	t.Run("the totals are right after concurrent changes of every kind", func(t *testing.T) {
 		const writers, each = 8, 12
 		var work sync.WaitGroup
 		for n := range writers {
@@ -55,7 +55,7 @@ func TestTotals(t *testing.T) { // invariant 3
 			t.Errorf("all, archived and others are said to be %d, and are %d", got, want)
 		}
 	})
-	t.Run("a writer that knows of no archived counter keeps it", func(t *testing.T) {
+	t.Run("a writer of a release without the archived counter keeps it right", func(t *testing.T) {
 		for _, sql := range []string{
 			`insert into customers (company_id, id, first_name, last_name, email, mobile, archived, created_at, updated_at)
 				select $1, gen_random_uuid(), 'A', 'B', 'c@example.com', '', g % 3 = 0, now(), now() from generate_series(1, 30) g`,
@@ -76,7 +76,7 @@ func TestTotals(t *testing.T) { // invariant 3
 	})
 }
 
-// liveThrough makes a customer and changes it n times: archived, back, deleted.
+// liveThrough creates a customer and changes it n times: archived, restored, deleted.
 func (w *world) liveThrough(email string, n int) error {
 	res, err := w.client.CreateCustomer(w.ctx(), &customerv1.CreateCustomerRequest{FirstName: "A", LastName: "B", Email: email})
 	if err != nil {

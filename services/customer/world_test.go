@@ -32,7 +32,7 @@ type world struct {
 	company   id.Company
 }
 
-// open starts the service on a database of its own; tests that do run in parallel.
+// open starts the service on its own database; tests that call it run in parallel.
 func open(t testing.TB) *world {
 	t.Helper()
 	if t, ok := t.(*testing.T); ok {
@@ -86,7 +86,7 @@ func (w *world) create(first string) *customerv1.Customer {
 	return res.GetCustomer()
 }
 
-// events returns how many events of a subject wait in the outbox.
+// events returns the number of events of a subject in the outbox.
 func (w *world) events(subject string) int {
 	w.t.Helper()
 	n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), `select count(*) from outbox where subject = $1`, subject)
@@ -96,7 +96,7 @@ func (w *world) events(subject string) int {
 	return int(n)
 }
 
-// total returns what the list says, and checks it against the rows.
+// total returns the total of the list, and checks it against the rows.
 func (w *world) total() int64 {
 	w.t.Helper()
 	res, err := w.client.ListCustomers(w.ctx(), &customerv1.ListCustomersRequest{PageSize: 1})
@@ -112,7 +112,7 @@ func (w *world) total() int64 {
 
 func ptr[T any](v T) *T { return &v }
 
-// execUnlimited runs a statement that may take longer than the statement timeout.
+// execUnlimited runs a statement that can take longer than the statement timeout.
 func execUnlimited(ctx context.Context, tx *pg.Tx, sql string, args ...any) error {
 	if _, err := tx.Exec(ctx, `set local statement_timeout = 0`); err != nil {
 		return err

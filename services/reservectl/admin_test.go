@@ -24,7 +24,7 @@ type admins struct {
 func (s *admins) CreateAdministrator(_ context.Context, req *authv1.CreateAdministratorRequest) (*authv1.CreateAdministratorResponse, error) {
 	s.created = req
 	if req.GetEmail() == "taken@example.com" {
-		return nil, fault.Status(fault.Refuse("EMAIL_ALREADY_EXISTS", "an administrator has this e-mail address")).Err()
+		return nil, fault.Status(fault.Refuse("EMAIL_ALREADY_EXISTS", "another administrator has this e-mail address")).Err()
 	}
 	res := &authv1.CreateAdministratorResponse{Administrator: &authv1.Administrator{Id: "admin_1", Email: req.GetEmail(), Role: req.GetRole()}}
 	if req.GetPassword() == "" {

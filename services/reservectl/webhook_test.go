@@ -107,7 +107,7 @@ func (w *webhookWorld) ListDeliveries(_ context.Context, req *webhookv1.ListDeli
 func (w *webhookWorld) GetDelivery(_ context.Context, req *webhookv1.GetDeliveryRequest) (*webhookv1.GetDeliveryResponse, error) {
 	return &webhookv1.GetDeliveryResponse{
 		Delivery: &webhookv1.Delivery{Id: req.GetId(), CreatedAt: timestamppb.Now()}, Body: []byte(`{"event":"pass.purchased","data":{"totalPaid":12.50}}`),
-		Attempts: []*webhookv1.Attempt{{Number: 1, Failure: webhookv1.Failure_FAILURE_TIMEOUT, Message: "took longer than it may"}, {Number: 2, Status: 204}},
+		Attempts: []*webhookv1.Attempt{{Number: 1, Failure: webhookv1.Failure_FAILURE_TIMEOUT, Message: "exceeded the time limit"}, {Number: 2, Status: 204}},
 	}, nil
 }
 

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// errBlocked is an address that nothing is sent to.
+// errBlocked reports an address to which requests are not allowed.
 var errBlocked = errors.New("the address is not public")
 
-// guard decides which addresses may be sent to.
+// guard decides to which addresses requests are allowed.
 type guard struct {
-	private bool // private addresses too, for development
+	private bool // allows private addresses too, for development
 }
 
-// refused are the ranges that are no public unicast addresses (RFC 6890 and its
-// successors), beside those that netip knows by itself.
+// refused returns the ranges that are not public unicast addresses (RFC 6890 and its successors),
+// in addition to those that netip knows.
 func refused() []netip.Prefix {
 	var all []netip.Prefix
 	for _, p := range []string{
@@ -24,7 +24,7 @@ func refused() []netip.Prefix {
 		"10.0.0.0/8",       // private
 		"100.64.0.0/10",    // shared, carrier-grade NAT; some clouds' metadata
 		"127.0.0.0/8",      // loopback
-		"168.63.129.16/32", // Azure's host: it configures the machine that asks
+		"168.63.129.16/32", // Azure's host: it configures the machine that calls it
 		"169.254.0.0/16",   // link-local; metadata of most clouds
 		"172.16.0.0/12",    // private
 		"192.0.0.0/24",     // protocol assignments
@@ -42,8 +42,8 @@ func refused() []netip.Prefix {
 	return all
 }
 
-// What of IPv6 is sent to: global unicast, without what wraps an IPv4 address
-// or is kept for other uses.
+// The allowed IPv6 addresses: global unicast, without addresses that contain an IPv4 address or are
+// reserved for other uses.
 var (
 	globalUnicast = netip.MustParsePrefix("2000::/3")
 	sixToFour     = netip.MustParsePrefix("2002::/16")
@@ -55,8 +55,8 @@ var (
 		netip.MustParsePrefix("3fff::/20"),     // documentation
 	}
 	refused4 = refused()
-	// cloudHosts answer a machine with its cloud's credentials and settings. They
-	// are refused in development too, in addition to link-local addresses.
+	// cloudHosts give a machine its cloud's credentials and settings. They are refused in
+	// development too, in addition to link-local addresses.
 	cloudHosts = []netip.Prefix{
 		netip.MustParsePrefix("168.63.129.16/32"),   // Azure
 		netip.MustParsePrefix("100.100.100.200/32"), // Alibaba Cloud
@@ -67,7 +67,7 @@ var (
 	}
 )
 
-// check returns errBlocked for an address that may not be sent to.
+// check returns errBlocked for an address to which requests are not allowed.
 func (g *guard) check(a netip.Addr) error {
 	if !a.IsValid() {
 		return errBlocked
@@ -84,12 +84,12 @@ func (g *guard) check(a netip.Addr) error {
 	return nil
 }
 
-// isCloudHost reports whether a cloud answers a machine's own questions there.
+// isCloudHost reports whether a cloud serves its metadata at an address.
 func isCloudHost(a netip.Addr) bool {
 	return a.IsLinkLocalUnicast() || slices.ContainsFunc(cloudHosts, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// inner returns the IPv4 address that an IPv6 address wraps, or the address.
+// inner returns the IPv4 address that an IPv6 address contains, or the address itself.
 func inner(a netip.Addr) netip.Addr {
 	a = a.WithZone("").Unmap()
 	if a.Is4() {

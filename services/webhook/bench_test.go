@@ -22,12 +22,12 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// The benchmarks send to ten endpoints over TLS in the same process, so that CPU
-// times are those of sender, receivers and, where it is named, PostgreSQL.
+// The benchmarks send to ten endpoints over TLS in the same process. CPU times therefore include
+// the sender, the receivers and, if it is named, PostgreSQL.
 
 const benchEndpoints = 10
 
-// benchReceivers count what they get and how long after it was committed.
+// benchReceivers count the requests and how long after the commit they arrive.
 func benchReceivers(b *testing.B) (urls []string, count *atomic.Int64) {
 	count = &atomic.Int64{}
 	for range benchEndpoints {
@@ -45,7 +45,7 @@ func newCounter(b *testing.B, count *atomic.Int64) string {
 	return s.URL
 }
 
-// production are the default settings, with private addresses opened.
+// production returns the default settings with private addresses allowed.
 func production() Delivery {
 	spendMemory()
 	d := quick()
@@ -55,7 +55,7 @@ func production() Delivery {
 	return d
 }
 
-// spendMemory is what the service's process does, too.
+// spendMemory tunes the garbage collector as the service's process does.
 var spendMemory = sync.OnceFunc(service.TuneGarbageCollection)
 
 func cpu(who int) time.Duration {
@@ -76,7 +76,7 @@ func await(b *testing.B, count *atomic.Int64, n int64) {
 	})
 }
 
-// BenchmarkFloor signs and posts alone, by 64 workers.
+// BenchmarkFloor only signs and posts, with 64 workers.
 func BenchmarkFloor(b *testing.B) {
 	w := openStopped(b, production())
 	urls, count := benchReceivers(b)
@@ -114,7 +114,7 @@ func report(b *testing.B, n int, began time.Duration) {
 	b.ReportMetric((cpu(syscall.RUSAGE_SELF)-began).Seconds()/float64(n)*1000, "CPU-s/1000")
 }
 
-// target is an endpoint as the engine has it.
+// target returns an endpoint in the form of the engine.
 func (w *world) target(endpoint string) *target {
 	w.t.Helper()
 	var key endpointKey
@@ -129,7 +129,7 @@ func (w *world) target(endpoint string) *target {
 	return found[0]
 }
 
-// BenchmarkBurst consumes b.N/10 events for ten endpoints at once.
+// BenchmarkBurst consumes b.N/10 events for ten endpoints at a time.
 func BenchmarkBurst(b *testing.B) {
 	w := open(b, production())
 	urls, count := benchReceivers(b)
@@ -160,7 +160,7 @@ func benchEvents(w *world, n int) []bus.Message {
 	return events
 }
 
-// BenchmarkDrain begins with everything queued in the database.
+// BenchmarkDrain starts with all deliveries queued in the database.
 func BenchmarkDrain(b *testing.B) {
 	w := openStopped(b, production())
 	urls, count := benchReceivers(b)
@@ -168,7 +168,7 @@ func BenchmarkDrain(b *testing.B) {
 		w.endpoint(u)
 	}
 	events := benchEvents(w, b.N/benchEndpoints+1)
-	w.engine.stopping = true // nothing is leased at once
+	w.engine.stopping = true // no delivery is leased immediately
 	for batch := range slices.Chunk(events, intakeBatch) {
 		w.consume(batch...)
 	}
@@ -186,8 +186,8 @@ func BenchmarkDrain(b *testing.B) {
 
 }
 
-// BenchmarkSteady sends 300 a second to one endpoint; b.N is how many. What it
-// reports is from the commit of the delivery's intake to its receipt.
+// BenchmarkSteady sends b.N deliveries to one endpoint, 300 a second. It reports the time from the
+// commit of the intake to the receipt.
 func BenchmarkSteady(b *testing.B) {
 	w := open(b, production())
 	var mu sync.Mutex
@@ -225,8 +225,8 @@ func BenchmarkSteady(b *testing.B) {
 	b.ReportMetric(float64(lags[len(lags)/2])/1e6, "p50-ms")
 }
 
-// BenchmarkFairness is how much longer the others take while one of ten endpoints
-// hangs, or nine, as a multiple of the time without.
+// BenchmarkFairness reports how much longer deliveries to the other endpoints take while one or
+// nine of ten endpoints hang, as a multiple of the time without.
 func BenchmarkFairness(b *testing.B) {
 	const each = 200
 	run := func(hanging int) time.Duration {
@@ -267,13 +267,13 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// reuse is the share of requests whose connection had been used before, in percent.
+// reuse returns the percentage of requests that reused a connection.
 func (w *world) reuse() float64 {
 	yes, no := counterOf(w.engine.metrics.conns.WithLabelValues("yes")), counterOf(w.engine.metrics.conns.WithLabelValues("no"))
 	return 100 * yes / (yes + no)
 }
 
-// databaseCPU is the CPU time of the server's processes for the database of w.
+// databaseCPU returns the CPU time of the database server's processes for the database of w.
 func (w *world) databaseCPU() time.Duration {
 	pids, err := pg.Rows[int32](context.Background(), w.db, pg.AllCompanies(),
 		`select pid from pg_stat_activity where datname = current_database() or backend_type in ('walwriter', 'background writer', 'checkpointer')`)

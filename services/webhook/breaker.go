@@ -10,13 +10,13 @@ import "time"
 //	   └───────────────────────────────────────────────────────────────┘
 type breaker struct {
 	failures int           // in a row
-	pause    time.Duration // of the opening that lasts; 0: closed
-	until    time.Time     // when it is half open
+	pause    time.Duration // of the current opening; 0: closed
+	until    time.Time     // when it becomes half open
 }
 
 func (b *breaker) closed() bool { return b.pause == 0 }
 
-// room is how many more than n requests may be held or in flight, at most most.
+// room returns how many more than n requests can be held or in flight; the total is at most most.
 func (b *breaker) room(most, n int, now time.Time) int {
 	switch {
 	case b.closed():
@@ -34,8 +34,8 @@ func (b *breaker) success() (changed bool) {
 	return changed
 }
 
-// failure reports whether it opened the breaker. What was in flight when it
-// opened does not lengthen the pause.
+// failure reports whether it opened the breaker. Requests that were in flight when it opened do not
+// extend the pause.
 func (b *breaker) failure(now time.Time, d *Delivery) (opened bool) {
 	b.failures++
 	switch {

@@ -29,7 +29,7 @@ func TestBreaker(t *testing.T) {
 	w.endpoint(r.URL)
 	w.bookings(50)
 	r.wait(t, 5)
-	t.Run("an endpoint that fails again and again is probed by one at a time, and the others wait unsent (5)", func(t *testing.T) {
+	t.Run("an endpoint that keeps failing gets one probe at a time, and other deliveries wait (5)", func(t *testing.T) {
 		r.wait(t, 7) // two probes
 		if n := r.count(); n > 10 {
 			t.Errorf("%d requests, want about 7", n)
@@ -39,7 +39,7 @@ func TestBreaker(t *testing.T) {
 			t.Errorf("%d are untouched, %v", untouched, err)
 		}
 	})
-	t.Run("a probe that succeeds opens the way for all that wait", func(t *testing.T) {
+	t.Run("a successful probe releases all waiting deliveries", func(t *testing.T) {
 		fail.Store(false)
 		before := r.distinct()
 		waitFor(t, func() error {

@@ -21,7 +21,7 @@ func (e *Engine) claimLoop(ctx context.Context) error {
 		}
 		wait, err := e.claimOnce(ctx)
 		if err != nil && ctx.Err() == nil {
-			e.log.Warn("webhook deliveries are not claimed", "error", err)
+			e.log.Warn("claiming webhook deliveries failed", "error", err)
 			wait = time.Second
 		}
 		timer.Reset(wait)
@@ -59,8 +59,8 @@ func (e *Engine) claimOnce(ctx context.Context) (time.Duration, error) {
 	return e.untilNext(), nil
 }
 
-// claim leases what is due for requests and begins to send it. After an error, what was
-// leased is claimed again when the lease ends.
+// claim leases due deliveries for requests and starts sending them. After an error, the leased
+// deliveries are claimed again when their leases end.
 func (e *Engine) claim(ctx context.Context, requests []claimRequest) ([]claimedRow, error) {
 	now := e.now()
 	lease, until := e.newID(), now.Add(e.settings.Lease)
@@ -76,8 +76,8 @@ func (e *Engine) claim(ctx context.Context, requests []claimRequest) ([]claimedR
 	return claimed, nil
 }
 
-// divide returns the requests that were filled, after which there may be more to claim,
-// and those that were not.
+// divide returns the requests that were filled, after which there may be more to claim, and the
+// others.
 func divide(requests []claimRequest, claimed []claimedRow) (filled, short []claimRequest) {
 	got := make(map[endpointKey]int, len(requests))
 	for i := range claimed {
@@ -93,8 +93,8 @@ func divide(requests []claimRequest, claimed []claimedRow) (filled, short []clai
 	return filled, short
 }
 
-// claimRequests returns how many deliveries each queue could take. Until the next
-// wake-up those queues claim no more.
+// claimRequests returns how many deliveries each queue can take. Until the next wake-up those
+// queues claim no more.
 func (e *Engine) claimRequests() []claimRequest {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -113,8 +113,8 @@ func (e *Engine) claimRequests() []claimRequest {
 	return requests
 }
 
-// budget is how many more deliveries this process may lease: those that wait for longer
-// than their lease are leased in vain. The caller holds e.mu.
+// budget returns how many more deliveries this process may lease. Leasing more would be useless,
+// because a delivery that waits for longer than its lease is not sent. The caller holds e.mu.
 func (e *Engine) budget() int {
 	if e.stopping {
 		return 0
@@ -131,8 +131,8 @@ func (e *Engine) wants(q *sendQueue, now time.Time) int {
 	return q.breaker.room(e.settings.ahead(), q.held(), now)
 }
 
-// claimAgain lets queues claim again whose requests failed, or were filled and may leave
-// more to claim.
+// claimAgain lets queues claim again whose requests failed, or were filled and may leave more to
+// claim.
 func (e *Engine) claimAgain(requests []claimRequest) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -155,8 +155,8 @@ const (
 	shortestWait = 5 * time.Millisecond
 )
 
-// untilNext is how long until the next queue may claim. A queue without room is left
-// out: it signals when one of its requests ends.
+// untilNext returns how long until the next queue may claim. A queue without room is left out: it
+// signals when one of its requests ends.
 func (e *Engine) untilNext() time.Duration {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -172,8 +172,8 @@ func (e *Engine) untilNext() time.Duration {
 	return max(wait, shortestWait)
 }
 
-// newJobs makes jobs of deliveries that were claimed or queued, with the present state
-// of their endpoints. Those whose endpoint no longer exists are in left.
+// newJobs returns jobs for deliveries that were claimed or queued, with the current state of their
+// endpoints. left has those whose endpoint no longer exists.
 func (e *Engine) newJobs(ctx context.Context, claimed []claimedRow, lease id.UUID, until time.Time) (jobs, left []*job, err error) {
 	targets, err := e.targetsOf(ctx, claimed)
 	if err != nil {
@@ -236,8 +236,8 @@ func (e *Engine) targetsOf(ctx context.Context, claimed []claimedRow) (map[endpo
 	return found, nil
 }
 
-// sweepOnce finds work that no wake-up announced: what was queued before this process
-// started, and the leases of processes that died.
+// sweepOnce finds work without a wake-up: deliveries queued before this process started, and
+// expired leases of processes that crashed.
 func (e *Engine) sweepOnce(ctx context.Context) error {
 	nearest, err := e.store.sweep(ctx)
 	if err != nil || len(nearest) == 0 {

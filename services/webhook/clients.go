@@ -15,16 +15,16 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// Services are the other services, as messages need them.
+// Services are the other services, as far as messages need them.
 type Services interface {
-	// Customers returns those of up to 5000 customers that exist or did, by
-	// identifier.
+	// Customers returns up to 5000 customers by identifier, including deleted ones. Customers that
+	// never existed are left out.
 	Customers(ctx context.Context, company id.Company, customers []string) (map[string]message.Person, error)
 	// Currency returns a company's currency.
 	Currency(ctx context.Context, company id.Company) (string, error)
 }
 
-// clients calls the other services with our own credential.
+// clients calls the other services with the webhook service's own credential.
 type clients struct {
 	customers customerv1.CustomerServiceClient
 	auth      tenancy.Auth
@@ -35,7 +35,7 @@ type clients struct {
 	currencies map[id.Company]currency
 }
 
-// currency is the currency of a company, which hardly ever changes.
+// currency is a cached currency of a company. It hardly ever changes.
 type currency struct {
 	code  string
 	until time.Time
@@ -44,7 +44,7 @@ type currency struct {
 // currencyKept is how long a currency is cached.
 const currencyKept = time.Minute
 
-// NewClients returns the other services over connections, with tokens of source.
+// NewClients returns clients of the other services over connections, with tokens of source.
 func NewClients(customerConn, authConn grpc.ClientConnInterface, source *token.Source) Services {
 	return &clients{
 		customers: customerv1.NewCustomerServiceClient(customerConn), auth: tenancy.NewAuth(authConn, source),

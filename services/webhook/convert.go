@@ -23,13 +23,13 @@ func eventNames(types []webhookv1.EventType) []string {
 	return names
 }
 
-// endpointOf reads a new endpoint.
+// endpointOf returns the fields of a new endpoint.
 func endpointOf(req *webhookv1.CreateEndpointRequest) endpointChange {
 	enabled := !req.GetDisabled()
 	return endpointChange{url: &req.Url, description: &req.Description, events: eventNames(req.GetEvents()), enabled: &enabled}
 }
 
-// changeOf reads what a request changes of an endpoint.
+// changeOf returns the fields of an endpoint that a request sets.
 func changeOf(req *webhookv1.UpdateEndpointRequest) endpointChange {
 	c := endpointChange{url: req.Url, description: req.Description, enabled: req.Enabled}
 	if req.GetEvents() != nil {
@@ -113,7 +113,7 @@ func attemptMessage(a *Attempt, headers []message.Header) *webhookv1.Attempt {
 	return out
 }
 
-// filterOf reads what narrows a list of deliveries.
+// filterOf checks the filter of a list of deliveries and returns it.
 func filterOf(req *webhookv1.DeliveryFilter) (f logFilter, err error) {
 	f = logFilter{event: webhookevent.Name(req.GetEvent()), state: enum.Name(req.GetState()), endpoint: id.Filter[id.WebhookEndpoint](req.GetEndpointId())}
 	if f.event == "" && req.GetEvent() != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
@@ -129,8 +129,8 @@ func filterOf(req *webhookv1.DeliveryFilter) (f logFilter, err error) {
 	return f, err
 }
 
-// boundOf reads an instant that bounds a list; zero if it is not given. Identifiers,
-// which lists are bounded by, begin with a time from 1970 on.
+// boundOf returns an instant that limits a list; zero if it is not given. It must be from 1970 on,
+// because lists are limited by identifiers, which begin with a time.
 func boundOf(parameter string, t *timestamppb.Timestamp) (time.Time, error) {
 	if t == nil {
 		return time.Time{}, nil
@@ -142,7 +142,7 @@ func boundOf(parameter string, t *timestamppb.Timestamp) (time.Time, error) {
 	return at, nil
 }
 
-// spanOf reads what a request counts attempts of.
+// spanOf returns the span of a request for statistics.
 func spanOf(req *webhookv1.GetStatisticsRequest, now time.Time) (s span, err error) {
 	if s.until, err = boundOf("until", req.GetUntil()); err != nil {
 		return s, err
@@ -155,8 +155,7 @@ func spanOf(req *webhookv1.GetStatisticsRequest, now time.Time) (s span, err err
 	return s, err
 }
 
-// bucketMessages returns every bucket of a span, of which rows are those that have
-// attempts.
+// bucketMessages returns every bucket of a span. rows are those with attempts.
 func bucketMessages(s span, rows []bucketRow) []*webhookv1.StatisticsBucket {
 	var buckets []*webhookv1.StatisticsBucket
 	for at := s.since; at.Before(s.until); at = at.Add(s.step()) {
@@ -170,8 +169,8 @@ func bucketMessages(s span, rows []bucketRow) []*webhookv1.StatisticsBucket {
 	return buckets
 }
 
-// deliveryIDs reads the deliveries that a request lists, each once; text that is not an
-// identifier is that of no delivery.
+// deliveryIDs returns the deliveries that a request lists, each once. A text that is not an
+// identifier becomes one that no delivery has.
 func deliveryIDs(texts []string) []id.UUID {
 	var ids []id.UUID
 	for _, text := range texts {

@@ -14,14 +14,14 @@ import (
 	"reservation.dev/platform/webhookevent"
 )
 
-// Why an endpoint is disabled.
+// The reasons why an endpoint is disabled.
 const (
 	disabledRequested = "requested"
 	disabledGone      = "gone"
 	disabledFailing   = "failing"
 )
 
-// Reasons of refusals.
+// The reasons of faults.
 const (
 	ReasonEndpointDisabled  = "ENDPOINT_DISABLED"
 	ReasonTooManyEndpoints  = "TOO_MANY_ENDPOINTS"
@@ -34,7 +34,7 @@ const (
 	maxEndpoints   = 50
 )
 
-// Endpoint is an address that receives events.
+// Endpoint is a URL that receives events.
 type Endpoint struct {
 	ID             id.WebhookEndpoint `db:"id"`
 	URL            string             `db:"url"`
@@ -49,35 +49,35 @@ type Endpoint struct {
 	UpdatedAt      time.Time          `db:"updated_at"`
 }
 
-// disable stops deliveries to e; a repeat keeps the first reason.
+// disable stops deliveries to e. A repeated call keeps the first reason.
 func (e *Endpoint) disable(reason string, at time.Time) {
 	if e.Enabled {
 		e.Enabled, e.DisabledReason, e.DisabledAt = false, &reason, &at
 	}
 }
 
-// enable starts deliveries to e and forgets why it was disabled.
+// enable starts deliveries to e and clears the reason why it was disabled.
 func (e *Endpoint) enable() {
 	if !e.Enabled {
 		e.Enabled, e.DisabledReason, e.DisabledAt, e.FailingSince = true, nil, nil, nil
 	}
 }
 
-// endpointChange is what a request sets of an endpoint; nil leaves it as it is.
+// endpointChange is what a request sets of an endpoint; nil fields stay unchanged.
 type endpointChange struct {
 	url, description *string
 	events           []string
 	enabled          *bool
 }
 
-// newEndpoint returns an endpoint that a request sets all of.
+// newEndpoint returns an endpoint with the fields of a request.
 func newEndpoint(endpoint id.WebhookEndpoint, c endpointChange, g *guard, now time.Time) (Endpoint, error) {
 	e := Endpoint{ID: endpoint, Enabled: true, CreatedAt: now}
 	err := e.update(c, g, now)
 	return e, err
 }
 
-// update changes what c sets and checks it.
+// update checks and applies the fields that c sets.
 func (e *Endpoint) update(c endpointChange, g *guard, now time.Time) error {
 	var f fields
 	if c.url != nil {
@@ -100,11 +100,11 @@ func (e *Endpoint) update(c endpointChange, g *guard, now time.Time) error {
 	return f.Err()
 }
 
-// fields checks what a request sets of an endpoint.
+// fields checks the fields of a request about an endpoint.
 type fields struct{ check.Fields }
 
-// url checks the form of an endpoint's address. What its name resolves to is
-// checked by the guard.
+// url checks the form of an endpoint's URL. The guard checks the addresses that its host name
+// resolves to.
 func (f *fields) url(s string, g *guard) {
 	const field = "url"
 	u, err := url.Parse(s)
@@ -150,7 +150,7 @@ func validPort(port string) bool {
 	return n >= 1 && n <= 65535
 }
 
-// events checks the names of events and returns them in their order and each once.
+// events checks the names of events and returns them in order, without duplicates.
 func (f *fields) events(names []string) []string {
 	known := webhookevent.Names()
 	for _, name := range names {
@@ -160,7 +160,7 @@ func (f *fields) events(names []string) []string {
 		}
 	}
 	if len(names) == 0 {
-		f.Add("events", "required", "must name at least one event")
+		f.Add("events", "required", "must have at least one event")
 	}
 	return slices.DeleteFunc(known, func(name string) bool { return !slices.Contains(names, name) })
 }

@@ -17,8 +17,8 @@ import (
 	"reservation.dev/platform/service"
 )
 
-// Engine sends deliveries. Its state is in memory and follows from the database, which
-// has the leases, so that any number of processes can run one each.
+// Engine sends deliveries. Its state is in memory and derived from the database, which has the
+// leases, so any number of processes can each run one.
 type Engine struct {
 	settings Delivery
 	store    *store
@@ -29,11 +29,11 @@ type Engine struct {
 	periodic *service.Jobs
 	now      func() time.Time
 	newID    func() id.UUID
-	// notifyPeers passes a wake-up for endpoints on to the other processes.
+	// notifyPeers forwards a wake-up for endpoints to the other processes.
 	notifyPeers func(keys []endpointKey)
 
-	// work ends after the context of Run, when the requests in flight have ended. Tests
-	// call abort, which ends everything at once as a crash does.
+	// work ends after the context of Run, when the requests in flight have ended. Tests call abort,
+	// which ends everything immediately, as a crash does.
 	work  context.Context
 	abort context.CancelFunc
 
@@ -50,7 +50,7 @@ type Engine struct {
 	outcomes chan *result
 }
 
-// NewEngine returns an engine on db that opens secrets with sealer.
+// NewEngine returns an engine on db that decrypts secrets with sealer.
 func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Sealer, log *slog.Logger) *Engine {
 	e := &Engine{
 		settings: settings, store: newStore(db, sealer), outbox: box, log: log, metrics: newMetrics(), periodic: service.NewJobs(log),
@@ -63,8 +63,8 @@ func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Se
 	return e
 }
 
-// Run sends until ctx ends. Then it claims no more, waits for the requests in flight,
-// writes their outcomes, and releases what it has not begun.
+// Run sends deliveries until ctx ends. Then it stops claiming, waits for the requests in flight,
+// writes their outcomes, and releases the deliveries that it has not begun to send.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.client.CloseIdleConnections()
 	var g errgroup.Group
@@ -86,12 +86,12 @@ func (e *Engine) Run(ctx context.Context) error {
 	limit, cancel := context.WithTimeout(e.work, 5*time.Second)
 	defer cancel()
 	if releaseErr := e.store.release(limit, left, e.now()); releaseErr != nil && e.work.Err() == nil {
-		e.log.Warn("deliveries were not released, and are taken up when their lease ends", "deliveries", len(left), "error", releaseErr)
+		e.log.Warn("webhook deliveries were not released; they are claimed again when their lease ends", "deliveries", len(left), "error", releaseErr)
 	}
 	return errors.Join(err, ctx.Err())
 }
 
-// stop returns what is not begun, and lets nothing more begin.
+// stop prevents further requests and returns the deliveries that have not begun.
 func (e *Engine) stop() (left []*job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -102,7 +102,8 @@ func (e *Engine) stop() (left []*job) {
 	return left
 }
 
-// removeWaiting empties a queue and returns what waited in it. The caller holds e.mu.
+// removeWaiting empties a queue and returns the deliveries that waited in it. The caller holds
+// e.mu.
 func (e *Engine) removeWaiting(q *sendQueue) []*job {
 	left := q.waiting
 	q.waiting = nil
@@ -120,7 +121,7 @@ func (e *Engine) queueOf(key endpointKey) *sendQueue {
 	return q
 }
 
-// enqueue adds leased deliveries to their queues and starts what there is room for. It
+// enqueue adds leased deliveries to their queues and starts as many as there is room for. It
 // returns those that cannot wait here, because the process ends or a breaker is open.
 func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	e.mu.Lock()
@@ -131,7 +132,7 @@ func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	now := e.now()
 	for _, j := range jobs {
 		q := e.queueOf(j.target.key)
-		// The breaker may have opened since the claim. Nothing waits while it is open.
+		// The breaker may have opened since the claim. No delivery waits while it is open.
 		if !q.breaker.closed() && q.breaker.room(1, q.held(), now) == 0 {
 			q.wake(q.breaker.until)
 			left = append(left, j)
@@ -145,7 +146,7 @@ func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	return left
 }
 
-// start begins sending, as far as there is room. The caller holds e.mu.
+// start starts sending, as far as there is room. The caller holds e.mu.
 func (e *Engine) start() {
 	for e.inFlight < e.settings.Concurrency {
 		j, q := e.next()
@@ -157,8 +158,8 @@ func (e *Engine) start() {
 	}
 }
 
-// next removes the delivery whose turn it is and counts it as in flight; nil if nothing
-// may be begun. The caller holds e.mu.
+// next removes the delivery whose turn it is and counts it as in flight. It returns nil if no
+// delivery can be sent. The caller holds e.mu.
 func (e *Engine) next() (*job, *sendQueue) {
 	if e.stopping {
 		return nil, nil
@@ -190,18 +191,18 @@ func (e *Engine) next() (*job, *sendQueue) {
 	return nil, nil
 }
 
-// leaseMargin is what writing an outcome may take.
+// leaseMargin is the time reserved for writing an outcome.
 const leaseMargin = 2 * time.Second
 
-// share is how many requests an endpoint may have in flight: what its latency asks for,
-// and less when more than half of all room is taken, so that every endpoint finds some.
+// share returns how many requests to an endpoint can be in flight: as many as its latency requires,
+// but fewer when more than half of all room is taken, so that every endpoint finds some.
 func (e *Engine) share(q *sendQueue) int {
 	most := min(e.settings.EndpointConcurrency, q.latency.concurrency())
 	free := e.settings.Concurrency - e.inFlight
 	return min(most, max(1, 2*most*free/e.settings.Concurrency))
 }
 
-// send sends j and then whatever is next, until there is nothing.
+// send sends j and then the next deliveries, until there are none.
 func (e *Engine) send(j *job, q *sendQueue) {
 	defer e.senders.Done()
 	for j != nil {
@@ -225,11 +226,11 @@ func (e *Engine) done(r *result, q *sendQueue) (*job, *sendQueue) {
 	if r.failure == "" {
 		q.latency.observe(r)
 		if q.breaker.success() {
-			e.log.Info("webhook endpoint answers again", "endpoint", q.key.endpoint.String(), "company", q.key.company.String())
+			e.log.Info("webhook endpoint has recovered", "endpoint", q.key.endpoint.String(), "company", q.key.company.String())
 			q.wake(now)
 		}
 	} else if q.breaker.failure(now, &e.settings) {
-		e.log.Warn("webhook endpoint is left alone", "endpoint", q.key.endpoint.String(), "company", q.key.company.String(),
+		e.log.Warn("webhook endpoint is paused after repeated failures", "endpoint", q.key.endpoint.String(), "company", q.key.company.String(),
 			"failures", q.breaker.failures, "until", q.breaker.until)
 		left = e.removeWaiting(q)
 		q.wake(q.breaker.until)
@@ -250,18 +251,17 @@ func (e *Engine) done(r *result, q *sendQueue) (*job, *sendQueue) {
 	return e.next()
 }
 
-// releaseJobs releases deliveries that this process does not send now.
+// releaseJobs releases leased deliveries that this process does not send now.
 func (e *Engine) releaseJobs(left []*job) {
 	if len(left) == 0 {
 		return
 	}
 	if err := e.store.release(e.work, left, e.now()); err != nil {
-		e.log.Warn("deliveries were not released, and are taken up when their lease ends", "deliveries", len(left), "error", err)
+		e.log.Warn("webhook deliveries were not released; they are claimed again when their lease ends", "deliveries", len(left), "error", err)
 	}
 }
 
-// Wake notifies this process and the others that there may be something to send to
-// endpoints.
+// Wake notifies this process and the others that there may be deliveries due for endpoints.
 func (e *Engine) Wake(keys ...endpointKey) {
 	if len(keys) == 0 {
 		return

@@ -23,7 +23,7 @@ const (
 
 func TestDelivering(t *testing.T) {
 	t.Parallel()
-	t.Run("a booking reaches an endpoint once, and is in the log as it was sent", func(t *testing.T) {
+	t.Run("a booking reaches an endpoint once, and the log shows it as sent", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, nil)
@@ -46,7 +46,7 @@ func TestDelivering(t *testing.T) {
 			t.Errorf("headers %v", d.GetAttempts()[0].GetRequestHeaders())
 		}
 	})
-	t.Run("an event that comes again, alone or in one batch, is delivered once (1)", func(t *testing.T) {
+	t.Run("a repeated event, alone or in one batch, is delivered once (1)", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, nil)
@@ -60,7 +60,7 @@ func TestDelivering(t *testing.T) {
 			t.Errorf("%d requests of %d messages, want 2 of 2", r.count(), r.distinct())
 		}
 	})
-	t.Run("a workshop by card is a registration and a purchase", func(t *testing.T) {
+	t.Run("a workshop booked by card sends a registration and a purchase", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, nil)
@@ -71,7 +71,7 @@ func TestDelivering(t *testing.T) {
 			t.Errorf("%d messages, want 3", r.distinct())
 		}
 	})
-	t.Run("over HTTP/2 where an endpoint speaks it, and over connections that stand", func(t *testing.T) {
+	t.Run("deliveries use HTTP/2 if the endpoint supports it, and reuse connections", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		var fresh, second atomic.Int32
@@ -95,7 +95,7 @@ func TestDelivering(t *testing.T) {
 			t.Errorf("%d requests over HTTP/2, %d connections", second.Load(), fresh.Load())
 		}
 	})
-	t.Run("only what an endpoint wants, and only while it is enabled", func(t *testing.T) {
+	t.Run("an endpoint gets only its subscribed events, and only while it is enabled", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, nil)
@@ -121,7 +121,7 @@ func TestDelivering(t *testing.T) {
 
 func TestRetries(t *testing.T) {
 	t.Parallel()
-	t.Run("three follow the first attempt, at growing delays, and then it is failed", func(t *testing.T) {
+	t.Run("three retries follow the first attempt at growing delays, then the delivery fails", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
@@ -140,7 +140,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("the last attempt is %v", a)
 		}
 	})
-	t.Run("a success ends them", func(t *testing.T) {
+	t.Run("a success ends the retries", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		var n atomic.Int32
@@ -155,7 +155,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("%d attempts, want 3", len(d.GetAttempts()))
 		}
 	})
-	t.Run("a redirect is an answer and not followed (6)", func(t *testing.T) {
+	t.Run("a redirect is not followed (6)", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		other := newReceiver(t, nil)
@@ -167,7 +167,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("%d followed, status %d, %d requests", other.count(), d.GetDelivery().GetLastStatus(), r.count())
 		}
 	})
-	t.Run("410 disables the endpoint and fails what is queued", func(t *testing.T) {
+	t.Run("410 disables the endpoint and fails its queued deliveries", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusGone) })
@@ -190,7 +190,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("enabled again: %v %v", got, err)
 		}
 	})
-	t.Run("Retry-After of 429 is waited for when it is later than the schedule", func(t *testing.T) {
+	t.Run("Retry-After of a 429 delays the retry if it is later than the schedule", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		var n atomic.Int32
@@ -207,7 +207,7 @@ func TestRetries(t *testing.T) {
 			t.Errorf("the retry came after %s, want 1 s", gap)
 		}
 	})
-	t.Run("an endpoint that is deleted gets nothing more, and nothing stays queued", func(t *testing.T) {
+	t.Run("a deleted endpoint gets no more deliveries, and none stay queued", func(t *testing.T) {
 		t.Parallel()
 		w := open(t, quick())
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusInternalServerError) })
@@ -242,7 +242,7 @@ func TestReplay(t *testing.T) {
 	ids := w.bookings(1)
 	d := w.delivery(e, failed)
 	fail.Store(false)
-	t.Run("all that failed since a time is sent again, with the same id", func(t *testing.T) {
+	t.Run("all deliveries that failed since a time are sent again, with the same id", func(t *testing.T) {
 		res, err := w.client.ReplayFailed(w.as(w.company), &webhookv1.ReplayFailedRequest{Since: timestamp(began)})
 		if err != nil || res.GetReplayed() != 1 {
 			t.Fatalf("%v %v", res, err)
@@ -252,14 +252,14 @@ func TestReplay(t *testing.T) {
 			t.Errorf("%s, %d attempts", r.at(4).header, len(got.GetAttempts()))
 		}
 	})
-	t.Run("one is sent again though it was delivered", func(t *testing.T) {
+	t.Run("a delivered message can be sent again", func(t *testing.T) {
 		if _, err := w.client.ReplayDelivery(w.as(w.company), &webhookv1.ReplayDeliveryRequest{Id: d.GetDelivery().GetId()}); err != nil {
 			t.Fatal(err)
 		}
 		r.wait(t, 6)
 		w.settled()
 	})
-	t.Run("a replayed one has a full set of retries", func(t *testing.T) {
+	t.Run("a replayed delivery has a full set of retries", func(t *testing.T) {
 		fail.Store(true)
 		if _, err := w.client.ReplayDelivery(w.as(w.company), &webhookv1.ReplayDeliveryRequest{Id: d.GetDelivery().GetId()}); err != nil {
 			t.Fatal(err)
@@ -267,7 +267,7 @@ func TestReplay(t *testing.T) {
 		r.wait(t, 10)
 		w.delivery(e, failed)
 	})
-	t.Run("it is said when only tests have failed", func(t *testing.T) {
+	t.Run("the response has the number of failed tests if nothing else has failed", func(t *testing.T) {
 		tested := time.Now()
 		if _, err := w.client.SendTest(w.as(w.company), &webhookv1.SendTestRequest{EndpointId: e, Event: webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED}); err != nil {
 			t.Fatal(err)
@@ -285,7 +285,7 @@ func TestReplay(t *testing.T) {
 			}
 		}
 	})
-	t.Run("of an endpoint that is disabled it is refused", func(t *testing.T) {
+	t.Run("a replay to a disabled endpoint is refused", func(t *testing.T) {
 		off := false
 		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: e, Enabled: &off}); err != nil {
 			t.Fatal(err)
@@ -336,9 +336,9 @@ func TestFairness(t *testing.T) {
 	}
 }
 
-func TestEndings(t *testing.T) {
+func TestEngineStopsAndCrashes(t *testing.T) {
 	t.Parallel()
-	t.Run("an engine that stops ends what is in flight and releases the rest (2, 3)", func(t *testing.T) {
+	t.Run("an engine that stops finishes the requests in flight and releases the rest (2, 3)", func(t *testing.T) {
 		t.Parallel()
 		settings := quick()
 		settings.EndpointConcurrency = 2
@@ -379,7 +379,7 @@ func TestEndings(t *testing.T) {
 			t.Errorf("%d requests of %d messages, want 20 of 20", r.count(), r.distinct())
 		}
 	})
-	t.Run("engines that die at any moment lose nothing, and repeat no more than was in flight (2)", func(t *testing.T) {
+	t.Run("engines that crash at any moment lose nothing, and repeat only what was in flight (2)", func(t *testing.T) {
 		t.Parallel()
 		settings := quick()
 		// Long enough for a busy machine, where a delivery waits before it is sent.
@@ -402,7 +402,7 @@ func TestEndings(t *testing.T) {
 			w.bookings(60)
 			engine.mu.Lock()
 			inFlight += int64(engine.inFlight)
-			engine.abort() // what it holds stays leased, and its outcomes are lost
+			engine.abort() // its deliveries stay leased, and its outcomes are lost
 			engine.mu.Unlock()
 			cancel()
 			<-done

@@ -15,7 +15,7 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// rows counts what the database has.
+// rows counts rows in the database.
 func (w *world) rows(sql string, args ...any) int64 {
 	w.t.Helper()
 	n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), sql, args...)
@@ -75,11 +75,11 @@ func TestErasure(t *testing.T) { // invariant 11
 	}
 	answer()
 
-	t.Run("what was under way leaves no trace, and what comes late makes none", func(t *testing.T) {
+	t.Run("an attempt under way leaves no trace, and a late event creates none", func(t *testing.T) {
 		if err := w.queueAbout(gone); err != nil {
 			t.Fatal(err)
 		}
-		w.stop() // every outcome is written
+		w.stop() // every outcome is written by then
 		for _, table := range []string{"messages", "deliveries", "attempts"} {
 			if n := w.rows(`select count(*) from ` + table); n != 1 {
 				t.Errorf("%d %s", n, table)

@@ -6,10 +6,10 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// consumer is the name under which the domain events of the catalogue are consumed.
+// consumer is the name of the consumer of the catalogue's domain events.
 const consumer = "webhook-intake"
 
-// Events that are published.
+// The events that the webhook service publishes.
 const (
 	subjectEndpointFailing  = "webhook.v1.endpoint_failing"
 	subjectEndpointDisabled = "webhook.v1.endpoint_disabled"

@@ -43,7 +43,7 @@ func wantReason(t testing.TB, err error, reason string) {
 	}
 }
 
-// newPlainServer is a TLS server that keeps nothing.
+// newPlainServer returns a TLS server that stores nothing.
 func newPlainServer(t testing.TB, handle http.HandlerFunc) *httptest.Server {
 	s := httptest.NewUnstartedServer(handle)
 	s.Config.ErrorLog = quietLog()
@@ -69,7 +69,7 @@ func readFile(name string) []byte {
 	return text
 }
 
-// selfSigned is a certificate that nobody trusts.
+// selfSigned returns a certificate that no client trusts.
 func selfSigned(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -19,7 +19,7 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// raw is a TLS server that answers every connection by itself.
+// raw is a TLS server that calls serve for every connection.
 func raw(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)
@@ -128,7 +128,7 @@ func TestFailures(t *testing.T) {
 			}
 		})
 	}
-	t.Run("of an answer the first 4 kB are kept, and a long one is read to its end", func(t *testing.T) {
+	t.Run("the first 4 kB of a response are stored, and a long response is read to its end", func(t *testing.T) {
 		r := newReceiver(t, func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, strings.Repeat("y", 300<<10)) })
 		e := w.endpoint(r.URL).GetEndpoint().GetId()
 		w.bookings(1)
@@ -165,7 +165,7 @@ func TestBlocking(t *testing.T) {
 	w.engine.client = newClient(&settings, settings.guard(), resolve)
 	w.start()
 	events := []webhookv1.EventType{webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED}
-	t.Run("an endpoint cannot be made there (6)", func(t *testing.T) {
+	t.Run("an endpoint cannot be created at a private address (6)", func(t *testing.T) {
 		for _, url := range []string{
 			"https://127.0.0.1/", "https://[::1]/", "https://169.254.169.254/latest/meta-data", "https://[::ffff:10.0.0.1]:8443/", "https://inside.example/",
 			"https://both.example/", "http://example.com/", "https://user:secret@example.com/", "https://example.com/#a", "ftp://example.com", "//example.com",
@@ -177,7 +177,7 @@ func TestBlocking(t *testing.T) {
 			}
 		}
 	})
-	t.Run("nor changed to lead there", func(t *testing.T) {
+	t.Run("an endpoint cannot be moved to a private address", func(t *testing.T) {
 		made, err := w.client.CreateEndpoint(w.as(w.company), &webhookv1.CreateEndpointRequest{Url: "https://unknown.example/", Events: events})
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +189,7 @@ func TestBlocking(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a name that leads elsewhere by the time of sending is blocked (6)", func(t *testing.T) {
+	t.Run("a name that resolves to a private address when sending is blocked (6)", func(t *testing.T) {
 		made, err := w.client.CreateEndpoint(w.as(w.company), &webhookv1.CreateEndpointRequest{Url: "https://rebinding.example/", Events: events})
 		if err != nil {
 			t.Fatal(err)
@@ -211,7 +211,7 @@ func TestBlocking(t *testing.T) {
 			t.Error("the name was not looked up again")
 		}
 	})
-	t.Run("the dialer checks what the system connects to, too", func(t *testing.T) {
+	t.Run("the dialer also checks the address that the system connects to", func(t *testing.T) {
 		d := &dialer{guard: settings.guard()}
 		for _, address := range []string{"127.0.0.1:443", "[::1]:443", "nonsense", ""} {
 			if err := d.control(t.Context(), "tcp", address, nil); !errors.Is(err, errBlocked) {
@@ -224,11 +224,10 @@ func TestBlocking(t *testing.T) {
 	})
 }
 
-// TestBrokenConnections is about endpoints that break connections which had
-// carried requests before.
+// TestBrokenConnections covers endpoints that break connections which have carried requests before.
 func TestBrokenConnections(t *testing.T) {
 	t.Parallel()
-	t.Run("an endpoint that breaks connections is asked once per attempt", func(t *testing.T) {
+	t.Run("an endpoint that breaks connections gets one request per attempt", func(t *testing.T) {
 		t.Parallel()
 		const answered = 20
 		settings := quick()
@@ -252,7 +251,7 @@ func TestBrokenConnections(t *testing.T) {
 		"HTTP/1.1": func(*httptest.Server) {},
 		"HTTP/2":   func(s *httptest.Server) { s.EnableHTTP2 = true },
 	} {
-		t.Run("an endpoint that closes kept connections without an answer gets one request per attempt, and none fails after a pause, over "+name, func(t *testing.T) {
+		t.Run("an endpoint that closes idle connections gets one request per attempt, and none fails after a pause, over "+name, func(t *testing.T) {
 			t.Parallel()
 			settings := quick()
 			settings.Retries = nil
@@ -284,14 +283,14 @@ func TestBrokenConnections(t *testing.T) {
 			if n, failed := requests.Load(), counterOf(w.engine.metrics.attempts.WithLabelValues(failureReset)); n != pauses+1 || failed != 0 {
 				t.Errorf("%d requests for %d attempts; %v failed, want none", n, pauses+1, failed)
 			}
-			w.bookings(1) // at once, over the same connection
+			w.bookings(1) // immediately, over the same connection
 			w.settled()
 			if n, failed := requests.Load(), counterOf(w.engine.metrics.attempts.WithLabelValues(failureReset)); n != pauses+2 || failed != 1 {
 				t.Errorf("%d requests for %d attempts; %v failed, want the one whose connection was closed", n, pauses+2, failed)
 			}
 		})
 	}
-	t.Run("the transport can get the body for a second sending once, and not again", func(t *testing.T) {
+	t.Run("the transport can resend the body only once", func(t *testing.T) {
 		var opened int
 		body := resendable([]byte("{}"))
 		for range 5 {
@@ -313,7 +312,7 @@ type carried struct {
 
 type carriedKey struct{}
 
-// breakOff ends the connection of a request without an answer.
+// breakOff closes the connection of a request without a response.
 func breakOff(rw http.ResponseWriter) {
 	if conn, _, err := http.NewResponseController(rw).Hijack(); err == nil {
 		conn.Close()

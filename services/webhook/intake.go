@@ -22,7 +22,7 @@ func NewIntake(engine *Engine, services Services) *Intake {
 	return &Intake{engine: engine, services: services, catalogue: message.NewCatalogue()}
 }
 
-// intakeBatch is how many events one commit takes.
+// intakeBatch is the number of events in one commit.
 const intakeBatch = 500
 
 // Run consumes events until ctx ends.
@@ -33,8 +33,8 @@ func (in *Intake) Run(ctx context.Context, b *bus.Bus) error {
 	})
 }
 
-// handle commits the deliveries of a batch of events. A repeated event makes the same
-// messages, which make no second delivery.
+// handle commits the deliveries of a batch of events. A repeated event creates the same messages,
+// which create no second delivery.
 func (in *Intake) handle(ctx context.Context, events []bus.Message) error {
 	companies := map[id.Company]bool{}
 	for _, e := range events {
@@ -57,7 +57,7 @@ func (in *Intake) handle(ctx context.Context, events []bus.Message) error {
 	return in.engine.queue(ctx, msgs)
 }
 
-// messages makes the messages of events.
+// messages returns the messages of events.
 func (in *Intake) messages(ctx context.Context, events []bus.Message) ([]message.Message, error) {
 	var drafts []message.Draft
 	for _, e := range events {
@@ -102,8 +102,8 @@ func (in *Intake) customers(ctx context.Context, drafts []message.Draft) (map[id
 	return customers, nil
 }
 
-// queue commits deliveries of messages and begins to send those that this process has
-// room for; the rest wait in the database for a process that has room.
+// queue commits the deliveries of messages and starts sending as many as this process has room for.
+// The rest wait in the database for a process with room.
 func (e *Engine) queue(ctx context.Context, msgs []message.Message) error {
 	now := e.now()
 	lease, until := e.newID(), now.Add(e.settings.Lease)
@@ -133,18 +133,18 @@ func (e *Engine) queue(ctx context.Context, msgs []message.Message) error {
 		keys = append(keys, key)
 	}
 	e.Wake(keys...)
-	// The deliveries are committed: what fails from here on delays them, and no more.
+	// The deliveries are committed: an error from here on only delays them.
 	jobs, left, err := e.newJobs(e.work, mine, lease, until)
 	if err != nil {
-		e.log.Warn("webhook deliveries wait for the end of their lease", "deliveries", len(mine), "error", err)
+		e.log.Warn("webhook deliveries are delayed until their lease ends", "deliveries", len(mine), "error", err)
 		return nil
 	}
 	e.releaseJobs(append(left, e.enqueue(jobs)...))
 	return nil
 }
 
-// room is how many new deliveries this process can take. An endpoint that has older ones
-// waiting in the database gets none, because those come first.
+// room returns how many new deliveries this process can take. An endpoint with older deliveries
+// waiting in the database gets none, because those must be sent first.
 func (e *Engine) room() room {
 	e.mu.Lock()
 	defer e.mu.Unlock()

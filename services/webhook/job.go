@@ -22,11 +22,11 @@ type job struct {
 	lease      id.UUID
 	leaseUntil time.Time
 	tries      int               // attempts since it was created or replayed
-	trace      map[string]string // the request and the trace of what happened
+	trace      map[string]string // the request and the trace of the domain event
 }
 
-// target is what sending needs of an endpoint. When the endpoint changes, a new target
-// replaces it.
+// target is what is needed to send to an endpoint. When the endpoint changes, a new target replaces
+// it.
 type target struct {
 	key     endpointKey
 	version int64
@@ -34,8 +34,8 @@ type target struct {
 	rawURL  string // as it was entered
 	signers []message.Signer
 
-	// failingSince is since when all attempts have failed, as far as this process knows;
-	// zero if the last one succeeded. Only the writer of outcomes uses this and warned.
+	// failingSince is since when every attempt has failed, as far as this process knows; zero if
+	// the last one succeeded. Only the writer of outcomes uses failingSince and warned.
 	failingSince time.Time
 	warned       bool
 }

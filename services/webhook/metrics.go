@@ -92,7 +92,7 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 		m.conns.WithLabelValues(reused)
 	}
 	for _, failure := range []string{"none", failureDNS, failureRefused, failureTLS, failureTimeout, failureBlocked, failureStatus, failureReset, failureProtocol} {
-		m.attempts.WithLabelValues(failure) // a rate needs a zero to begin from
+		m.attempts.WithLabelValues(failure) // a rate needs a zero to start from
 	}
 	var faults []error
 	for _, c := range []prometheus.Collector{m.attempts, m.duration, m.conns, m.lag, inFlight, open, queued} {
@@ -101,8 +101,8 @@ func (e *Engine) Collect(to prometheus.Registerer) error {
 	return errors.Join(faults...)
 }
 
-// readQueue samples the queue for the gauges: how many deliveries are to be sent, the
-// age of the oldest, and how long the first has been due, in seconds.
+// readQueue samples the queue for the gauges: the number of deliveries to send, the age of the
+// oldest, and how long the first has been due, in seconds.
 func (e *Engine) readQueue(ctx context.Context) ([]float64, error) {
 	s, err := e.store.sampleQueue(ctx, e.pausedEndpoints())
 	return []float64{float64(s.Pending), max(s.Oldest, 0), max(s.Due, 0)}, err

@@ -25,7 +25,7 @@ func TestReadQueue(t *testing.T) {
 	if got := read(); got[0] != 0 || got[1] != 0 || got[2] != 0 {
 		t.Errorf("without deliveries: %v", got)
 	}
-	// A receiver that does not answer while the test looks.
+	// A receiver that does not respond during the test's measurement.
 	w.endpoint(newReceiver(t, func(_ http.ResponseWriter, req *http.Request) { <-req.Context().Done() }).URL)
 	w.bookings(3)
 	if got := read(); got[0] != 3 || got[1] > 60 || got[2] != 0 {

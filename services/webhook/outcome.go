@@ -24,8 +24,7 @@ type decision struct {
 	next    time.Time // of a retry
 }
 
-// decide returns what follows from an attempt after tries earlier ones. jitter is from 0
-// to 1.
+// decide returns what follows from an attempt after tries earlier ones. jitter is from 0 to 1.
 func decide(r *result, tries int, d *Delivery, now time.Time, jitter float64) decision {
 	switch {
 	case r.failure == "":
@@ -65,8 +64,8 @@ func (e *Engine) writeOutcomes() {
 	}
 }
 
-// gather waits for a result and takes those that come shortly after it. It also
-// ends when everything is aborted.
+// gather waits for a result and collects those that follow shortly after it. It also ends when
+// everything is aborted.
 func (e *Engine) gather() (batch []*result, more bool) {
 	select {
 	case r, ok := <-e.outcomes:
@@ -93,8 +92,8 @@ func (e *Engine) gather() (batch []*result, more bool) {
 	return batch, true
 }
 
-// settle writes a batch, and retries while the database is away, until the leases end:
-// only this process knows the results.
+// settle writes a batch. While the database is unavailable it retries until the leases end, because
+// only this process has the results.
 func (e *Engine) settle(batch []*result) {
 	now := e.now()
 	outcomes := make([]outcome, len(batch))
@@ -114,10 +113,10 @@ func (e *Engine) settle(batch []*result) {
 			return
 		}
 		if e.now().After(latest) {
-			e.log.Error("outcomes of webhook deliveries are lost, and those are sent again", "deliveries", len(batch), "error", err)
+			e.log.Error("outcomes of webhook deliveries are lost; the deliveries are sent again", "deliveries", len(batch), "error", err)
 			return
 		}
-		e.log.Warn("outcomes of webhook deliveries are not written yet", "deliveries", len(batch), "error", err)
+		e.log.Warn("writing outcomes of webhook deliveries failed; retrying", "deliveries", len(batch), "error", err)
 		select {
 		case <-time.After(pause):
 		case <-e.work.Done():
@@ -143,14 +142,14 @@ func (e *Engine) followUp(outcomes []outcome) {
 	for i := range outcomes {
 		o := &outcomes[i]
 		if err := e.updateHealth(e.work, o); err != nil && e.work.Err() == nil {
-			e.log.Warn("the state of a webhook endpoint is not written", "endpoint", o.job.target.key.endpoint.String(), "error", err)
+			e.log.Warn("updating the state of a webhook endpoint failed", "endpoint", o.job.target.key.endpoint.String(), "error", err)
 		}
 		e.logAttempt(o)
 	}
 }
 
-// logAttempt logs an attempt, without the URL, the body and the answer: only the company
-// sees those, in its log of deliveries.
+// logAttempt logs an attempt without the URL, the body and the response, which only the company can
+// see, in its log of deliveries.
 func (e *Engine) logAttempt(o *outcome) {
 	level := slog.LevelDebug
 	switch o.outcome {
@@ -176,8 +175,8 @@ func (e *Engine) logAttempt(o *outcome) {
 	e.log.LogAttrs(ctx, level, "webhook attempt", attrs...)
 }
 
-// updateHealth stores since when an endpoint has been failing, and warns or disables it
-// if that is too long. It writes only what changes.
+// updateHealth stores since when an endpoint has been failing, and warns or disables it after too
+// long. It writes only changes.
 func (e *Engine) updateHealth(ctx context.Context, o *outcome) error {
 	t := o.job.target
 	switch {
@@ -208,8 +207,8 @@ func (e *Engine) updateHealth(ctx context.Context, o *outcome) error {
 	return nil
 }
 
-// disable disables an endpoint, unless its URL has changed since or, if it is disabled
-// for its failures, an attempt has succeeded since.
+// disable disables an endpoint, unless its URL has changed since. An endpoint that is disabled for
+// its failures stays enabled if an attempt has succeeded since.
 func (e *Engine) disable(ctx context.Context, t *target, reason string, at time.Time) error {
 	disabled := false
 	err := e.store.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -237,7 +236,7 @@ func (e *Engine) disable(ctx context.Context, t *target, reason string, at time.
 	return unlessMissing(err)
 }
 
-// warn publishes once that an endpoint will be disabled.
+// warn publishes, once, that an endpoint is going to be disabled.
 func (e *Engine) warn(ctx context.Context, t *target, at time.Time) error {
 	warned := false
 	err := e.store.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -255,7 +254,7 @@ func (e *Engine) warn(ctx context.Context, t *target, at time.Time) error {
 		t.warned = true
 	}
 	if warned && err == nil {
-		e.log.Warn("webhook endpoint does nothing but fail", "endpoint", t.key.endpoint.String(), "company", t.key.company.String(),
+		e.log.Warn("webhook endpoint keeps failing and will be disabled", "endpoint", t.key.endpoint.String(), "company", t.key.company.String(),
 			"since", t.failingSince, "disabled_after", e.settings.DisableAfter)
 	}
 	return unlessMissing(err)

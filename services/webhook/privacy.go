@@ -10,13 +10,13 @@ import (
 	"reservation.dev/platform/privacy"
 )
 
-// NewParticipant returns what erases customers in db.
+// NewParticipant returns the participant that erases customers in db.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
 	s := newStore(db, nil)
 	return &privacy.Participant{Service: "webhook", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now, Erase: s.erase}
 }
 
-// NewExporter serves what is stored about a customer.
+// NewExporter returns the exporter of what is stored about a customer.
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	return &privacy.Exporter{Service: "webhook", DB: db, Collections: []privacy.Collection{
 		{Kind: "webhook_message", SQL: exportSQL, Text: true, Names: map[string]func(id.UUID) string{

@@ -16,7 +16,7 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// count asks how many a replay of a filter would send again.
+// countReplays returns the count of a replay of a filter.
 func (w *world) countReplays(t *testing.T, f *webhookv1.DeliveryFilter) *webhookv1.CountDeliveriesResponse {
 	t.Helper()
 	res, err := w.client.CountDeliveries(w.as(w.company), &webhookv1.CountDeliveriesRequest{Filter: f})
@@ -26,7 +26,7 @@ func (w *world) countReplays(t *testing.T, f *webhookv1.DeliveryFilter) *webhook
 	return res
 }
 
-// replayAll replays a filter under an idempotency key of who.
+// replayAll replays a filter with an idempotency key, as the caller in who.
 func (w *world) replayAll(who context.Context, key string, f *webhookv1.DeliveryFilter, asOf *timestamppb.Timestamp) (*webhookv1.ReplayDeliveriesResponse, error) {
 	return w.client.ReplayDeliveries(rpc.WithIdempotencyKey(who, key), &webhookv1.ReplayDeliveriesRequest{Filter: f, AsOf: asOf})
 }
@@ -48,7 +48,7 @@ func (w *world) all(t *testing.T, endpoint string) []string {
 func TestReplayOfAFilter(t *testing.T) {
 	t.Parallel()
 	w := open(t, quick())
-	w.server.batch = 4 // many commits
+	w.server.batch = 4 // causes several commits
 	who := w.as(w.company)
 	one, two := newReceiver(t, nil), newReceiver(t, nil)
 	first, second := w.endpoint(one.URL).GetEndpoint().GetId(), w.endpoint(two.URL).GetEndpoint().GetId()
@@ -60,7 +60,7 @@ func TestReplayOfAFilter(t *testing.T) {
 	two.wait(t, 10)
 	w.settled()
 
-	t.Run("counts first, without tests, and replays as many, in as many commits as it takes", func(t *testing.T) {
+	t.Run("counts without test deliveries, and replays as many in batches", func(t *testing.T) {
 		f := &webhookv1.DeliveryFilter{EndpointId: first, State: delivered}
 		counted := w.countReplays(t, f)
 		if counted.GetCount() != 10 || counted.GetMore() {
@@ -86,7 +86,7 @@ func TestReplayOfAFilter(t *testing.T) {
 			t.Errorf("%d and %d requests", one.count(), two.count())
 		}
 	})
-	t.Run("sends each once, also for many clicks at a time", func(t *testing.T) {
+	t.Run("sends each delivery once, even after concurrent requests", func(t *testing.T) {
 		before := one.count() + two.count()
 		f := &webhookv1.DeliveryFilter{Event: webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED}
 		counted := w.countReplays(t, f)
@@ -107,7 +107,7 @@ func TestReplayOfAFilter(t *testing.T) {
 			t.Errorf("%d requests for %d deliveries, by %v", got, counted.GetCount(), replayed)
 		}
 	})
-	t.Run("leaves out what came after it was counted, and what goes to a disabled endpoint", func(t *testing.T) {
+	t.Run("leaves out deliveries created after the count, and those to a disabled endpoint", func(t *testing.T) {
 		f := &webhookv1.DeliveryFilter{}
 		counted := w.countReplays(t, f)
 		w.bookings(1)
@@ -142,7 +142,7 @@ func TestFiltersOfAReplay(t *testing.T) {
 	}
 	w.bookings(11)
 	w.settled()
-	t.Run("takes the filters of the list", func(t *testing.T) {
+	t.Run("accepts the filters of the list", func(t *testing.T) {
 		for _, try := range []struct {
 			f    *webhookv1.DeliveryFilter
 			want int64
@@ -159,7 +159,7 @@ func TestFiltersOfAReplay(t *testing.T) {
 			}
 		}
 	})
-	t.Run("is refused without a count of this hour", func(t *testing.T) {
+	t.Run("is refused without a count from the last hour", func(t *testing.T) {
 		for _, asOf := range []*timestamppb.Timestamp{nil, timestamp(time.Now().Add(-61 * time.Minute)), timestamp(time.Now().Add(time.Minute)), {Seconds: 1 << 60}} {
 			if _, err := w.replayAll(who, "d", &webhookv1.DeliveryFilter{}, asOf); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%v: %v", asOf, err)
@@ -178,7 +178,7 @@ func TestFiltersOfAReplay(t *testing.T) {
 			}
 		}
 	})
-	t.Run("is of one's own company", func(t *testing.T) {
+	t.Run("is limited to the caller's company", func(t *testing.T) {
 		stranger := w.as(id.New[id.Company]())
 		for _, f := range []*webhookv1.DeliveryFilter{{}, {EndpointId: first}} {
 			counted, err := w.client.CountDeliveries(stranger, &webhookv1.CountDeliveriesRequest{Filter: f})
@@ -206,7 +206,7 @@ func TestReplayOfASelection(t *testing.T) {
 	r.wait(t, 5)
 	w.settled()
 	chosen, who := w.all(t, e)[:3], w.as(w.company)
-	t.Run("sends those that are named again, once per key", func(t *testing.T) {
+	t.Run("sends the listed deliveries again, once per key", func(t *testing.T) {
 		unknown := id.New[id.WebhookDelivery]().String()
 		for range 2 {
 			res, err := w.client.ReplayDeliveries(rpc.WithIdempotencyKey(who, "a"), &webhookv1.ReplayDeliveriesRequest{Ids: append(chosen, chosen[0], "whd_1", unknown)})
@@ -220,7 +220,7 @@ func TestReplayOfASelection(t *testing.T) {
 			t.Errorf("%d requests", r.count())
 		}
 	})
-	t.Run("is of 200 at most", func(t *testing.T) {
+	t.Run("accepts at most 200", func(t *testing.T) {
 		if _, err := w.client.ReplayDeliveries(w.as(w.company), &webhookv1.ReplayDeliveriesRequest{Ids: make([]string, maxIDs+1)}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("got %v", err)
 		}
@@ -231,8 +231,8 @@ func TestReplayOfASelection(t *testing.T) {
 	})
 }
 
-// What a replay has begun before its process died, it ends when it is asked again.
-func TestReplayGoesOn(t *testing.T) {
+// A repeated request completes a replay whose process crashed.
+func TestReplayContinuesAfterCrash(t *testing.T) {
 	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)

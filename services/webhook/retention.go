@@ -9,11 +9,11 @@ import (
 // has the same number.
 const logKept = 30 * 24 * time.Hour
 
-// retainEvery is how often one of the processes shortens the log.
+// retainEvery is how often one of the processes deletes old parts of the log.
 const retainEvery = time.Hour
 
-// retainOnce makes the partitions of the days to come, deletes what is older than the
-// log, and encrypts again what a former master key encrypted.
+// retainOnce creates the partitions of the coming days, deletes what is older than the log, and
+// re-encrypts secrets that a former master key encrypted.
 func (e *Engine) retainOnce(ctx context.Context) error {
 	if err := e.store.keepPartitions(ctx); err != nil {
 		return err

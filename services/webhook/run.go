@@ -15,11 +15,11 @@ import (
 	"reservation.dev/services/webhook/migrations"
 )
 
-// Part returns the webhook service as a part of the platform.
+// Part returns the webhook service as a service of the platform.
 func Part() service.Part {
 	return service.Part{
 		Name:       "webhook",
-		About:      "the endpoints of companies, and the delivery of what has happened to them",
+		About:      "webhook endpoints, and the deliveries to them",
 		Callers:    []string{"admin", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
@@ -77,8 +77,8 @@ func Run(ctx context.Context, h *service.Host) error {
 	return g.Wait()
 }
 
-// shareWakeUps passes wake-ups on to the other processes and takes theirs. They
-// are hints that may get lost: the sweep finds what they were about.
+// shareWakeUps forwards wake-ups to the other processes and receives theirs. Wake-ups are hints
+// that can be lost: the sweep finds the deliveries.
 func (e *Engine) shareWakeUps(b *bus.Bus) (stop func(), err error) {
 	subject := b.Prefix() + ".webhook.wake"
 	sub, err := b.Conn().Subscribe(subject, func(m *nats.Msg) {

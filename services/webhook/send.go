@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// storedResponse is how much of an answer the log keeps.
+	// storedResponse is the number of bytes of a response that the log keeps.
 	storedResponse = 4 << 10
-	// drainedResponse is how much more of a failed answer is read, so that the connection
-	// can be used again; longestResponse is how long an answer may be.
+	// drainedResponse is how many more bytes of a failed response are read, so that the connection
+	// can be reused; longestResponse is the largest allowed response.
 	drainedResponse = 64 << 10
 	longestResponse = 1 << 20
 	longestHead     = 64 << 10
@@ -57,18 +57,17 @@ func (e *Engine) attempt(j *job) *result {
 	return r
 }
 
-// longestIdle is how long an idle connection is kept. Servers keep theirs for longer, so
-// that an endpoint does not close a connection while a request is on its way: the
-// endpoint may have read that request, so it is not resent, and the attempt fails.
+// longestIdle is how long an idle connection is kept. Servers keep connections for longer, so an
+// endpoint does not close one while a request is on its way. If it did, the endpoint might have
+// read the request, so the request would not be resent and the attempt would fail.
 const longestIdle = time.Second
 
 // errSentAgain ends an attempt that the transport would send a third time.
 var errSentAgain = errors.New("the request was sent twice")
 
-// resendable returns a GetBody that works once. The transport calls it to resend a
-// request of which no byte was sent, or which an HTTP/2 endpoint says it has not
-// processed (GOAWAY, REFUSED_STREAM). Without a limit, an endpoint that always says so
-// would be sent the request again and again.
+// resendable returns a GetBody that works once. The transport calls it to resend a request of which
+// no byte was sent, or which an HTTP/2 endpoint says it has not processed (GOAWAY, REFUSED_STREAM).
+// Without the limit, an endpoint that always says so would get the request again and again.
 func resendable(body []byte) func() (io.ReadCloser, error) {
 	again := 0
 	return func() (io.ReadCloser, error) {
@@ -79,8 +78,8 @@ func resendable(body []byte) func() (io.ReadCloser, error) {
 	}
 }
 
-// exchange makes the request and reads the answer into r. A status that is not 2xx is a
-// failure, but not an error.
+// exchange sends the request and reads the response into r. A status that is not 2xx is a failure,
+// but not an error.
 func (e *Engine) exchange(ctx context.Context, r *result) error {
 	j := r.job
 	head := make(http.Header, 8)
@@ -106,7 +105,7 @@ func (e *Engine) exchange(ctx context.Context, r *result) error {
 		return err
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		r.failure, r.message = failureStatus, "answered "+strconv.Itoa(resp.StatusCode)
+		r.failure, r.message = failureStatus, "responded with status "+strconv.Itoa(resp.StatusCode)
 		if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusServiceUnavailable {
 			r.retryAfter = retryAfter(resp.Header.Get("Retry-After"), r.at)
 		}
@@ -114,8 +113,8 @@ func (e *Engine) exchange(ctx context.Context, r *result) error {
 	return nil
 }
 
-// read keeps the beginning of an answer and discards the rest. It does not wait for the
-// end of an answer that is not 2xx, because the attempt has failed already.
+// read keeps the beginning of a response and discards the rest. If the status is not 2xx, it does
+// not wait for the end, because the attempt has already failed.
 func (r *result) read(body io.Reader) error {
 	kept, err := io.ReadAll(io.LimitReader(body, storedResponse))
 	r.response = kept
@@ -133,7 +132,7 @@ func (r *result) read(body io.Reader) error {
 	return err
 }
 
-// retryAfter reads the header Retry-After; 0 if there is none, or it is malformed.
+// retryAfter returns the delay in a Retry-After header; 0 if there is none or it is malformed.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseInt(strings.TrimSpace(value), 10, 32); err == nil {
 		return max(time.Duration(seconds)*time.Second, 0)

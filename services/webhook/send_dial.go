@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Errors of a dial, which classify tells apart.
+// Errors of a dial, which classify distinguishes.
 type (
 	dnsError struct{ error }
 	tlsError struct{ error }
@@ -30,8 +30,8 @@ func systemResolver(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// dialer connects to endpoints. It looks host names up itself, so that the addresses that
-// it checks are those that it connects to.
+// dialer connects to endpoints. It looks up host names itself, so that it connects to the same
+// addresses that it has checked.
 type dialer struct {
 	guard   *guard
 	resolve resolver
@@ -39,7 +39,7 @@ type dialer struct {
 	roots   *roots
 }
 
-// newClient returns the client of an engine; a nil resolver is that of the machine.
+// newClient returns the HTTP client of an engine; a nil resolver stands for the system's.
 func newClient(d *Delivery, g *guard, resolve resolver) *http.Client {
 	if resolve == nil {
 		resolve = systemResolver
@@ -47,7 +47,7 @@ func newClient(d *Delivery, g *guard, resolve resolver) *http.Client {
 	dial := &dialer{guard: g, resolve: resolve, timeout: d.Timeout, roots: &roots{file: d.CAFile}}
 	return &http.Client{
 		Transport: &http.Transport{
-			Proxy:                  nil, // whatever the environment says
+			Proxy:                  nil, // regardless of the environment
 			DialTLSContext:         dial.tls,
 			DialContext:            dial.refuse,
 			ForceAttemptHTTP2:      true,
@@ -55,7 +55,7 @@ func newClient(d *Delivery, g *guard, resolve resolver) *http.Client {
 			MaxIdleConnsPerHost:    d.Concurrency,
 			IdleConnTimeout:        longestIdle,
 			MaxResponseHeaderBytes: longestHead,
-			DisableCompression:     true, // what is stored is what was sent
+			DisableCompression:     true, // the log stores the response as sent
 			WriteBufferSize:        4 << 10,
 			ReadBufferSize:         4 << 10,
 		},
@@ -63,7 +63,7 @@ func newClient(d *Delivery, g *guard, resolve resolver) *http.Client {
 	}
 }
 
-// refuse refuses connections without TLS, which no endpoint has.
+// refuse rejects connections without TLS, which no endpoint uses.
 func (d *dialer) refuse(context.Context, string, string) (net.Conn, error) {
 	return nil, errBlocked
 }
@@ -104,7 +104,7 @@ func (d *dialer) connect(ctx context.Context, network, host, port string) (net.C
 		return nil, dnsError{err}
 	}
 	if len(addrs) == 0 {
-		return nil, dnsError{errors.New("the name has no address")}
+		return nil, dnsError{errors.New("the host name has no address")}
 	}
 	for _, a := range addrs {
 		if err := d.guard.check(a); err != nil {
@@ -114,7 +114,7 @@ func (d *dialer) connect(ctx context.Context, network, host, port string) (net.C
 	deadline, _ := ctx.Deadline()
 	var first error
 	for i, a := range addrs {
-		// Each address has an equal share of the time that is left.
+		// Each address gets an equal share of the remaining time.
 		share := time.Until(deadline) / time.Duration(len(addrs)-i)
 		dial := net.Dialer{Timeout: share, ControlContext: d.control}
 		conn, err := dial.DialContext(ctx, network, net.JoinHostPort(a.String(), port))
@@ -128,7 +128,7 @@ func (d *dialer) connect(ctx context.Context, network, host, port string) (net.C
 	return nil, first
 }
 
-// control checks the address again that the system is about to connect to.
+// control checks the address to which the system is about to connect once more.
 func (d *dialer) control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	addr, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -137,8 +137,8 @@ func (d *dialer) control(_ context.Context, _, address string, _ syscall.RawConn
 	return d.guard.check(addr.Addr())
 }
 
-// roots are the trusted certificates: those of the system, and those of a file, which is
-// read again when it changes.
+// roots are the trusted certificates: the system's and those of a file, which is read again when it
+// changes.
 type roots struct {
 	file string
 
@@ -148,7 +148,7 @@ type roots struct {
 	loaded *x509.CertPool
 }
 
-// pool returns the certificates; nil for those of the system only.
+// pool returns the certificates; nil stands for the system's alone.
 func (r *roots) pool() *x509.CertPool {
 	if r.file == "" {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Classes of failures, as the log and the metrics name them.
+// Classes of failures, as named in the log and the metrics.
 const (
 	failureDNS      = "dns"
 	failureRefused  = "refused"
@@ -21,10 +21,10 @@ const (
 	failureEndpoint = "endpoint" // not attempted
 )
 
-var errTooLong = errors.New("the answer is longer than 1 MiB")
+var errTooLong = errors.New("the response is longer than 1 MiB")
 
-// classify returns the class of an exchange's error, and a phrase for the log. ended is
-// the error of the exchange's own context.
+// classify returns the class of an exchange's error, and a phrase for the log. ended is the error
+// of the exchange's own context.
 func classify(err, ended error) (failure, message string) {
 	var dns dnsError
 	var handshake tlsError
@@ -33,7 +33,7 @@ func classify(err, ended error) (failure, message string) {
 	case errors.Is(err, errBlocked):
 		return failureBlocked, "the address is not public"
 	case errors.Is(ended, context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
-		return failureTimeout, "took longer than it may"
+		return failureTimeout, "exceeded the time limit"
 	case errors.As(err, &dns):
 		return failureDNS, phrase(dns)
 	case errors.As(err, &handshake):
@@ -41,7 +41,7 @@ func classify(err, ended error) (failure, message string) {
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return failureRefused, "the connection was refused"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return failureReset, "the connection ended before the answer did"
+		return failureReset, "the connection ended before the response was complete"
 	case errors.Is(err, errTooLong):
 		return failureProtocol, errTooLong.Error()
 	}

@@ -13,23 +13,24 @@ type sendQueue struct {
 	inFlight int
 	breaker  breaker
 	latency  latency
-	// wakeAt is when there may be more to claim; zero if none is known.
+	// wakeAt is when there may be more to claim; zero if unknown.
 	wakeAt time.Time
 	listed bool // in the round robin
 }
 
-// latency is how long an endpoint takes to answer. An endpoint that answers quickly needs
-// few connections, and one that has not answered yet gets few.
+// latency is the average response time of an endpoint. An endpoint that responds quickly needs few
+// connections; one that has not responded yet gets few.
 type latency struct{ average time.Duration }
 
 const (
-	// targetThroughput is how many deliveries a second an endpoint's connections suffice for.
+	// targetThroughput is the number of deliveries a second for which an endpoint's connections
+	// suffice.
 	targetThroughput = 1000
 	minConcurrency   = 4
 )
 
-// observe adds a request, if its connection was open already: the time of a handshake
-// is not the endpoint's.
+// observe adds a request if its connection was already open, because the time of a handshake must
+// not count.
 func (l *latency) observe(r *result) {
 	switch {
 	case !r.reused && l.average > 0:
@@ -40,7 +41,7 @@ func (l *latency) observe(r *result) {
 	}
 }
 
-// concurrency is how many requests in flight suffice (Little's law).
+// concurrency returns how many requests in flight suffice (Little's law).
 func (l *latency) concurrency() int {
 	return max(minConcurrency, int(l.average*targetThroughput/time.Second))
 }
@@ -48,14 +49,14 @@ func (l *latency) concurrency() int {
 // held is how many deliveries of the endpoint this process has leased.
 func (q *sendQueue) held() int { return len(q.waiting) + q.inFlight }
 
-// wake notes that there may be something to claim from an instant on.
+// wake records that there may be something to claim from an instant on.
 func (q *sendQueue) wake(at time.Time) {
 	if q.wakeAt.IsZero() || at.Before(q.wakeAt) {
 		q.wakeAt = at
 	}
 }
 
-// nextClaim is when the queue claims next, if it has room; zero if nothing is known to claim.
+// nextClaim returns when the queue claims next, if it has room; zero if nothing is known to claim.
 func (q *sendQueue) nextClaim() time.Time {
 	if !q.wakeAt.IsZero() && !q.breaker.closed() && q.wakeAt.Before(q.breaker.until) {
 		return q.breaker.until
@@ -63,9 +64,8 @@ func (q *sendQueue) nextClaim() time.Time {
 	return q.wakeAt
 }
 
-// roundRobin hands out queues that have something to send: companies take turns, and so
-// do the endpoints of a company, so that neither many deliveries nor many endpoints
-// get more than their share.
+// roundRobin returns queues with something to send in turn. Companies take turns, and so do the
+// endpoints of a company, so neither many deliveries nor many endpoints get more than their share.
 type roundRobin struct {
 	companies []*group
 	groups    map[id.Company]*group
@@ -76,7 +76,7 @@ type group struct {
 	queues  []*sendQueue
 }
 
-// add puts a queue at the end, unless it is there already.
+// add appends a queue, unless it is already in the list.
 func (r *roundRobin) add(q *sendQueue) {
 	if q.listed {
 		return

@@ -18,8 +18,8 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// Server implements WebhookService: endpoints here, the log in server_log.go, replays
-// in server_replay.go.
+// Server implements WebhookService. Endpoints are in this file, the log in server_log.go, and
+// replays in server_replay.go.
 type Server struct {
 	webhookv1.UnimplementedWebhookServiceServer
 
@@ -30,18 +30,19 @@ type Server struct {
 	resolve   resolver
 	now       func() time.Time
 	newID     func() id.UUID
-	// batch is how many deliveries one commit replays.
+	// batch is the number of deliveries that one commit replays.
 	batch int
 }
 
-// NewServer returns a server that sends tests and wakes through engine.
+// NewServer returns a server that sends test deliveries and wakes queues through engine.
 func NewServer(engine *Engine) *Server {
 	return &Server{
 		engine: engine, store: engine.store, catalogue: message.NewCatalogue(), guard: engine.settings.guard(), resolve: systemResolver, now: time.Now, newID: id.NewUUID, batch: replayBatch,
 	}
 }
 
-// subjectOf returns the company of a request and what ("endpoint") the request is about.
+// subjectOf returns the company of a request and the identifier in it. what is the kind of thing
+// ("endpoint") for the fault.
 func subjectOf[T any, P interface {
 	*T
 	UnmarshalText([]byte) error
@@ -53,11 +54,11 @@ func subjectOf[T any, P interface {
 	return company, subject, err
 }
 
-// resolveTime bounds the lookup of a host name, because the caller waits for it.
+// resolveTime limits the lookup of a host name, because the caller waits for it.
 const resolveTime = 3 * time.Second
 
-// checkAddress refuses a URL whose host name leads to an address that nothing is sent
-// to. A name that does not resolve is accepted, because it may be set up later; every
+// checkAddress rejects a URL whose host name resolves to an address to which requests are not
+// allowed. A name that does not resolve is accepted, because it may be set up later. Every
 // connection is checked again.
 func (s *Server) checkAddress(ctx context.Context, text string) error {
 	u, err := url.Parse(text)
@@ -92,7 +93,7 @@ func (s *Server) CreateEndpoint(ctx context.Context, req *webhookv1.CreateEndpoi
 		return nil, err
 	}
 	secret := message.NewSecret(s.newID(), now)
-	// The stored answer has no secret, because it is not encrypted.
+	// The stored response has no secret, because stored responses are not encrypted.
 	resp := &webhookv1.CreateEndpointResponse{}
 	resp, err = idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		resp.Endpoint = endpointMessage(e)
@@ -111,7 +112,7 @@ func (s *Server) CreateEndpoint(ctx context.Context, req *webhookv1.CreateEndpoi
 	return resp, nil
 }
 
-// addStoredSecret completes the answer to a repeated request.
+// addStoredSecret adds the secret to the replay of a response.
 func (s *Server) addStoredSecret(ctx context.Context, company id.Company, resp *webhookv1.CreateEndpointResponse) error {
 	endpoint, err := id.Parse[id.WebhookEndpoint](resp.GetEndpoint().GetId())
 	if err != nil {
@@ -203,9 +204,8 @@ func (s *Server) GetSecret(ctx context.Context, req *webhookv1.GetSecretRequest)
 	return &webhookv1.GetSecretResponse{Secrets: secrets}, err
 }
 
-// RotateSecret implements WebhookService. A repeated request makes no second secret,
-// and is answered with the secrets that are valid then: the stored answer has none,
-// because it is not encrypted.
+// RotateSecret implements WebhookService. A retry creates no second secret. It returns the secrets
+// that are valid at that moment, because the stored response has none: it is not encrypted.
 func (s *Server) RotateSecret(ctx context.Context, req *webhookv1.RotateSecretRequest) (*webhookv1.RotateSecretResponse, error) {
 	company, endpoint, err := subjectOf[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint")
 	if err != nil {

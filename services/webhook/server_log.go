@@ -33,7 +33,7 @@ func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (
 		return nil, err
 	}
 	r := s.engine.attempt(&job{target: target, body: body, tries: 1})
-	// The log shows the attempt also if the caller did not wait for it.
+	// The attempt is logged even if the caller has not waited for it.
 	delivery, err := s.store.addTest(context.WithoutCancel(ctx), r)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (
 	}, nil
 }
 
-// sample makes the body of a test delivery.
+// sample returns the body of a test delivery.
 func (s *Server) sample(event string) (*message.Body, error) {
 	now := pg.Instant(s.now())
 	data, err := s.catalogue.Sample(event, now)
@@ -101,8 +101,8 @@ func (s *Server) GetDelivery(ctx context.Context, req *webhookv1.GetDeliveryRequ
 	return resp, nil
 }
 
-// headersOf makes the headers of an attempt again, from its time, the body and the
-// secrets; none if a secret is no longer kept.
+// headersOf reconstructs the headers of an attempt from its time, the body and the secrets. It
+// returns none if a secret is no longer stored.
 func (s *Server) headersOf(a *Attempt, secrets []message.Secret, body *message.Body) []message.Header {
 	byID := make(map[id.UUID]message.Secret, len(secrets))
 	for _, secret := range secrets {
@@ -140,7 +140,7 @@ func (s *Server) GetStatistics(ctx context.Context, req *webhookv1.GetStatistics
 	return &webhookv1.GetStatisticsResponse{Buckets: bucketMessages(span, rows)}, nil
 }
 
-// chosenEndpoint returns the endpoint that a request is limited to; zero: to none.
+// chosenEndpoint returns the endpoint that a request is limited to; zero: not limited.
 func (s *Server) chosenEndpoint(ctx context.Context, company id.Company, text string) (Endpoint, error) {
 	if text == "" {
 		return Endpoint{}, nil

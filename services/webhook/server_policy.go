@@ -7,7 +7,7 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// Policy is the scope that each RPC needs.
+// Policy returns the scope that each RPC needs.
 func Policy() rpc.Policy {
 	const read, write = scopes.WebhooksRead, scopes.WebhooksWrite
 	return rpc.Policy{

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// maxReplayed is how many deliveries of a filter can be replayed at once, and maxIDs
-	// how many can be listed.
+	// maxReplayed is the largest number of deliveries of a filter that can be replayed at a time,
+	// and maxIDs the largest number that can be listed.
 	maxReplayed = 100_000
 	maxIDs      = 200
-	// countKept is how long after their count the deliveries of a filter can be replayed.
+	// countKept is how long after the count the deliveries of a filter can be replayed.
 	countKept = time.Hour
 )
 
@@ -71,7 +71,7 @@ func (s *Server) ReplayFailed(ctx context.Context, req *webhookv1.ReplayFailedRe
 	return resp, nil
 }
 
-// failedSince reads since when deliveries have failed that are replayed.
+// failedSince returns the instant since which failed deliveries are replayed.
 func failedSince(req *webhookv1.ReplayFailedRequest, now time.Time) (time.Time, error) {
 	since, err := boundOf("since", req.GetSince())
 	switch {
@@ -85,8 +85,8 @@ func failedSince(req *webhookv1.ReplayFailedRequest, now time.Time) (time.Time, 
 	return since, nil
 }
 
-// replayFailed replays what has failed since an instant, in batches, and returns how
-// many deliveries that were.
+// replayFailed replays the deliveries that have failed since an instant, in batches, and returns
+// their number.
 func (s *Server) replayFailed(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint, since, now time.Time) (total int64, err error) {
 	for {
 		owners, err := s.store.replayFailed(ctx, company, endpoint, since, now)
@@ -131,7 +131,7 @@ func (s *Server) ReplayDeliveries(ctx context.Context, req *webhookv1.ReplayDeli
 		return nil, err
 	}
 	if (len(req.GetIds()) > 0) == (req.GetFilter() != nil) {
-		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "required", Message: "must be given, or a filter, and not both"})
+		return nil, fault.InvalidFields(fault.Field{Field: "ids", Rule: "required", Message: "must be set, or a filter, but not both"})
 	}
 	if req.GetFilter() == nil {
 		return s.replayListed(ctx, company, req)
@@ -146,16 +146,16 @@ func (s *Server) ReplayDeliveries(ctx context.Context, req *webhookv1.ReplayDeli
 	return s.replayFiltered(ctx, company, r, req)
 }
 
-// countedAt reads when the deliveries of a filter were counted.
+// countedAt returns when the deliveries of a filter were counted.
 func countedAt(req *webhookv1.ReplayDeliveriesRequest, now time.Time) (time.Time, error) {
 	asOf, err := boundOf("as_of", req.GetAsOf())
 	switch {
 	case err != nil:
 		return asOf, err
 	case req.GetAsOf() == nil:
-		return asOf, fault.InvalidParameter("as_of", "required", "is required with a filter")
+		return asOf, fault.InvalidParameter("as_of", "required", "is required if there is a filter")
 	case asOf.After(now) || asOf.Before(now.Add(-countKept)):
-		return asOf, fault.InvalidParameter("as_of", "range", "must not be more than an hour ago, nor in the future: count again")
+		return asOf, fault.InvalidParameter("as_of", "range", "must be at most an hour ago and not in the future; count again")
 	}
 	return pg.Instant(asOf), nil
 }
@@ -172,16 +172,15 @@ func (s *Server) replayListed(ctx context.Context, company id.Company, req *webh
 	})
 }
 
-// filteredReplay is a replay of the deliveries that a filter held at an instant.
+// filteredReplay is a replay of the deliveries that matched a filter at an instant.
 type filteredReplay struct {
 	filter    logFilter
 	asOf, now time.Time
 }
 
-// replayFiltered replays the deliveries of a filter, one batch in each commit. The
-// answer is stored with the last batch. A request that is repeated before that, after
-// a crash say, replays the rest, because each delivery that was taken has the instant
-// on it.
+// replayFiltered replays the deliveries of a filter, one batch per commit. The response is stored
+// with the last batch. A request that is repeated before that, for example after a crash, replays
+// only the rest, because every replayed delivery stores the instant.
 func (s *Server) replayFiltered(
 	ctx context.Context, company id.Company, r filteredReplay, req *webhookv1.ReplayDeliveriesRequest,
 ) (*webhookv1.ReplayDeliveriesResponse, error) {
@@ -202,7 +201,7 @@ func (s *Server) replayFiltered(
 		return nil, err
 	}
 	if n > maxReplayed {
-		return nil, fault.Refuse(ReasonTooManyDeliveries, "more than 100,000 deliveries fit the filter; narrow it")
+		return nil, fault.Refuse(ReasonTooManyDeliveries, "more than 100,000 deliveries match the filter; narrow it")
 	}
 	for more := true; more; {
 		if more, err = s.replayNext(ctx, company, r, req, resp); err != nil {
@@ -234,7 +233,7 @@ func (s *Server) replayNext(
 	return len(owners) == s.batch, err
 }
 
-// wake notifies the engines that the endpoints of deliveries have some due.
+// wake notifies the engines that endpoints have deliveries due.
 func (s *Server) wake(company id.Company, owners []id.WebhookEndpoint) {
 	var keys []endpointKey
 	seen := map[id.WebhookEndpoint]bool{}

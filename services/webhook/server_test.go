@@ -36,7 +36,7 @@ func TestTenancy(t *testing.T) {
 	stranger := w.as(id.New[id.Company]())
 	since := timestamp(time.Now().Add(-time.Hour))
 	on := true
-	t.Run("another company's identifiers are answered like those that do not exist (10)", func(t *testing.T) {
+	t.Run("another company's identifiers are treated like ones that do not exist (10)", func(t *testing.T) {
 		for _, whole := range []string{e, d} {
 			for _, ident := range []string{whole, "", "nonsense", whole[:len(whole)-1]} {
 				for name, call := range map[string]func() error{
@@ -88,7 +88,7 @@ func TestTenancy(t *testing.T) {
 			}
 		}
 	})
-	t.Run("lists, replays and statistics are of one's own", func(t *testing.T) {
+	t.Run("lists, replays and statistics show only the company's own", func(t *testing.T) {
 		if res, err := w.client.ListEndpoints(stranger, &webhookv1.ListEndpointsRequest{}); err != nil || len(res.GetEndpoints()) != 0 {
 			t.Errorf("%v %v", res, err)
 		}
@@ -110,7 +110,7 @@ func TestTenancy(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an event reaches its own company's endpoints only", func(t *testing.T) {
+	t.Run("an event reaches only the endpoints of its own company", func(t *testing.T) {
 		before := r.count()
 		w.consume(classBooking(id.New[id.Company]()))
 		w.settled()
@@ -163,12 +163,12 @@ func TestSchema(t *testing.T) {
 	}
 	const unguarded = `select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'company_id'
 		where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace and not c.relrowsecurity and c.relname <> 'outbox'`
-	t.Run("every table of companies' rows has row-level security, partitions too (10)", func(t *testing.T) {
+	t.Run("every table with companies' rows has row-level security, including partitions (10)", func(t *testing.T) {
 		if got := column(unguarded); len(got) > 0 {
 			t.Errorf("%v have none", got)
 		}
 	})
-	t.Run("the service owns nothing and still keeps partitions, dropping those of more than 30 days ago", func(t *testing.T) {
+	t.Run("the service can maintain partitions without owning them, and drops those older than 30 days", func(t *testing.T) {
 		if got := column(`select relname from pg_class where relowner = '` + testkit.AppRole() + `'::regrole`); len(got) > 0 {
 			t.Errorf("it owns %v", got)
 		}
@@ -194,7 +194,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%v have no row-level security", got)
 		}
 	})
-	t.Run("an identifier of a delivery has the time of its message and follows from it and the endpoint (1)", func(t *testing.T) {
+	t.Run("a delivery's identifier has the time of its message, and depends only on message and endpoint (1)", func(t *testing.T) {
 		message, endpoint := id.NewUUID(), id.NewUUID()
 		var first, again, other id.UUID
 		err := owner.QueryRow(t.Context(), `select delivery_id($1, $2), delivery_id($1, $2), delivery_id($2, $1)`, message, endpoint).Scan(&first, &again, &other)
@@ -208,7 +208,7 @@ func TestEndpoints(t *testing.T) {
 	t.Parallel()
 	w := open(t, quick())
 	r := newReceiver(t, nil)
-	t.Run("one is made, read, changed and deleted", func(t *testing.T) {
+	t.Run("an endpoint is created, read, changed and deleted", func(t *testing.T) {
 		made := w.endpoint(r.URL)
 		e := made.GetEndpoint()
 		if !e.GetEnabled() || len(e.GetEvents()) != 3 || e.GetVersion() != 1 || !strings.HasPrefix(e.GetId(), "whe_") || !strings.HasPrefix(made.GetSecret(), "whsec_") {
@@ -235,7 +235,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("left are %v %v", list, err)
 		}
 	})
-	t.Run("under one idempotency key one is made, and its secret is in no plain text", func(t *testing.T) {
+	t.Run("one idempotency key creates one endpoint, and its secret is not stored in plain text", func(t *testing.T) {
 		ctx := rpc.WithIdempotencyKey(w.as(w.company), "once")
 		req := &webhookv1.CreateEndpointRequest{Url: r.URL, Events: []webhookv1.EventType{passPurchase}}
 		first, err := w.client.CreateEndpoint(ctx, req)
@@ -252,7 +252,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("it is in %d stored answers, %v", n, err)
 		}
 	})
-	t.Run("a rotation leaves two secrets valid, a third ends the oldest, and requests carry both (8)", func(t *testing.T) {
+	t.Run("after a rotation two secrets are valid and requests carry both; a third ends the oldest (8)", func(t *testing.T) {
 		made := w.endpoint(r.URL)
 		e := made.GetEndpoint().GetId()
 		rotated, err := w.client.RotateSecret(w.as(w.company), &webhookv1.RotateSecretRequest{EndpointId: e})
@@ -283,7 +283,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%v %v", got, err)
 		}
 	})
-	t.Run("secrets are encrypted, and anew when the key is replaced", func(t *testing.T) {
+	t.Run("secrets are encrypted, and re-encrypted when the master key is replaced", func(t *testing.T) {
 		e := w.endpoint(r.URL)
 		fresh := make([]byte, seal.KeySize)
 		fresh[0] = 1
@@ -307,7 +307,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("%d secrets, %v", len(got), err)
 		}
 	})
-	t.Run("a company has at most 50", func(t *testing.T) {
+	t.Run("a company can have at most 50", func(t *testing.T) {
 		company := id.New[id.Company]()
 		req := &webhookv1.CreateEndpointRequest{Url: r.URL, Events: []webhookv1.EventType{passPurchase}, Disabled: true}
 		for range maxEndpoints {
@@ -349,7 +349,7 @@ func TestLog(t *testing.T) {
 			}
 		}
 	}
-	t.Run("it is filtered and paged", func(t *testing.T) {
+	t.Run("the log is filtered and paged", func(t *testing.T) {
 		now := time.Now()
 		for name, tc := range map[string]struct {
 			req  *webhookv1.ListDeliveriesRequest
@@ -369,7 +369,7 @@ func TestLog(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what is no filter is refused", func(t *testing.T) {
+	t.Run("an invalid filter is refused", func(t *testing.T) {
 		for _, req := range []*webhookv1.ListDeliveriesRequest{
 			{PageSize: 201}, {PageSize: -1}, {PageToken: "x"}, {Event: 99}, {State: 99}, {Since: &timestamppb.Timestamp{Nanos: -1}},
 		} {
@@ -378,7 +378,7 @@ func TestLog(t *testing.T) {
 			}
 		}
 	})
-	t.Run("statistics count attempts by what came of them", func(t *testing.T) {
+	t.Run("statistics count attempts by outcome", func(t *testing.T) {
 		for endpoint, want := range map[string][3]int64{"": {26, 78, 26}, e: {26, 0, 0}} {
 			res, err := w.client.GetStatistics(w.as(w.company), &webhookv1.GetStatisticsRequest{EndpointId: endpoint, BucketSeconds: 600})
 			if err != nil {
@@ -404,7 +404,7 @@ func TestLog(t *testing.T) {
 			t.Errorf("1440 buckets: %v", err)
 		}
 	})
-	t.Run("after 30 days a delivery is gone", func(t *testing.T) {
+	t.Run("a delivery is deleted after 30 days", func(t *testing.T) {
 		if err := w.engine.store.prune(t.Context(), time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
@@ -414,7 +414,7 @@ func TestLog(t *testing.T) {
 	})
 }
 
-// TestBus goes the whole way: an outbox of a producer, JetStream, the intake.
+// TestBus covers the whole path: an outbox of a producer, JetStream, the intake.
 func TestBus(t *testing.T) {
 	t.Parallel()
 	w := open(t, quick())

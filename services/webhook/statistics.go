@@ -21,7 +21,7 @@ type span struct {
 
 func (s span) step() time.Duration { return time.Duration(s.bucket) * time.Second }
 
-// complete sets what a request leaves out and checks the span.
+// complete sets the defaults and checks the span.
 func (s *span) complete(now time.Time) error {
 	if s.until.IsZero() {
 		s.until = now

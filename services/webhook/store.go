@@ -11,8 +11,8 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// store is every SQL statement of the service: those about endpoints are here, those
-// about anything else in the other store files.
+// store has every SQL statement of the service. Those about endpoints are in this file, the others
+// in the other store files.
 type store struct {
 	pg.Store
 	sealer *seal.Sealer
@@ -31,7 +31,7 @@ const (
 
 	endpointsSQL = `select ` + endpointColumns + ` from endpoints where company_id = $1 and deleted_at is null order by id`
 
-	// Endpoints are made one after the other, so that their number is what it says.
+	// Endpoints of a company are created one after the other, so that the limit holds.
 	lockCompanySQL = `select pg_advisory_xact_lock(hashtextextended('webhook endpoints ' || $1::uuid, 0))`
 
 	countEndpointsSQL = `select count(*) from endpoints where company_id = $1 and deleted_at is null`
@@ -49,7 +49,7 @@ const (
 
 	deleteSecretsSQL = `delete from endpoint_secrets where company_id = $1 and endpoint_id = $2`
 
-	// What is leased is being sent; its outcome is written by whoever holds it.
+	// Leased deliveries are being sent; the holder of the lease writes their outcome.
 	failQueuedSQL = `update deliveries set state = 'failed', due_at = null, last_failure = 'endpoint', finished_at = $3
 		where company_id = $1 and endpoint_id = $2 and due_at is not null and lease is null`
 )
@@ -80,7 +80,7 @@ func (s *store) addEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, 
 		return err
 	}
 	if n >= maxEndpoints {
-		return fault.Refuse(ReasonTooManyEndpoints, "the company has 50 endpoints already")
+		return fault.Refuse(ReasonTooManyEndpoints, "the company already has 50 endpoints")
 	}
 	_, err := tx.Exec(ctx, addEndpointSQL, company, e.ID, e.URL, e.Description, e.Events, e.Enabled, e.DisabledReason, e.DisabledAt, e.CreatedAt)
 	if err != nil {
@@ -89,8 +89,7 @@ func (s *store) addEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return s.addSecret(ctx, tx, company, e.ID, secret)
 }
 
-// saveEndpoint stores a changed endpoint; what is queued for one that is
-// disabled fails.
+// saveEndpoint stores a changed endpoint. If it is disabled, its queued deliveries fail.
 func (s *store) saveEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, e Endpoint, at time.Time) error {
 	_, err := tx.Exec(ctx, saveEndpointSQL, company, e.ID, e.URL, e.Description, e.Events, e.Enabled, e.DisabledReason, e.DisabledAt,
 		e.FailingSince, e.Version, e.UpdatedAt)
@@ -101,7 +100,7 @@ func (s *store) saveEndpoint(ctx context.Context, tx *pg.Tx, company id.Company,
 	return err
 }
 
-// deleteEndpoint deletes an endpoint and its secrets; what is queued for it fails.
+// deleteEndpoint deletes an endpoint and its secrets. Its queued deliveries fail.
 func (s *store) deleteEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, at time.Time) error {
 	tag, err := tx.Exec(ctx, deleteEndpointSQL, company, endpoint, at)
 	if err != nil {

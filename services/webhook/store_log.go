@@ -46,12 +46,12 @@ const (
 
 	messageSQL = `select event, occurred_at, body from messages where company_id = $1 and id = $2`
 
-	// $3 spares the partitions of days before the delivery was made.
+	// $3 excludes the partitions of days before the delivery was created.
 	attemptsSQL = `select number, at, duration_us, failure, status, message, response, reused, url, secret_ids from attempts
 		where company_id = $1 and delivery_id = $2 and at >= $3 order by number`
 )
 
-// messageRow is what was sent.
+// messageRow is the content of a message.
 type messageRow struct {
 	Event      string    `db:"event"`
 	OccurredAt time.Time `db:"occurred_at"`
@@ -72,16 +72,16 @@ func (s *store) delivery(ctx context.Context, company id.Company, delivery id.We
 	return d, m, attempts, s.Fault(err)
 }
 
-// logFilter narrows lists of deliveries.
+// logFilter limits lists of deliveries.
 type logFilter struct {
-	endpoint     *id.WebhookEndpoint // nil: of all
+	endpoint     *id.WebhookEndpoint // nil: all
 	event, state string              // "": all
-	since, until time.Time           // of the message; zero: no bound
+	since, until time.Time           // of the message; zero: no limit
 }
 
-// key is the column that a list is sorted by. Messages and deliveries begin with the
-// time of the message, so that bounds of time are bounds of a key: that of the
-// endpoint's messages, or of the company's deliveries.
+// key is the column that a list is sorted by: the endpoint's messages, or the company's deliveries.
+// The identifiers of messages and deliveries begin with the time of the message, so limits of time
+// are limits of the key.
 func (f logFilter) key() string {
 	if f.endpoint == nil {
 		return "id"
@@ -89,7 +89,7 @@ func (f logFilter) key() string {
 	return "message_id"
 }
 
-// order is newest first; each endpoint's list has tokens of its own.
+// order returns newest first. The tokens of each endpoint's list are valid only for that list.
 func (f logFilter) order() page.Order {
 	if f.endpoint == nil {
 		return page.Order{Code: 1, ID: f.key(), Desc: true}
@@ -97,7 +97,7 @@ func (f logFilter) order() page.Order {
 	return page.Order{Code: 2, ID: f.key(), Desc: true, Within: f.endpoint.UUID()}
 }
 
-// cursor is the place of a delivery in the order.
+// cursor returns the position of a delivery in the order.
 func (f logFilter) cursor(d *Delivered) page.Cursor {
 	if f.endpoint == nil {
 		return page.Cursor{ID: d.ID.UUID()}
@@ -186,7 +186,7 @@ func attemptOf(r *result) *Attempt {
 	return a
 }
 
-// statisticsSQL counts attempts by buckets that start at $3.
+// statisticsSQL counts attempts in buckets that start at $3.
 const statisticsSQL = `select floor(extract(epoch from a.at - $3) / $5::int)::bigint as bucket,
 		count(*) filter (where outcome = 'delivered') as delivered,
 		count(*) filter (where outcome = 'retried') as retried,

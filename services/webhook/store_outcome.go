@@ -10,8 +10,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// settleSQL ends leases and logs the attempts, of those deliveries whose lease
-// is still the one that they were sent under.
+// settleSQL ends leases and logs the attempts of those deliveries that still have the lease under
+// which they were sent.
 const settleSQL = `with o as (
 		select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
 			$8::bigint[], $9::text[], $10::int[], $11::text[], $12::bytea[], $13::boolean[], $14::text[], $15::uuid[], $16::uuid[])
@@ -70,7 +70,7 @@ const (
 		where company_id = $1 and id = $2 and enabled and failing_since is not null and warned_at is null`
 )
 
-// failing records that an attempt failed and returns since when all have.
+// failing records that an attempt failed and returns since when every attempt has failed.
 func (s *store) failing(ctx context.Context, key endpointKey, at time.Time) (since time.Time, err error) {
 	err = s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return tx.QueryRow(ctx, failingSQL, key.company, key.endpoint, at).Scan(&since)
@@ -86,13 +86,13 @@ func (s *store) recovered(ctx context.Context, key endpointKey) error {
 	})
 }
 
-// markWarned reports whether the warning is this one's to give.
+// markWarned reports whether the caller has to publish the warning.
 func (s *store) markWarned(ctx context.Context, tx *pg.Tx, key endpointKey, at time.Time) (bool, error) {
 	tag, err := tx.Exec(ctx, markWarnedSQL, key.company, key.endpoint, at)
 	return tag.RowsAffected() > 0, err
 }
 
-// unlessMissing drops the fault of an endpoint that was deleted meanwhile.
+// unlessMissing drops the fault of an endpoint that was deleted in the meantime.
 func unlessMissing(err error) error {
 	if fault.Is(err, fault.NotFound) {
 		return nil

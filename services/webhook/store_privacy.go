@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// aboutSQL reads a company's messages in the order of their keys and says which
-	// contain the customer's identifier. Erasures are rare: an index for them would
-	// cost every message more than reading the messages of 30 days costs an erasure.
+	// aboutSQL reads a company's messages in the order of their keys and returns whether each
+	// contains the customer's identifier. Erasures are rare: an index would cost more for every
+	// message than reading 30 days of messages costs for an erasure.
 	aboutSQL = `select id, position(convert_to($4, 'UTF8') in body) > 0 as about from messages
 		where company_id = $1 and id > $2 order by id limit $3`
 
@@ -24,11 +24,11 @@ const (
 	forgetMessagesSQL = `delete from messages where company_id = $1 and id = any ($2)`
 )
 
-// aboutBatch is how many messages a round trip reads.
+// aboutBatch is the number of messages that one round trip reads.
 const aboutBatch = 5000
 
-// erase deletes the messages about a customer, their deliveries, and what endpoints
-// answered. A delivery that is under way finds no row for its outcome.
+// erase deletes the messages about a customer, their deliveries, and the responses of endpoints. A
+// delivery that is under way then finds no row for its outcome.
 func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 	return s.messagesAbout(ctx, e.Company, e.Customer, func(messages []id.WebhookMessage) error {
 		return s.DB.InTx(ctx, pg.For(e.Company), func(ctx context.Context, tx *pg.Tx) error {

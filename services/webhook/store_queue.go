@@ -13,8 +13,8 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// The engine's statements are about all companies at once: each row has its company,
-// and every join compares it.
+// The engine's statements cover all companies at the same time: each row has its company, and every
+// join compares it.
 
 // claimedRow is a delivery that this process has leased.
 type claimedRow struct {
@@ -32,10 +32,10 @@ type claimedRow struct {
 
 func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.EndpointID} }
 
-// interestedSQL: companies without an endpoint cost nothing more than this.
+// interestedSQL: a company without an endpoint costs only this query.
 const interestedSQL = `select distinct company_id from endpoints where company_id = any($1) and enabled`
 
-// interested returns those of companies that have an enabled endpoint.
+// interested returns which of the companies have an enabled endpoint.
 func (s *store) interested(ctx context.Context, companies []id.Company) (map[id.Company]bool, error) {
 	list, err := pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), interestedSQL, uuidsOf(companies))
 	if err != nil {
@@ -48,12 +48,11 @@ func (s *store) interested(ctx context.Context, companies []id.Company) (map[id.
 	return out, nil
 }
 
-// queueSQL stores messages that somebody wants, each once, and a delivery for
-// each endpoint that wants it. As many per endpoint as its process has room for
-// are leased to it at once, which spares their claim. Versions come from the
-// endpoints' index: PostgreSQL takes what was just made for a row or two, and
-// would compare each of them with each that was wanted. Events about customers
-// who were erased come too late.
+// queueSQL stores each subscribed message once, and creates a delivery for each subscribed
+// endpoint. As many deliveries per endpoint as the process has room for are leased to it
+// immediately, so that they need no claim. Versions are read from the endpoints' index: PostgreSQL
+// estimates the new rows as one or two, and would compare each of them with each subscription.
+// Events about erased customers are dropped.
 const queueSQL = `with incoming as (
 		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[], $12::text[], $13::uuid[])
 			as m (company_id, id, event, occurred_at, body, trace, customer_id)
@@ -80,7 +79,7 @@ const queueSQL = `with incoming as (
 	select q.company_id, q.id, q.message_id, q.endpoint_id, q.leased, e.version from queued q
 	join endpoints e on e.company_id = q.company_id and e.id = q.endpoint_id`
 
-// queuedRow is a delivery that was made.
+// queuedRow is a created delivery.
 type queuedRow struct {
 	CompanyID  id.Company         `db:"company_id"`
 	ID         id.WebhookDelivery `db:"id"`
@@ -90,15 +89,15 @@ type queuedRow struct {
 	Version    int64              `db:"version"`
 }
 
-// room is how many new deliveries of each endpoint a process can take: free of those in
-// endpoints, usual of any other.
+// room is how many new deliveries of each endpoint a process can take: free for the endpoints in
+// endpoints, usual for all others.
 type room struct {
 	usual     int
 	endpoints []id.WebhookEndpoint
 	free      []int32
 }
 
-// uuidOf returns an identifier as an argument that is not null, also if it is zero.
+// uuidOf returns an identifier as an argument that is not null, even if it is zero.
 func uuidOf[T ~[16]byte](v T) pgtype.UUID { return pgtype.UUID{Bytes: v, Valid: true} }
 
 // uuidsOf returns identifiers as an array that is not null.
@@ -110,7 +109,7 @@ func uuidsOf[T ~[16]byte](list []T) []pgtype.UUID {
 	return uuids
 }
 
-// queue stores messages and makes their deliveries, in one commit.
+// queue stores messages and creates their deliveries, in one commit.
 func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
 	n := len(msgs)
 	companies, ids := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
@@ -132,8 +131,8 @@ func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease
 	return queued, s.Fault(err)
 }
 
-// claimSQL leases the oldest due deliveries of each endpoint, as many as its
-// queue has room for, and passes over those that another process is claiming.
+// claimSQL leases the oldest due deliveries of each endpoint, as many as its queue has room for. It
+// skips deliveries that another process is claiming.
 const claimSQL = `with wanted as (
 		select * from unnest($1::uuid[], $2::uuid[], $3::int[]) as w (company_id, endpoint_id, most)
 	), picked as (
@@ -157,9 +156,8 @@ const claimSQL = `with wanted as (
 		select event, occurred_at, body, trace from messages where company_id = c.company_id and id = c.message_id limit 1
 	) m on true`
 
-// sized runs a statement over many deliveries with a plan for as many as there are
-// now. A plan that was made while the table was small, and kept, would read all of
-// it each time.
+// sized runs a statement over many deliveries with a plan for the current size of the table. A
+// cached plan from when the table was small would read all of it each time.
 func sized(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx.Rows) error) error {
 	batch := &pgx.Batch{}
 	batch.Queue(`set local plan_cache_mode = force_custom_plan`)
@@ -170,7 +168,7 @@ func sized(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// claim leases what is due.
+// claim leases due deliveries.
 func (s *store) claim(ctx context.Context, requests []claimRequest, lease id.UUID, until, now time.Time) ([]claimedRow, error) {
 	companies, endpoints, most := claimColumns(requests)
 	var claimed []claimedRow
@@ -205,14 +203,14 @@ const nearestSQL = `select w.company_id, w.endpoint_id, d.due_at
 		select due_at from deliveries where endpoint_id = w.endpoint_id and due_at is not null order by due_at limit 1
 	) d`
 
-// nearest returns when each endpoint has something due next, if it has.
+// nearest returns when each endpoint next has a delivery due; endpoints without one are left out.
 func (s *store) nearest(ctx context.Context, requests []claimRequest) ([]dueAt, error) {
 	companies, endpoints, _ := claimColumns(requests)
 	return pg.Rows[dueAt](ctx, s.DB, pg.AllCompanies(), nearestSQL, companies, endpoints)
 }
 
-// sweepSQL jumps from endpoint to endpoint in the index, so that it costs by
-// their number, and not by that of deliveries.
+// sweepSQL jumps from endpoint to endpoint in the index, so its cost depends on the number of
+// endpoints and not of deliveries.
 const sweepSQL = `with recursive e (company_id, endpoint_id, due_at) as (
 		(select company_id, endpoint_id, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit 1)
 		union all
@@ -222,19 +220,19 @@ const sweepSQL = `with recursive e (company_id, endpoint_id, due_at) as (
 		) n
 	) select company_id, endpoint_id, due_at from e`
 
-// sweep returns when each endpoint that has something queued has it due.
+// sweep returns when each endpoint with queued deliveries has the next one due.
 func (s *store) sweep(ctx context.Context) ([]dueAt, error) {
 	return pg.Rows[dueAt](ctx, s.DB, pg.AllCompanies(), sweepSQL)
 }
 
-// abandonSQL fails what is due for endpoints that are disabled or deleted: a
-// retry that was decided while that happened.
+// abandonSQL fails due deliveries to endpoints that are disabled or deleted: retries that were
+// scheduled while that happened.
 const abandonSQL = `update deliveries d set state = 'failed', due_at = null, lease = null, last_failure = 'endpoint', finished_at = $3
 	from unnest($1::uuid[], $2::uuid[]) as w (company_id, endpoint_id)
 	join endpoints e on e.company_id = w.company_id and e.id = w.endpoint_id and not e.enabled
 	where d.company_id = w.company_id and d.endpoint_id = w.endpoint_id and d.due_at <= $3`
 
-// abandon fails what nobody will send and returns how many that were.
+// abandon fails the deliveries that nobody will send, and returns their number.
 func (s *store) abandon(ctx context.Context, due []dueAt, now time.Time) (n int64, err error) {
 	var companies, endpoints []pgtype.UUID
 	for _, d := range due {
@@ -256,7 +254,7 @@ func (s *store) abandon(ctx context.Context, due []dueAt, now time.Time) (n int6
 const releaseSQL = `update deliveries d set lease = null, due_at = $4 from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as r (company_id, id, lease)
 	where d.company_id = r.company_id and d.id = r.id and d.lease = r.lease`
 
-// release gives leases back, so that whoever has room may claim them.
+// release ends leases, so that any process with room can claim the deliveries.
 func (s *store) release(ctx context.Context, jobs []*job, now time.Time) error {
 	if len(jobs) == 0 {
 		return nil
@@ -277,7 +275,7 @@ const targetsSQL = `select e.company_id, e.id as endpoint_id, e.url, e.version, 
 	join endpoint_secrets s on s.company_id = e.company_id and s.endpoint_id = e.id
 	order by s.created_at desc, s.id desc`
 
-// target returns one endpoint as sending needs it.
+// target returns what is needed to send to one endpoint.
 func (s *store) target(ctx context.Context, key endpointKey) (*target, error) {
 	targets, err := s.targets(ctx, []endpointKey{key})
 	if err == nil && len(targets) == 0 {
@@ -289,7 +287,7 @@ func (s *store) target(ctx context.Context, key endpointKey) (*target, error) {
 	return targets[0], nil
 }
 
-// targets returns endpoints as sending needs them; deleted ones are missing.
+// targets returns what is needed to send to endpoints; deleted endpoints are left out.
 func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, error) {
 	type row struct {
 		secretRow
@@ -333,24 +331,23 @@ func (s *store) targets(ctx context.Context, keys []endpointKey) ([]*target, err
 	return out, nil
 }
 
-// queueMost bounds how many deliveries a sample counts.
+// queueMost is the limit of the count in a sample.
 const queueMost = 20000
 
-// queueSampleSQL walks the index of what is to be sent, which is as long as there
-// is such, and no longer.
+// queueSampleSQL walks the index of pending deliveries, which is only as long as their number.
 const queueSampleSQL = `select count(*) as pending,
 		coalesce(extract(epoch from now() - min(created_at)), 0)::float8 as oldest,
 		coalesce(extract(epoch from now() - min(due_at) filter (where endpoint_id <> all ($2::uuid[]))), 0)::float8 as due
 	from (select endpoint_id, created_at, due_at from deliveries where due_at is not null order by endpoint_id, due_at limit $1) q`
 
-// queueSample says how much is to be sent.
+// queueSample describes the pending deliveries.
 type queueSample struct {
 	Pending int64
 	Oldest  float64 // age of the oldest delivery, in seconds
 	Due     float64 // how long the first delivery has been due, in seconds
 }
 
-// sampleQueue returns a sample; what is due leaves out the endpoints in except.
+// sampleQueue returns a sample. Due leaves out the endpoints in except.
 func (s *store) sampleQueue(ctx context.Context, except []id.WebhookEndpoint) (queueSample, error) {
 	return pg.One[queueSample](ctx, s.DB, pg.AllCompanies(), queueSampleSQL, queueMost, uuidsOf(except))
 }

@@ -25,8 +25,8 @@ const (
 
 const pruneBatch = 5000
 
-// keepPartitions makes the partitions of the days to come and drops those that the
-// log no longer keeps.
+// keepPartitions creates the partitions of the coming days and drops those that the log no longer
+// keeps.
 func (s *store) keepPartitions(ctx context.Context) error {
 	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, keepPartitionsSQL)
@@ -34,8 +34,8 @@ func (s *store) keepPartitions(ctx context.Context) error {
 	})
 }
 
-// prune deletes what happened before an instant and is not in the partition of a day:
-// deliveries, by their identifiers, which begin with their time, and secrets.
+// prune deletes rows from before an instant that are not in daily partitions: secrets, and
+// deliveries by their identifiers, which begin with their time.
 func (s *store) prune(ctx context.Context, before time.Time) error {
 	companies, err := pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), companiesSQL)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	secretsSQL = `select id, sealed, created_at, expires_at from endpoint_secrets where company_id = $1 and endpoint_id = $2
 		order by created_at desc, id desc`
 
-	// Only the newest stays valid for the overlap; an older one ends now.
+	// Only the newest secret stays valid for the overlap; an older one ends now.
 	retireSecretsSQL = `update endpoint_secrets set expires_at = case when expires_at is null then $4 else least(expires_at, $3) end
 		where company_id = $1 and endpoint_id = $2 and (expires_at is null or expires_at > $3)`
 
@@ -29,7 +29,7 @@ func (s *store) addSecret(ctx context.Context, tx *pg.Tx, company id.Company, en
 	return err
 }
 
-// secretRow is a secret as it is stored.
+// secretRow is a stored secret.
 type secretRow struct {
 	ID        id.UUID    `db:"id"`
 	Sealed    []byte     `db:"sealed"`
@@ -46,7 +46,7 @@ func (s *store) open(company id.Company, endpoint id.WebhookEndpoint, r secretRo
 	return out, err
 }
 
-// secrets returns all secrets of an endpoint that are kept, newest first.
+// secrets returns all stored secrets of an endpoint, newest first.
 func (s *store) secrets(ctx context.Context, company id.Company, endpoint id.WebhookEndpoint) ([]message.Secret, error) {
 	rows, err := pg.Rows[secretRow](ctx, s.DB, pg.For(company), secretsSQL, company, endpoint)
 	if err != nil {
@@ -61,7 +61,7 @@ func (s *store) secrets(ctx context.Context, company id.Company, endpoint id.Web
 	return out, nil
 }
 
-// rotateSecret adds a secret, and gives the one before its time to end.
+// rotateSecret adds a secret, and sets when the previous one ends.
 func (s *store) rotateSecret(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, secret message.Secret) error {
 	at := secret.CreatedAt
 	if _, err := tx.Exec(ctx, retireSecretsSQL, company, endpoint, at, at.Add(message.RotationOverlap)); err != nil {
@@ -74,8 +74,7 @@ func (s *store) rotateSecret(ctx context.Context, tx *pg.Tx, company id.Company,
 	return err
 }
 
-// secretContext is what a sealed key is bound to: moved to another row it does
-// not open.
+// secretContext binds an encrypted key to its row: it cannot be decrypted in another row.
 func secretContext(company id.Company, endpoint id.WebhookEndpoint, secret id.UUID) []byte {
 	return slices.Concat([]byte("webhook secret "), company[:], endpoint[:], secret[:])
 }
@@ -91,8 +90,8 @@ const (
 	resealSQL = `update endpoint_secrets set sealed = $5 where company_id = $1 and endpoint_id = $2 and id = $3 and sealed = $4`
 )
 
-// reseal encrypts secrets again that are not encrypted with the first master key, so
-// that an older one can be removed.
+// reseal re-encrypts the secrets that are not encrypted with the first master key, so that an older
+// key can be removed.
 func (s *store) reseal(ctx context.Context) error {
 	type row struct {
 		secretRow

@@ -19,16 +19,16 @@ func traceText(trace map[string]string) *string {
 		return nil
 	}
 	text, err := json.Marshal(trace)
-	if err != nil { // not of a map of strings
+	if err != nil { // cannot happen for a map of strings
 		return nil
 	}
 	s := string(text)
 	return &s
 }
 
-// startAttempt begins the span of a request to an endpoint, in the trace of what
-// happened; without that trace there is no span. The request has no traceparent,
-// because the endpoint's traces are not ours; the message's id finds the span.
+// startAttempt begins the span of a request to an endpoint, in the trace of the domain event;
+// without that trace there is no span. The request has no traceparent, because the endpoint's
+// traces do not belong to the platform; the message's id finds the span.
 func startAttempt(ctx context.Context, j *job) (context.Context, trace.Span) {
 	if j.trace["traceparent"] == "" || !telemetry.IsTracing() {
 		return ctx, trace.SpanFromContext(ctx)

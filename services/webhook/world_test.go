@@ -49,7 +49,7 @@ type world struct {
 	sealer   *seal.Sealer
 }
 
-// quick are settings with which a test need not wait.
+// quick returns settings with short times, for tests.
 func quick() Delivery {
 	return Delivery{
 		Issuer: "reservation", Timeout: 5 * time.Second, Retries: []time.Duration{20 * time.Millisecond, 40 * time.Millisecond, 80 * time.Millisecond},
@@ -59,7 +59,7 @@ func quick() Delivery {
 	}
 }
 
-// otherServices are stand-ins for the customer service and auth.
+// otherServices are fakes of the customer service and auth.
 type otherServices struct{}
 
 func (otherServices) Customers(_ context.Context, _ id.Company, customers []string) (map[string]message.Person, error) {
@@ -79,7 +79,7 @@ func open(t testing.TB, settings Delivery) *world {
 	return w
 }
 
-// openStopped is a world whose engine does not run yet.
+// openStopped returns a world whose engine does not run yet.
 func openStopped(t testing.TB, settings Delivery) *world {
 	t.Helper()
 	_, appURL := testkit.DBURLs(t, pg.Migrations{Part: "webhook", FS: migrations.FS, AppRole: testkit.AppRole()})
@@ -120,14 +120,14 @@ func openDB(t testing.TB, url string) *pg.DB {
 	return db
 }
 
-// newEngine is another process's engine on the same database.
+// newEngine returns an engine on the same database, as another process has one.
 func (w *world) newEngine() *Engine {
 	return NewEngine(w.settings, w.db, outbox.New(w.db, nil, testkit.Log(w.t), time.Now), w.sealer, testkit.Log(w.t))
 }
 
 func (w *world) start() { w.stop = w.run(w.engine) }
 
-// run runs an engine until the test ends or stop is called, which waits for it.
+// run runs an engine until the test ends or stop is called; stop waits for it.
 func (w *world) run(e *Engine) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -169,7 +169,7 @@ func (w *world) as(company id.Company) context.Context {
 	return rpc.WithClaims(context.Background(), claims)
 }
 
-// endpoint makes an endpoint of the company for all events.
+// endpoint creates an endpoint of the company for all events.
 func (w *world) endpoint(url string) *webhookv1.CreateEndpointResponse {
 	w.t.Helper()
 	res, err := w.client.CreateEndpoint(w.as(w.company), &webhookv1.CreateEndpointRequest{
@@ -218,7 +218,7 @@ func passEvent(company id.Company, purchase *passv1.PassPurchase) bus.Message {
 	return bus.Message{ID: id.NewUUID(), Company: company, Subject: "pass.v1.customer_pass_assigned", Payload: payload, OccurredAt: time.Now()}
 }
 
-// consume is what the bus does with events.
+// consume handles events as the bus does.
 func (w *world) consume(events ...bus.Message) {
 	w.t.Helper()
 	if err := w.intake.handle(context.Background(), events); err != nil {
@@ -226,7 +226,7 @@ func (w *world) consume(events ...bus.Message) {
 	}
 }
 
-// bookings consumes n bookings of classes and returns the message's identifiers.
+// bookings consumes n bookings of classes and returns the identifiers of their messages.
 func (w *world) bookings(n int) []string {
 	w.t.Helper()
 	events := make([]bus.Message, n)
@@ -243,14 +243,14 @@ func (w *world) bookings(n int) []string {
 	return ids
 }
 
-// received is a request as a receiver saw it.
+// received is a request as a receiver has seen it.
 type received struct {
 	header http.Header
 	body   []byte
 	at     time.Time
 }
 
-// receiver is an endpoint that remembers what it got.
+// receiver is an endpoint that records its requests.
 type receiver struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -258,7 +258,7 @@ type receiver struct {
 	byID map[string]int
 }
 
-// newReceiver answers with what handle says; nil: 204.
+// newReceiver responds as handle does; nil: with 204.
 func newReceiver(t testing.TB, handle http.HandlerFunc) *receiver {
 	t.Helper()
 	r := &receiver{byID: map[string]int{}}
@@ -337,7 +337,7 @@ func (w *world) delivery(endpoint string, state webhookv1.DeliveryState) *webhoo
 	return out
 }
 
-// settled waits until nothing is pending.
+// settled waits until no delivery is pending.
 func (w *world) settled() {
 	w.t.Helper()
 	testkit.Eventually(w.t, 30*time.Second, func() error {

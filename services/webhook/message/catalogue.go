@@ -13,9 +13,9 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// NewCatalogue returns the domain events, by their subjects, and the webhook events
-// that follow from each. If there are several, the message of the first has the
-// identifier of the domain event, so their order must not change.
+// NewCatalogue returns the domain events and the webhook events that each creates. If a domain
+// event creates several, the message of the first one has the identifier of the domain event, so
+// their order must not change.
 func NewCatalogue() Catalogue {
 	return Catalogue{
 		newSource(subjects.BookingConfirmed, registrationCreated(), eventPurchased()),
@@ -26,16 +26,17 @@ func NewCatalogue() Catalogue {
 // Catalogue knows every webhook event.
 type Catalogue []source
 
-// kind is a webhook event that follows from domain events of type E.
+// kind is a webhook event that is created by domain events of type E.
 type kind[E proto.Message] struct {
 	event webhookv1.EventType
-	// read returns the draft of e's message, without Message; nil if e makes none.
+	// read returns the draft of e's message, with its field Message still empty; nil if e creates
+	// no message.
 	read func(e E) (*Draft, error)
-	// sample returns a made-up domain event, which a test delivery is made of.
+	// sample returns an invented domain event for a test delivery.
 	sample func(now time.Time) E
 }
 
-// Draft is a message that lacks what other services know.
+// Draft is a message without the facts that only other services know.
 type Draft struct {
 	Message       Message // without JSON
 	Customer      string  // identifier of the customer whom it is about
@@ -54,8 +55,8 @@ type Records struct {
 type source struct {
 	subject string
 	events  []string // webhook events that follow from it
-	// read returns the drafts of a domain event's messages in the order of events; nil
-	// for events without one.
+	// read returns the drafts of a domain event's messages in the order of events; nil for events
+	// that have no message.
 	read func(payload []byte) ([]*Draft, error)
 	// sample returns the draft of a test delivery; nil for events of other sources.
 	sample func(event string, now time.Time) (*Draft, error)
@@ -104,14 +105,14 @@ func (c Catalogue) Subjects() []string {
 	return subjects
 }
 
-// Complete returns the message with what other services know.
+// Complete returns the message, completed with the facts of other services.
 func (d Draft) Complete(r Records) Message {
 	m := d.Message
 	m.JSON = Envelope(m.ID, m.Event, m.OccurredAt, d.data(r))
 	return m
 }
 
-// Drafts returns the drafts of the messages that a domain event makes: none if its
+// Drafts returns the drafts of the messages that a domain event creates. There are none if its
 // subject is not in the catalogue.
 func (c Catalogue) Drafts(e bus.Message) ([]Draft, error) {
 	for _, s := range c {
@@ -146,8 +147,8 @@ func (s source) drafts(e bus.Message) ([]Draft, error) {
 	return drafts, nil
 }
 
-// Sample returns the data of a test delivery: what a real message shows, of a made-up
-// domain event at the time now.
+// Sample returns the data of a test delivery: the data of a real message for an invented domain
+// event at the time now.
 func (c Catalogue) Sample(event string, now time.Time) ([]byte, error) {
 	for _, s := range c {
 		draft, err := s.sample(event, now)

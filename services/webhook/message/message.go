@@ -1,8 +1,8 @@
-// Package message makes what endpoints receive: the JSON of a message, which follows
-// from one domain event, and its signatures.
+// Package message creates what endpoints receive: the JSON of a message, which is derived from one
+// domain event, and its signatures.
 //
-// catalogue.go lists the domain events and the messages that each makes. A webhook
-// event has a file of its own.
+// catalogue.go lists the domain events and the messages that each creates. Each webhook event has
+// its own file.
 package message
 
 import (
@@ -24,8 +24,8 @@ type Message struct {
 	Trace      map[string]string // the request and the trace of the domain event
 }
 
-// derivedID returns the identifier of a further message that a domain event makes:
-// always the same one. The first message has the identifier of the domain event.
+// derivedID returns the identifier of a further message that a domain event creates. It is always
+// the same. The first message has the identifier of the domain event.
 func derivedID(event id.UUID, name string) id.WebhookMessage {
 	sum := sha256.Sum256(append([]byte(name), event[:]...))
 	out := event
@@ -47,8 +47,7 @@ func TestEnvelope(message id.WebhookMessage, event string, at time.Time, data []
 
 var dataMember = []byte(`,"data":`)
 
-// envelope writes data last, and behind members that cannot contain its name (see
-// dataOf).
+// envelope writes data last, after members that cannot contain its name (see dataOf).
 func envelope(message id.WebhookMessage, event string, at time.Time, mark, data []byte) []byte {
 	b := make([]byte, 0, len(data)+160)
 	b = append(append(b, `{"id":"`...), message.String()...)

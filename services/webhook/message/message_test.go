@@ -17,7 +17,7 @@ import (
 	"reservation.dev/platform/webhookevent"
 )
 
-// validate holds a body to the schema of its event.
+// validate checks a body against the schema of its event.
 func validate(t *testing.T, event string, body []byte) {
 	t.Helper()
 	schema := openapitest.Schema(t, "../../../docs/webhooks/"+event+".schema.json")
@@ -30,7 +30,7 @@ func validate(t *testing.T, event string, body []byte) {
 	}
 }
 
-// golden is an event as its producer's test wrote it.
+// golden returns an event as its producer's test wrote it.
 func golden(t *testing.T, path, subject string, m proto.Message) bus.Message {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -51,8 +51,8 @@ func golden(t *testing.T, path, subject string, m proto.Message) bus.Message {
 	return bus.Message{ID: event, Subject: subject, Payload: payload, OccurredAt: time.Date(2026, 1, 31, 10, 34, 5, 999, time.FixedZone("", 3600))}
 }
 
-// messages returns the JSON of the messages that a domain event makes, by their events.
-// Each is held to its schema.
+// messages returns the JSON of the messages that a domain event creates, by event, and checks each
+// against its schema.
 func messages(t *testing.T, e bus.Message) map[string]string {
 	t.Helper()
 	drafts, err := NewCatalogue().Drafts(e)

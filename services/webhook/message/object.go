@@ -71,7 +71,7 @@ func appendInstant(b []byte, at time.Time) []byte {
 	return append(b, '"')
 }
 
-// Person is a customer as payloads show them.
+// Person is a customer in the form of payloads.
 type Person struct{ ID, FirstName, LastName, Email string }
 
 func (o *object) person(p Person) {
@@ -91,7 +91,7 @@ func samplePerson() Person {
 	return Person{ID: "cust_" + sampleSuffix, FirstName: "Ada", LastName: "Example", Email: "ada@example.com"}
 }
 
-// publicID returns an identifier with the prefix that webhooks have for it.
+// publicID returns an identifier with the prefix that webhooks use for it.
 func publicID(prefix, identifier string) string {
 	if i := strings.LastIndexByte(identifier, '_'); i >= 0 {
 		identifier = identifier[i+1:]

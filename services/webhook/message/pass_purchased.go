@@ -10,15 +10,15 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// passPurchased is pass.purchased: a customer bought a pass, or was given one.
+// passPurchased is pass.purchased: a customer bought a pass or was given one.
 func passPurchased() kind[*passv1.CustomerPassAssigned] {
 	return kind[*passv1.CustomerPassAssigned]{
 		event: webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED, read: readPassPurchase, sample: samplePass,
 	}
 }
 
-// readPassPurchase needs the customer's record, because the pass service knows
-// customers by their identifiers only.
+// readPassPurchase requires the customer's record, because the pass service knows customers only by
+// their identifiers.
 func readPassPurchase(e *passv1.CustomerPassAssigned) (*Draft, error) {
 	customer := e.GetCustomerPass().GetCustomerId()
 	return &Draft{Customer: customer, NeedsCustomer: true, data: func(r Records) []byte {
@@ -27,7 +27,7 @@ func readPassPurchase(e *passv1.CustomerPassAssigned) (*Draft, error) {
 	}}, nil
 }
 
-// passPurchaseData shows a pass that was given away as paid by the method FREE.
+// passPurchaseData shows a pass that was free of charge as paid by the method FREE.
 func passPurchaseData(p *passv1.CustomerPass, t *passv1.PassType, customer Person) []byte {
 	paid, currency, method := int64(0), t.GetCurrency(), money.MethodFree
 	if bought := p.GetPurchase(); bought != nil {

@@ -35,7 +35,7 @@ func readRegistration(e *bookingv1.BookingConfirmed) (*Draft, error) {
 	}, nil
 }
 
-// registrationData shows the customer for whom the spaces are, as Interface B does.
+// registrationData shows the customer who has the spaces, as Interface B does.
 func registrationData(s *bookingv1.BookingSnapshot, paid payment) []byte {
 	b := s.GetBooking()
 	customer := s.GetPurchaser()
@@ -56,15 +56,15 @@ func registrationData(s *bookingv1.BookingSnapshot, paid payment) []byte {
 	return o.end()
 }
 
-// payment is what a booking cost.
+// payment is the price of a booking and how it was paid.
 type payment struct {
 	method, pass string
 	currency     string
 	gross        int64 // minor units
 }
 
-// paymentOf reads how a booking was paid for. With a pass nothing is paid, in the
-// company's currency, which the booking does not name.
+// paymentOf returns how a booking was paid. For a booking with a pass nothing is paid; the amount
+// is in the company's currency, which the booking does not name.
 func paymentOf(b *bookingv1.Booking) (payment, error) {
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.Booking_Card:
@@ -75,7 +75,7 @@ func paymentOf(b *bookingv1.Booking) (payment, error) {
 	return payment{}, fmt.Errorf("booking %s has no payment", b.GetId())
 }
 
-// sampleBooking is a workshop that was booked by card.
+// sampleBooking is a workshop booked by card.
 func sampleBooking(now time.Time) *bookingv1.BookingConfirmed {
 	starts := now.UTC().Truncate(24 * time.Hour).Add(7*24*time.Hour + 18*time.Hour)
 	buyer := samplePerson()

@@ -13,7 +13,7 @@ import (
 func TestBookings(t *testing.T) {
 	t.Parallel()
 	booked := golden(t, "../../booking/testdata/booking_confirmed.json", "booking.v1.booking_confirmed", &bookingv1.BookingConfirmed{})
-	t.Run("of a workshop by card for somebody else (9)", func(t *testing.T) {
+	t.Run("of a workshop by card for another person (9)", func(t *testing.T) {
 		got := messages(t, booked)
 		const registration = `{"id":"msg_01kg0000000000000000000009","event":"registration.created","timestamp":"2026-01-31T09:34:05Z","data":{` +
 			`"registrationId":"reg_01kg0000000000000000000008","customerId":"cust_01kg000000000000000000007j","customerEmail":"max@example.com",` +
@@ -33,7 +33,7 @@ func TestBookings(t *testing.T) {
 			t.Error("the same event made another message")
 		}
 	})
-	t.Run("of a purchase by pass", func(t *testing.T) {
+	t.Run("of a booking by pass", func(t *testing.T) {
 		var confirmed bookingv1.BookingConfirmed
 		if err := proto.Unmarshal(booked.Payload, &confirmed); err != nil {
 			t.Fatal(err)

@@ -13,12 +13,10 @@ import (
 	"reservation.dev/platform/jsontext"
 )
 
-// The headers of a request beside Content-Type and User-Agent, as they are
-// written on the wire.
+// The headers of a request in addition to Content-Type and User-Agent, spelled as they are sent.
 const (
 	headerSignature = "X-Service-Signature"
-	// headerPrevious is the JWT by the secret before the newest, while that one
-	// is valid.
+	// headerPrevious is the JWT by the previous secret, while that is valid.
 	headerPrevious          = "X-Service-Signature-Previous"
 	headerStandardID        = "Webhook-Id"
 	headerStandardTimestamp = "Webhook-Timestamp"
@@ -28,10 +26,10 @@ const (
 // tokenLifetime is how long a request's JWT is valid.
 const tokenLifetime = 300 * time.Second
 
-// Header is a line of a request's head.
+// Header is one header line of a request.
 type Header struct{ Name, Value string }
 
-// Body is a message's JSON with what its signatures need.
+// Body is a message's JSON and what its signatures need.
 type Body struct {
 	Message    id.WebhookMessage
 	Event      string
@@ -41,7 +39,7 @@ type Body struct {
 	digest     string // SHA-256 of the JSON, in hexadecimal
 }
 
-// NewBody returns a body for any number of requests.
+// NewBody returns a body that can be used for any number of requests.
 func NewBody(message id.WebhookMessage, event string, at time.Time, json []byte) *Body {
 	sum := sha256.Sum256(json)
 	return &Body{Message: message, Event: event, OccurredAt: at, JSON: json, data: dataOf(json), digest: hex.EncodeToString(sum[:])}
@@ -93,8 +91,8 @@ func (s *Signer) standard(b *Body, at time.Time) string {
 	return string(base64.StdEncoding.AppendEncode([]byte("v1,"), mac.Sum(make([]byte, 0, sha256.Size))))
 }
 
-// Sign returns the headers of a request that is sent at an instant. Signers are
-// newest first; the same arguments give the same headers.
+// Sign returns the headers of a request that is sent at an instant. signers are newest first. The
+// same arguments always give the same headers.
 func Sign(issuer string, signers []Signer, b *Body, at time.Time) []Header {
 	headers := make([]Header, 0, 8)
 	headers = append(headers, Header{"Content-Type", "application/json"}, Header{"User-Agent", userAgent})
@@ -113,5 +111,5 @@ func Sign(issuer string, signers []Signer, b *Body, at time.Time) []Header {
 		Header{headerStandardTimestamp, strconv.FormatInt(at.Unix(), 10)}, Header{headerStandardSignature, standard})
 }
 
-// userAgent is what requests say of themselves.
+// userAgent is the User-Agent of requests.
 const userAgent = "Reservation-Webhooks/1"

@@ -57,7 +57,7 @@ func TestSigning(t *testing.T) {
 	older, newer := NewSecret(id.NewUUID(), now.Add(-time.Hour)), NewSecret(id.NewUUID(), now)
 	older.ExpiresAt = now.Add(RotationOverlap)
 	message := id.New[id.WebhookMessage]()
-	// A title that looks like the envelope's member must not be taken for it.
+	// A title that looks like the envelope's member must not be mistaken for it.
 	data := []byte(`{"eventTitle":"a,\"data\":{}"}`)
 	body := NewBody(message, "registration.created", now, TestEnvelope(message, "registration.created", now, data))
 	get := func(headers []Header, name string) string {
@@ -99,7 +99,7 @@ func TestSigning(t *testing.T) {
 			t.Errorf("got %s, want %s", get(headers, headerStandardSignature), want)
 		}
 	})
-	t.Run("during a rotation both secrets sign, and after it the new one (8)", func(t *testing.T) {
+	t.Run("both secrets sign during a rotation, and only the new one after it (8)", func(t *testing.T) {
 		headers := Sign("reservation", signersAt([]Secret{older, newer}, now), body, now)
 		verifyJWT(t, get(headers, headerSignature), newer)
 		verifyJWT(t, get(headers, headerPrevious), older)

@@ -23,19 +23,19 @@ var updateVectors = flag.Bool("update-vectors", false, "write docs/webhooks/vect
 
 const vectorsFile = "../../../docs/webhooks/vectors.json"
 
-// vector is a request and what a receiver is to make of it.
+// vector is a request and the expected result of a receiver.
 type vector struct {
 	Name    string            `json:"name"`
 	Time    int64             `json:"time"`    // the receiver's clock, Unix seconds
-	Secrets []string          `json:"secrets"` // those that the receiver has
+	Secrets []string          `json:"secrets"` // the secrets that the receiver has
 	Headers map[string]string `json:"headers"`
 	Body    string            `json:"body"`
-	// Whether each of the two signatures verifies.
+	// Whether each of the two signatures is valid.
 	JWT      bool `json:"jwt"`
 	Standard bool `json:"standardWebhooks"`
 }
 
-// vectorSecret is a secret that everybody knows.
+// vectorSecret returns a public secret for the vectors.
 func vectorSecret(t *testing.T, name string, at time.Time) Secret {
 	t.Helper()
 	sum := sha256.Sum256([]byte("published test secret " + name))
@@ -45,7 +45,7 @@ func vectorSecret(t *testing.T, name string, at time.Time) Secret {
 	return Secret{ID: secretID, Key: sum[:], CreatedAt: at}
 }
 
-// vectorBody is a real body of an event.
+// vectorBody returns a real body of an event.
 func vectorBody(t *testing.T, event, title string, at time.Time, write func(id.WebhookMessage, string, time.Time, []byte) []byte) *Body {
 	t.Helper()
 	data, err := NewCatalogue().Sample(event, at)
@@ -64,8 +64,8 @@ func vectorBody(t *testing.T, event, title string, at time.Time, write func(id.W
 	return NewBody(message, event, at, write(message, event, at, data))
 }
 
-// otherToken is a JWT with a head of one's own and the payload of a good one,
-// signed with the HMAC of a hash, or with nothing for a nil key.
+// otherToken returns a JWT with another header and the payload of a valid one. It is signed with
+// the HMAC of a hash, or not at all for a nil key.
 func otherToken(head, good string, size func() hash.Hash, key []byte) string {
 	enc := base64.RawURLEncoding
 	text := enc.EncodeToString([]byte(head)) + "." + strings.Split(good, ".")[1]
@@ -77,7 +77,7 @@ func otherToken(head, good string, size func() hash.Hash, key []byte) string {
 	return text + "." + enc.EncodeToString(mac.Sum(nil))
 }
 
-// vectors makes all of them with the signer that requests are signed with.
+// vectors returns all vectors, created with the signer of real requests.
 func vectors(t *testing.T) []vector {
 	at := time.Date(2026, 3, 29, 9, 30, 0, 0, time.UTC)
 	first, second, foreign := vectorSecret(t, "1", at.Add(-time.Hour)), vectorSecret(t, "2", at), vectorSecret(t, "3", at)
@@ -173,8 +173,8 @@ func vectors(t *testing.T) []vector {
 	return all
 }
 
-// The vectors that receivers test themselves by are made by the signer, so that
-// they change only with it.
+// The vectors with which receivers test themselves are created by the signer, so they change only
+// with it.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

@@ -6,23 +6,23 @@
 
 // The auth service owns companies, credentials and tokens.
 //
-// Company: the tenant. API client (m2m_): a machine on Interface A. Service
-// credential (svc_): a machine that calls these services over gRPC. A
-// credential belongs to one company, but for platform credentials, which
-// operate the platform itself and hold the scope platform:admin.
+// A company is a tenant. An API client (m2m_) is a machine that uses Interface A; an API
+// key (key_) is for Interface B; a service credential (svc_) is for a machine that calls
+// these services over gRPC. A credential belongs to one company, except platform
+// credentials, which operate the platform itself and hold the scope platform:admin.
 //
-// Every credential has a generation. Rotating, disabling and deleting raise it,
-// and a token of an earlier generation is dead everywhere within a second.
+// Every credential has a generation. Rotating, disabling and deleting a credential raise
+// it, and tokens of an earlier generation are revoked everywhere within a second.
 //
-// A token that names a company is bound to it, even one of the platform. So is a
-// call that names a company in the metadata reservation-company, which only a
-// platform token that names none may do. What concerns the whole platform takes a
-// call that names no company.
+// A token that names a company is bound to that company, even a token of the platform. A
+// call that names a company in the metadata reservation-company is bound in the same way;
+// only a platform token that names no company can make such a call. An RPC that concerns
+// the whole platform requires a call that names no company.
 //
-// Nobody gives more than they have: a credential that is made, changed, rotated or
-// enabled gets no scope, rate limit or expiry beyond the caller's; otherwise the
-// call is FORBIDDEN. Calls of the platform and of owners in the dashboard have no
-// rate limit or expiry, and only they give the permission "*".
+// Callers cannot grant more than they have: a credential that is created, changed,
+// rotated or enabled gets no scope, rate limit or expiry beyond the caller's. Otherwise
+// the call is rejected with FORBIDDEN. Calls of the platform and of owners in the
+// dashboard have no rate limit or expiry, and only they can grant the permission "*".
 
 package authv1
 
@@ -43,14 +43,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CredentialState says whether a credential gets tokens.
+// CredentialState says whether a credential can get tokens.
 type CredentialState int32
 
 const (
 	CredentialState_CREDENTIAL_STATE_UNSPECIFIED CredentialState = 0
 	CredentialState_CREDENTIAL_STATE_ACTIVE      CredentialState = 1
 	CredentialState_CREDENTIAL_STATE_DISABLED    CredentialState = 2
-	// Its expiry has passed.
+	// The expiry has passed.
 	CredentialState_CREDENTIAL_STATE_EXPIRED CredentialState = 3
 )
 
@@ -97,16 +97,16 @@ func (CredentialState) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{0}
 }
 
-// CredentialKind is what a credential is for.
+// CredentialKind is the kind of a credential.
 type CredentialKind int32
 
 const (
 	CredentialKind_CREDENTIAL_KIND_UNSPECIFIED CredentialKind = 0
-	// m2m_, on Interface A.
+	// m2m_, for Interface A.
 	CredentialKind_CREDENTIAL_KIND_API_CLIENT CredentialKind = 1
-	// key_, on Interface B.
+	// key_, for Interface B.
 	CredentialKind_CREDENTIAL_KIND_API_KEY CredentialKind = 2
-	// svc_, over gRPC.
+	// svc_, for gRPC.
 	CredentialKind_CREDENTIAL_KIND_SERVICE CredentialKind = 3
 )
 
@@ -153,16 +153,16 @@ func (CredentialKind) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{1}
 }
 
-// SigningKeyState is where a key is in its life.
+// SigningKeyState is the state of a signing key.
 type SigningKeyState int32
 
 const (
 	SigningKeyState_SIGNING_KEY_STATE_UNSPECIFIED SigningKeyState = 0
-	// Published, not signing yet.
+	// Published, but does not sign yet.
 	SigningKeyState_SIGNING_KEY_STATE_PENDING SigningKeyState = 1
 	// Signs.
 	SigningKeyState_SIGNING_KEY_STATE_ACTIVE SigningKeyState = 2
-	// Verifies only, until its last token has expired.
+	// Only verifies, until its last token has expired.
 	SigningKeyState_SIGNING_KEY_STATE_RETIRED SigningKeyState = 3
 )
 
@@ -223,7 +223,7 @@ type Company struct {
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Raised by every change.
 	Version int64 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
-	// No two customers who are not deleted may have the same e-mail address.
+	// If true, no two customers can have the same e-mail address, except deleted ones.
 	UniqueCustomerEmails bool `protobuf:"varint,8,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
@@ -429,7 +429,7 @@ func (x *CreateCompanyResponse) GetCompany() *Company {
 
 type GetCompanyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// comp_ identifier; empty: the caller's own.
+	// comp_ identifier; empty: the caller's company.
 	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -518,13 +518,13 @@ func (x *GetCompanyResponse) GetCompany() *Company {
 
 type UpdateCompanyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// comp_ identifier; empty: the caller's own.
+	// comp_ identifier; empty: the caller's company.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Left as they are where unset.
+	// Unset fields are left unchanged.
 	Name     *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	Timezone *string `protobuf:"bytes,3,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
 	Currency *string `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
-	// Addresses that are double already stay so; new ones are refused.
+	// Existing duplicate addresses stay; new ones are rejected.
 	UniqueCustomerEmails *bool `protobuf:"varint,5,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3,oneof" json:"unique_customer_emails,omitempty"`
 	unknownFields        protoimpl.UnknownFields
 	sizeCache            protoimpl.SizeCache
@@ -641,9 +641,9 @@ func (x *UpdateCompanyResponse) GetCompany() *Company {
 
 type ListCompaniesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 1000; 0: 100.
+	// 1 to 1000; 0 means 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer; empty: from the start.
+	// next_page_token of the previous response; empty: the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -746,25 +746,25 @@ func (x *ListCompaniesResponse) GetNextPageToken() string {
 	return ""
 }
 
-// ApiClient is a machine that uses Interface A. Its secret is never part of it.
+// ApiClient is a machine that uses Interface A. The secret is never part of it.
 type ApiClient struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// m2m_ identifier.
 	Id          string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name        string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// Sorted, without repeats.
+	// Sorted, without duplicates.
 	Scopes    []string               `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	State     CredentialState        `protobuf:"varint,5,opt,name=state,proto3,enum=reservation.auth.v1.CredentialState" json:"state,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Unset: never expires.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// When the present secret was issued.
+	// When the current secret was issued.
 	RotatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=rotated_at,json=rotatedAt,proto3" json:"rotated_at,omitempty"`
 	// When a token was last issued, to the minute; unset: never.
 	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
 	Version    int64                  `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
-	// Requests in any 60 seconds; unset: any number.
+	// Requests in any 60 seconds; unset: no limit.
 	RateLimit     *int32 `protobuf:"varint,11,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -881,11 +881,11 @@ type CreateApiClientRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// At least one, each one that Interface A knows.
+	// At least one. Each is a scope of Interface A.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// 1 to 3650; unset: no expiry.
 	ExpiresAfterDays *int32 `protobuf:"varint,4,opt,name=expires_after_days,json=expiresAfterDays,proto3,oneof" json:"expires_after_days,omitempty"`
-	// 1 to 10000 requests in any 60 seconds; unset: any number.
+	// 1 to 10000 requests in any 60 seconds; unset: no limit.
 	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -959,8 +959,8 @@ func (x *CreateApiClientRequest) GetRateLimit() int32 {
 type CreateApiClientResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ApiClient *ApiClient             `protobuf:"bytes,1,opt,name=api_client,json=apiClient,proto3" json:"api_client,omitempty"`
-	// 64 hexadecimal characters. Only its hash is kept. Empty: the request was a
-	// repetition under its idempotency key, and nothing was done.
+	// 64 hexadecimal characters. Only its hash is stored. Empty if the response is the
+	// replay of an earlier request with the same idempotency key.
 	ClientSecret  string `protobuf:"bytes,2,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1100,7 +1100,7 @@ func (x *GetApiClientResponse) GetApiClient() *ApiClient {
 
 type ListApiClientsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 1000; 0: 100.
+	// 1 to 1000; 0 means 100.
 	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1208,9 +1208,9 @@ type UpdateApiClientRequest struct {
 	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name        *string                `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	Description *string                `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// Replaces all scopes where it is not empty.
+	// If not empty, replaces all scopes.
 	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// 0: any number. Another limit revokes the tokens issued before.
+	// 0: no limit. A different limit revokes the tokens issued before.
 	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1372,7 +1372,7 @@ func (x *RotateApiClientSecretRequest) GetId() string {
 type RotateApiClientSecretResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ApiClient *ApiClient             `protobuf:"bytes,1,opt,name=api_client,json=apiClient,proto3" json:"api_client,omitempty"`
-	// Empty: the request was a repetition.
+	// Empty if the response is a replay.
 	ClientSecret  string `protobuf:"bytes,2,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1678,24 +1678,24 @@ func (*DeleteApiClientResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{25}
 }
 
-// ApiKey is a program that uses Interface B. Its secret is never part of it.
+// ApiKey is a program that uses Interface B. The secret is never part of it.
 type ApiKey struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// key_ identifier; what Interface B calls apiKey.
+	// key_ identifier. Interface B calls it apiKey.
 	Id          string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name        string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// Sorted, without repeats; "*" stands for all.
+	// Sorted, without duplicates; "*" stands for all.
 	Permissions []string               `protobuf:"bytes,4,rep,name=permissions,proto3" json:"permissions,omitempty"`
 	State       CredentialState        `protobuf:"varint,5,opt,name=state,proto3,enum=reservation.auth.v1.CredentialState" json:"state,omitempty"`
 	CreatedAt   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Unset: never expires.
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// When the present secret was issued.
+	// When the current secret was issued.
 	RotatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=rotated_at,json=rotatedAt,proto3" json:"rotated_at,omitempty"`
 	// When a token was last issued, to the minute; unset: never.
 	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
-	// Requests in any 60 seconds; unset: the edge's default.
+	// Requests in any 60 seconds; unset: the gateway's default.
 	RateLimit     *int32 `protobuf:"varint,10,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	Version       int64  `protobuf:"varint,11,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1813,11 +1813,11 @@ type CreateApiKeyRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// Each one that Interface B knows ("customers:write"), or "*"; empty: "*".
+	// Each is a permission of Interface B ("customers:write") or "*"; empty means "*".
 	Permissions []string `protobuf:"bytes,3,rep,name=permissions,proto3" json:"permissions,omitempty"`
 	// 1 to 3650; unset: no expiry.
 	ExpiresAfterDays *int32 `protobuf:"varint,4,opt,name=expires_after_days,json=expiresAfterDays,proto3,oneof" json:"expires_after_days,omitempty"`
-	// 1 to 10000 requests in any 60 seconds; unset: the edge's default.
+	// 1 to 10000 requests in any 60 seconds; unset: the gateway's default.
 	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1891,8 +1891,8 @@ func (x *CreateApiKeyRequest) GetRateLimit() int32 {
 type CreateApiKeyResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	ApiKey *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
-	// 64 hexadecimal characters. Only its hash is kept. Empty: the request was a
-	// repetition under its idempotency key, and nothing was done.
+	// 64 hexadecimal characters. Only its hash is stored. Empty if the response is the
+	// replay of an earlier request with the same idempotency key.
 	ApiSecret     string `protobuf:"bytes,2,opt,name=api_secret,json=apiSecret,proto3" json:"api_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2032,7 +2032,7 @@ func (x *GetApiKeyResponse) GetApiKey() *ApiKey {
 
 type ListApiKeysRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 1000; 0: 100.
+	// 1 to 1000; 0 means 100.
 	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2140,9 +2140,9 @@ type UpdateApiKeyRequest struct {
 	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name        *string                `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	Description *string                `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// Replaces all permissions where it is not empty.
+	// If not empty, replaces all permissions.
 	Permissions []string `protobuf:"bytes,4,rep,name=permissions,proto3" json:"permissions,omitempty"`
-	// 0: back to the edge's default.
+	// 0: the gateway's default.
 	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2304,7 +2304,7 @@ func (x *RotateApiKeySecretRequest) GetId() string {
 type RotateApiKeySecretResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	ApiKey *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
-	// Empty: the request was a repetition.
+	// Empty if the response is a replay.
 	ApiSecret     string `protobuf:"bytes,2,opt,name=api_secret,json=apiSecret,proto3" json:"api_secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2617,7 +2617,7 @@ type ServiceCredential struct {
 	Id     string   `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name   string   `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// Of the platform, not of one company.
+	// Whether it belongs to the platform instead of a company.
 	Platform      bool                   `protobuf:"varint,4,opt,name=platform,proto3" json:"platform,omitempty"`
 	State         CredentialState        `protobuf:"varint,5,opt,name=state,proto3,enum=reservation.auth.v1.CredentialState" json:"state,omitempty"`
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -2768,8 +2768,8 @@ func (x *CreateServiceCredentialRequest) GetPlatform() bool {
 type CreateServiceCredentialResponse struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	ServiceCredential *ServiceCredential     `protobuf:"bytes,1,opt,name=service_credential,json=serviceCredential,proto3" json:"service_credential,omitempty"`
-	// 64 hexadecimal characters. Only its hash is kept. Empty: the request was a
-	// repetition under its idempotency key, and nothing was done.
+	// 64 hexadecimal characters. Only its hash is stored. Empty if the response is the
+	// replay of an earlier request with the same idempotency key.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2970,7 +2970,7 @@ func (x *RotateServiceCredentialRequest) GetId() string {
 type RotateServiceCredentialResponse struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	ServiceCredential *ServiceCredential     `protobuf:"bytes,1,opt,name=service_credential,json=serviceCredential,proto3" json:"service_credential,omitempty"`
-	// Empty: the request was a repetition.
+	// Empty if the response is a replay.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3113,21 +3113,22 @@ type IssueTokenRequest struct {
 	// m2m_, key_ or svc_ identifier.
 	ClientId     string `protobuf:"bytes,1,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
 	ClientSecret string `protobuf:"bytes,2,opt,name=client_secret,json=clientSecret,proto3" json:"client_secret,omitempty"`
-	// Narrows the grant to these scopes, separated by spaces; empty: all that the
-	// credential has. A scope it does not have is INVALID_ARGUMENT / INVALID_SCOPE.
+	// Limits the token to these scopes, separated by spaces; empty: all scopes of the
+	// credential. A scope that the credential does not have is INVALID_ARGUMENT /
+	// INVALID_SCOPE.
 	Scope string `protobuf:"bytes,3,opt,name=scope,proto3" json:"scope,omitempty"`
-	// Where the request came from, for the throttling of failures: an IP address.
+	// The IP address that the request came from. Failures are throttled by it.
 	ClientAddress string `protobuf:"bytes,4,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
-	// The company that the token is for and bound to (comp_). A platform credential
-	// may name any; unset, the token is bound to none, and each call names one in the
-	// metadata reservation-company. Other credentials may name their own only; another
-	// is NOT_FOUND.
+	// The company (comp_) that the token is bound to. A platform credential can name any
+	// company. If unset, its token is bound to none, and each call names a company in the
+	// metadata reservation-company. Other credentials can name only their own company; any
+	// other is NOT_FOUND.
 	CompanyId string `protobuf:"bytes,5,opt,name=company_id,json=companyId,proto3" json:"company_id,omitempty"`
-	// Service credentials only: how long the token is to live, at most a day;
-	// 0: one hour, which is what API clients always get.
+	// Service credentials only: the token's lifetime, at most a day. 0 means one hour,
+	// which is also the lifetime for API clients.
 	LifetimeSeconds int32 `protobuf:"varint,6,opt,name=lifetime_seconds,json=lifetimeSeconds,proto3" json:"lifetime_seconds,omitempty"`
-	// Of what kind the credential must be; one of another kind is answered like one
-	// that does not exist. Unspecified: any.
+	// The kind that the credential must have. A credential of another kind is treated like
+	// one that does not exist. Unspecified: any kind.
 	Kind          CredentialKind `protobuf:"varint,7,opt,name=kind,proto3,enum=reservation.auth.v1.CredentialKind" json:"kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3214,13 +3215,13 @@ func (x *IssueTokenRequest) GetKind() CredentialKind {
 
 type IssueTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A compact JWT, EdDSA.
+	// A compact JWT, signed with EdDSA.
 	AccessToken string `protobuf:"bytes,1,opt,name=access_token,json=accessToken,proto3" json:"access_token,omitempty"`
-	// Seconds. Less than asked for only where the credential expires earlier.
+	// Seconds. Less than the requested lifetime only if the credential expires earlier.
 	ExpiresIn int32 `protobuf:"varint,2,opt,name=expires_in,json=expiresIn,proto3" json:"expires_in,omitempty"`
 	// The granted scopes, separated by spaces.
 	Scope string `protobuf:"bytes,3,opt,name=scope,proto3" json:"scope,omitempty"`
-	// Of a credential that has a limit of its own: requests in any 60 seconds.
+	// Requests in any 60 seconds; set if the credential has its own limit.
 	RateLimit     *int32 `protobuf:"varint,4,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3454,15 +3455,15 @@ func (x *JsonWebKey) GetUse() string {
 	return ""
 }
 
-// SigningKey is a key pair that signs tokens; the private half is not shown.
+// SigningKey is a key pair that signs tokens. The private key is never returned.
 type SigningKey struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Kid       string                 `protobuf:"bytes,1,opt,name=kid,proto3" json:"kid,omitempty"`
 	State     SigningKeyState        `protobuf:"varint,2,opt,name=state,proto3,enum=reservation.auth.v1.SigningKeyState" json:"state,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// When it signs its first token.
+	// When it starts to sign.
 	ActiveFrom *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=active_from,json=activeFrom,proto3" json:"active_from,omitempty"`
-	// When it stops verifying; unset while active.
+	// When it stops verifying; unset while it is active.
 	RetiredUntil  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=retired_until,json=retiredUntil,proto3" json:"retired_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -6,23 +6,23 @@
 
 // The auth service owns companies, credentials and tokens.
 //
-// Company: the tenant. API client (m2m_): a machine on Interface A. Service
-// credential (svc_): a machine that calls these services over gRPC. A
-// credential belongs to one company, but for platform credentials, which
-// operate the platform itself and hold the scope platform:admin.
+// A company is a tenant. An API client (m2m_) is a machine that uses Interface A; an API
+// key (key_) is for Interface B; a service credential (svc_) is for a machine that calls
+// these services over gRPC. A credential belongs to one company, except platform
+// credentials, which operate the platform itself and hold the scope platform:admin.
 //
-// Every credential has a generation. Rotating, disabling and deleting raise it,
-// and a token of an earlier generation is dead everywhere within a second.
+// Every credential has a generation. Rotating, disabling and deleting a credential raise
+// it, and tokens of an earlier generation are revoked everywhere within a second.
 //
-// A token that names a company is bound to it, even one of the platform. So is a
-// call that names a company in the metadata reservation-company, which only a
-// platform token that names none may do. What concerns the whole platform takes a
-// call that names no company.
+// A token that names a company is bound to that company, even a token of the platform. A
+// call that names a company in the metadata reservation-company is bound in the same way;
+// only a platform token that names no company can make such a call. An RPC that concerns
+// the whole platform requires a call that names no company.
 //
-// Nobody gives more than they have: a credential that is made, changed, rotated or
-// enabled gets no scope, rate limit or expiry beyond the caller's; otherwise the
-// call is FORBIDDEN. Calls of the platform and of owners in the dashboard have no
-// rate limit or expiry, and only they give the permission "*".
+// Callers cannot grant more than they have: a credential that is created, changed,
+// rotated or enabled gets no scope, rate limit or expiry beyond the caller's. Otherwise
+// the call is rejected with FORBIDDEN. Calls of the platform and of owners in the
+// dashboard have no rate limit or expiry, and only they can grant the permission "*".
 
 package authv1
 
@@ -49,22 +49,21 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// CompanyService keeps the tenants.
+// CompanyService manages the companies.
 type CompanyServiceClient interface {
-	// CreateCompany adds a tenant. Scope: platform:admin, in a call that names no
-	// company.
+	// CreateCompany adds a company. Scope: platform:admin, in a call that names no company.
 	CreateCompany(ctx context.Context, in *CreateCompanyRequest, opts ...grpc.CallOption) (*CreateCompanyResponse, error)
-	// GetCompany returns the company of the call, or, in a call of the platform that
-	// names none, any. Scope: any token.
+	// GetCompany returns the company of the call. A call of the platform that names no
+	// company can get any company. Scope: any token.
 	GetCompany(ctx context.Context, in *GetCompanyRequest, opts ...grpc.CallOption) (*GetCompanyResponse, error)
-	// UpdateCompany changes name, zone, currency or unique addresses. It answers once
-	// the services with copies of companies have the change: purchases after the
-	// answer use it, by any token. If one of them cannot be reached the change is
-	// stored and the answer is UNAVAILABLE; repeat the request until it succeeds.
-	// Scope: company:write.
+	// UpdateCompany changes the name, time zone, currency or whether e-mail addresses must
+	// be unique. It responds after every service with a copy of the company has the change:
+	// purchases after the response use it, with any token. If one of these services cannot
+	// be reached, the change is stored and the response is UNAVAILABLE; repeat the request
+	// until it succeeds. Scope: company:write.
 	UpdateCompany(ctx context.Context, in *UpdateCompanyRequest, opts ...grpc.CallOption) (*UpdateCompanyResponse, error)
-	// ListCompanies pages through all tenants by id. Scope: platform:admin, in a
-	// call that names no company.
+	// ListCompanies lists all companies by id. Scope: platform:admin, in a call that names
+	// no company.
 	ListCompanies(ctx context.Context, in *ListCompaniesRequest, opts ...grpc.CallOption) (*ListCompaniesResponse, error)
 }
 
@@ -120,22 +119,21 @@ func (c *companyServiceClient) ListCompanies(ctx context.Context, in *ListCompan
 // All implementations must embed UnimplementedCompanyServiceServer
 // for forward compatibility.
 //
-// CompanyService keeps the tenants.
+// CompanyService manages the companies.
 type CompanyServiceServer interface {
-	// CreateCompany adds a tenant. Scope: platform:admin, in a call that names no
-	// company.
+	// CreateCompany adds a company. Scope: platform:admin, in a call that names no company.
 	CreateCompany(context.Context, *CreateCompanyRequest) (*CreateCompanyResponse, error)
-	// GetCompany returns the company of the call, or, in a call of the platform that
-	// names none, any. Scope: any token.
+	// GetCompany returns the company of the call. A call of the platform that names no
+	// company can get any company. Scope: any token.
 	GetCompany(context.Context, *GetCompanyRequest) (*GetCompanyResponse, error)
-	// UpdateCompany changes name, zone, currency or unique addresses. It answers once
-	// the services with copies of companies have the change: purchases after the
-	// answer use it, by any token. If one of them cannot be reached the change is
-	// stored and the answer is UNAVAILABLE; repeat the request until it succeeds.
-	// Scope: company:write.
+	// UpdateCompany changes the name, time zone, currency or whether e-mail addresses must
+	// be unique. It responds after every service with a copy of the company has the change:
+	// purchases after the response use it, with any token. If one of these services cannot
+	// be reached, the change is stored and the response is UNAVAILABLE; repeat the request
+	// until it succeeds. Scope: company:write.
 	UpdateCompany(context.Context, *UpdateCompanyRequest) (*UpdateCompanyResponse, error)
-	// ListCompanies pages through all tenants by id. Scope: platform:admin, in a
-	// call that names no company.
+	// ListCompanies lists all companies by id. Scope: platform:admin, in a call that names
+	// no company.
 	ListCompanies(context.Context, *ListCompaniesRequest) (*ListCompaniesResponse, error)
 	mustEmbedUnimplementedCompanyServiceServer()
 }
@@ -295,30 +293,29 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ApiClientService keeps the API clients of Interface A.
+// ApiClientService manages the API clients of Interface A.
 type ApiClientServiceClient interface {
-	// CreateApiClient makes a client and returns its secret, which is shown this
-	// once. Scope: api-clients:write.
+	// CreateApiClient creates a client and returns its secret, which is shown only once.
+	// Scope: api-clients:write.
 	CreateApiClient(ctx context.Context, in *CreateApiClientRequest, opts ...grpc.CallOption) (*CreateApiClientResponse, error)
 	// GetApiClient returns one client. Scope: api-clients:read.
 	GetApiClient(ctx context.Context, in *GetApiClientRequest, opts ...grpc.CallOption) (*GetApiClientResponse, error)
-	// ListApiClients pages through the clients of the company by id.
-	// Scope: api-clients:read.
+	// ListApiClients lists the clients of the company by id. Scope: api-clients:read.
 	ListApiClients(ctx context.Context, in *ListApiClientsRequest, opts ...grpc.CallOption) (*ListApiClientsResponse, error)
-	// UpdateApiClient changes name, description or scopes. Tokens issued before
-	// keep their scopes unless a scope was taken away, which revokes them.
-	// Scope: api-clients:write.
+	// UpdateApiClient changes the name, description, scopes or rate limit. Removing a scope
+	// or changing the rate limit revokes the tokens issued before; otherwise they stay
+	// valid with the scopes they have. Scope: api-clients:write.
 	UpdateApiClient(ctx context.Context, in *UpdateApiClientRequest, opts ...grpc.CallOption) (*UpdateApiClientResponse, error)
 	// RotateApiClientSecret replaces the secret and revokes every token.
 	// Scope: api-clients:write.
 	RotateApiClientSecret(ctx context.Context, in *RotateApiClientSecretRequest, opts ...grpc.CallOption) (*RotateApiClientSecretResponse, error)
-	// DisableApiClient turns a client off and revokes its tokens; a repeat
-	// changes nothing. Scope: api-clients:write.
+	// DisableApiClient disables a client and revokes its tokens. A repeated call changes
+	// nothing. Scope: api-clients:write.
 	DisableApiClient(ctx context.Context, in *DisableApiClientRequest, opts ...grpc.CallOption) (*DisableApiClientResponse, error)
-	// EnableApiClient turns a disabled client on again with its present secret;
-	// tokens issued before the disabling stay dead. Scope: api-clients:write.
+	// EnableApiClient enables a disabled client with its current secret. Tokens issued
+	// before it was disabled stay revoked. Scope: api-clients:write.
 	EnableApiClient(ctx context.Context, in *EnableApiClientRequest, opts ...grpc.CallOption) (*EnableApiClientResponse, error)
-	// DeleteApiClient removes a client for good. Scope: api-clients:write.
+	// DeleteApiClient deletes a client permanently. Scope: api-clients:write.
 	DeleteApiClient(ctx context.Context, in *DeleteApiClientRequest, opts ...grpc.CallOption) (*DeleteApiClientResponse, error)
 }
 
@@ -414,30 +411,29 @@ func (c *apiClientServiceClient) DeleteApiClient(ctx context.Context, in *Delete
 // All implementations must embed UnimplementedApiClientServiceServer
 // for forward compatibility.
 //
-// ApiClientService keeps the API clients of Interface A.
+// ApiClientService manages the API clients of Interface A.
 type ApiClientServiceServer interface {
-	// CreateApiClient makes a client and returns its secret, which is shown this
-	// once. Scope: api-clients:write.
+	// CreateApiClient creates a client and returns its secret, which is shown only once.
+	// Scope: api-clients:write.
 	CreateApiClient(context.Context, *CreateApiClientRequest) (*CreateApiClientResponse, error)
 	// GetApiClient returns one client. Scope: api-clients:read.
 	GetApiClient(context.Context, *GetApiClientRequest) (*GetApiClientResponse, error)
-	// ListApiClients pages through the clients of the company by id.
-	// Scope: api-clients:read.
+	// ListApiClients lists the clients of the company by id. Scope: api-clients:read.
 	ListApiClients(context.Context, *ListApiClientsRequest) (*ListApiClientsResponse, error)
-	// UpdateApiClient changes name, description or scopes. Tokens issued before
-	// keep their scopes unless a scope was taken away, which revokes them.
-	// Scope: api-clients:write.
+	// UpdateApiClient changes the name, description, scopes or rate limit. Removing a scope
+	// or changing the rate limit revokes the tokens issued before; otherwise they stay
+	// valid with the scopes they have. Scope: api-clients:write.
 	UpdateApiClient(context.Context, *UpdateApiClientRequest) (*UpdateApiClientResponse, error)
 	// RotateApiClientSecret replaces the secret and revokes every token.
 	// Scope: api-clients:write.
 	RotateApiClientSecret(context.Context, *RotateApiClientSecretRequest) (*RotateApiClientSecretResponse, error)
-	// DisableApiClient turns a client off and revokes its tokens; a repeat
-	// changes nothing. Scope: api-clients:write.
+	// DisableApiClient disables a client and revokes its tokens. A repeated call changes
+	// nothing. Scope: api-clients:write.
 	DisableApiClient(context.Context, *DisableApiClientRequest) (*DisableApiClientResponse, error)
-	// EnableApiClient turns a disabled client on again with its present secret;
-	// tokens issued before the disabling stay dead. Scope: api-clients:write.
+	// EnableApiClient enables a disabled client with its current secret. Tokens issued
+	// before it was disabled stay revoked. Scope: api-clients:write.
 	EnableApiClient(context.Context, *EnableApiClientRequest) (*EnableApiClientResponse, error)
-	// DeleteApiClient removes a client for good. Scope: api-clients:write.
+	// DeleteApiClient deletes a client permanently. Scope: api-clients:write.
 	DeleteApiClient(context.Context, *DeleteApiClientRequest) (*DeleteApiClientResponse, error)
 	mustEmbedUnimplementedApiClientServiceServer()
 }
@@ -697,30 +693,28 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ApiKeyService keeps the API keys of Interface B.
+// ApiKeyService manages the API keys of Interface B.
 type ApiKeyServiceClient interface {
-	// CreateApiKey makes a key and returns its secret, which is shown this once.
-	// Scope: api-keys:write.
+	// CreateApiKey creates a key and returns its secret, which is shown only once. Scope:
+	// api-keys:write.
 	CreateApiKey(ctx context.Context, in *CreateApiKeyRequest, opts ...grpc.CallOption) (*CreateApiKeyResponse, error)
 	// GetApiKey returns one key. Scope: api-keys:read.
 	GetApiKey(ctx context.Context, in *GetApiKeyRequest, opts ...grpc.CallOption) (*GetApiKeyResponse, error)
-	// ListApiKeys pages through the keys of the company by id.
-	// Scope: api-keys:read.
+	// ListApiKeys lists the keys of the company by id. Scope: api-keys:read.
 	ListApiKeys(ctx context.Context, in *ListApiKeysRequest, opts ...grpc.CallOption) (*ListApiKeysResponse, error)
-	// UpdateApiKey changes name, description, permissions or limit. Taking a
-	// permission away or changing the limit revokes the tokens issued before.
-	// Scope: api-keys:write.
+	// UpdateApiKey changes the name, description, permissions or rate limit. Removing a
+	// permission or changing the limit revokes the tokens issued before. Scope:
+	// api-keys:write.
 	UpdateApiKey(ctx context.Context, in *UpdateApiKeyRequest, opts ...grpc.CallOption) (*UpdateApiKeyResponse, error)
 	// RotateApiKeySecret replaces the secret and revokes every token.
 	// Scope: api-keys:write.
 	RotateApiKeySecret(ctx context.Context, in *RotateApiKeySecretRequest, opts ...grpc.CallOption) (*RotateApiKeySecretResponse, error)
-	// DisableApiKey turns a key off and revokes its tokens; a repeat changes
-	// nothing. Scope: api-keys:write.
-	DisableApiKey(ctx context.Context, in *DisableApiKeyRequest, opts ...grpc.CallOption) (*DisableApiKeyResponse, error)
-	// EnableApiKey turns a disabled key on again with its present secret.
+	// DisableApiKey disables a key and revokes its tokens. A repeated call changes nothing.
 	// Scope: api-keys:write.
+	DisableApiKey(ctx context.Context, in *DisableApiKeyRequest, opts ...grpc.CallOption) (*DisableApiKeyResponse, error)
+	// EnableApiKey enables a disabled key with its current secret. Scope: api-keys:write.
 	EnableApiKey(ctx context.Context, in *EnableApiKeyRequest, opts ...grpc.CallOption) (*EnableApiKeyResponse, error)
-	// DeleteApiKey removes a key for good. Scope: api-keys:write.
+	// DeleteApiKey deletes a key permanently. Scope: api-keys:write.
 	DeleteApiKey(ctx context.Context, in *DeleteApiKeyRequest, opts ...grpc.CallOption) (*DeleteApiKeyResponse, error)
 }
 
@@ -816,30 +810,28 @@ func (c *apiKeyServiceClient) DeleteApiKey(ctx context.Context, in *DeleteApiKey
 // All implementations must embed UnimplementedApiKeyServiceServer
 // for forward compatibility.
 //
-// ApiKeyService keeps the API keys of Interface B.
+// ApiKeyService manages the API keys of Interface B.
 type ApiKeyServiceServer interface {
-	// CreateApiKey makes a key and returns its secret, which is shown this once.
-	// Scope: api-keys:write.
+	// CreateApiKey creates a key and returns its secret, which is shown only once. Scope:
+	// api-keys:write.
 	CreateApiKey(context.Context, *CreateApiKeyRequest) (*CreateApiKeyResponse, error)
 	// GetApiKey returns one key. Scope: api-keys:read.
 	GetApiKey(context.Context, *GetApiKeyRequest) (*GetApiKeyResponse, error)
-	// ListApiKeys pages through the keys of the company by id.
-	// Scope: api-keys:read.
+	// ListApiKeys lists the keys of the company by id. Scope: api-keys:read.
 	ListApiKeys(context.Context, *ListApiKeysRequest) (*ListApiKeysResponse, error)
-	// UpdateApiKey changes name, description, permissions or limit. Taking a
-	// permission away or changing the limit revokes the tokens issued before.
-	// Scope: api-keys:write.
+	// UpdateApiKey changes the name, description, permissions or rate limit. Removing a
+	// permission or changing the limit revokes the tokens issued before. Scope:
+	// api-keys:write.
 	UpdateApiKey(context.Context, *UpdateApiKeyRequest) (*UpdateApiKeyResponse, error)
 	// RotateApiKeySecret replaces the secret and revokes every token.
 	// Scope: api-keys:write.
 	RotateApiKeySecret(context.Context, *RotateApiKeySecretRequest) (*RotateApiKeySecretResponse, error)
-	// DisableApiKey turns a key off and revokes its tokens; a repeat changes
-	// nothing. Scope: api-keys:write.
-	DisableApiKey(context.Context, *DisableApiKeyRequest) (*DisableApiKeyResponse, error)
-	// EnableApiKey turns a disabled key on again with its present secret.
+	// DisableApiKey disables a key and revokes its tokens. A repeated call changes nothing.
 	// Scope: api-keys:write.
+	DisableApiKey(context.Context, *DisableApiKeyRequest) (*DisableApiKeyResponse, error)
+	// EnableApiKey enables a disabled key with its current secret. Scope: api-keys:write.
 	EnableApiKey(context.Context, *EnableApiKeyRequest) (*EnableApiKeyResponse, error)
-	// DeleteApiKey removes a key for good. Scope: api-keys:write.
+	// DeleteApiKey deletes a key permanently. Scope: api-keys:write.
 	DeleteApiKey(context.Context, *DeleteApiKeyRequest) (*DeleteApiKeyResponse, error)
 	mustEmbedUnimplementedApiKeyServiceServer()
 }
@@ -1095,20 +1087,21 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ServiceCredentialService keeps the credentials of internal callers.
+// ServiceCredentialService manages the credentials of internal callers.
 type ServiceCredentialServiceClient interface {
-	// CreateServiceCredential makes a credential of the caller's company, or with
-	// platform = true one of the platform itself, which takes platform:admin in a
-	// call that names no company. The secret is shown this once. Scope: service-credentials:write.
+	// CreateServiceCredential creates a credential of the caller's company. With platform =
+	// true it creates a credential of the platform itself, which requires platform:admin in
+	// a call that names no company. The secret is shown only once. Scope:
+	// service-credentials:write.
 	CreateServiceCredential(ctx context.Context, in *CreateServiceCredentialRequest, opts ...grpc.CallOption) (*CreateServiceCredentialResponse, error)
-	// ListServiceCredentials pages through the company's credentials by id.
-	// Scope: service-credentials:read.
+	// ListServiceCredentials lists the company's credentials by id. Scope:
+	// service-credentials:read.
 	ListServiceCredentials(ctx context.Context, in *ListServiceCredentialsRequest, opts ...grpc.CallOption) (*ListServiceCredentialsResponse, error)
 	// RotateServiceCredential replaces the secret and revokes every token.
 	// Scope: service-credentials:write.
 	RotateServiceCredential(ctx context.Context, in *RotateServiceCredentialRequest, opts ...grpc.CallOption) (*RotateServiceCredentialResponse, error)
-	// DisableServiceCredential turns it off and revokes its tokens.
-	// Scope: service-credentials:write.
+	// DisableServiceCredential disables a credential and revokes its tokens. Scope:
+	// service-credentials:write.
 	DisableServiceCredential(ctx context.Context, in *DisableServiceCredentialRequest, opts ...grpc.CallOption) (*DisableServiceCredentialResponse, error)
 }
 
@@ -1164,20 +1157,21 @@ func (c *serviceCredentialServiceClient) DisableServiceCredential(ctx context.Co
 // All implementations must embed UnimplementedServiceCredentialServiceServer
 // for forward compatibility.
 //
-// ServiceCredentialService keeps the credentials of internal callers.
+// ServiceCredentialService manages the credentials of internal callers.
 type ServiceCredentialServiceServer interface {
-	// CreateServiceCredential makes a credential of the caller's company, or with
-	// platform = true one of the platform itself, which takes platform:admin in a
-	// call that names no company. The secret is shown this once. Scope: service-credentials:write.
+	// CreateServiceCredential creates a credential of the caller's company. With platform =
+	// true it creates a credential of the platform itself, which requires platform:admin in
+	// a call that names no company. The secret is shown only once. Scope:
+	// service-credentials:write.
 	CreateServiceCredential(context.Context, *CreateServiceCredentialRequest) (*CreateServiceCredentialResponse, error)
-	// ListServiceCredentials pages through the company's credentials by id.
-	// Scope: service-credentials:read.
+	// ListServiceCredentials lists the company's credentials by id. Scope:
+	// service-credentials:read.
 	ListServiceCredentials(context.Context, *ListServiceCredentialsRequest) (*ListServiceCredentialsResponse, error)
 	// RotateServiceCredential replaces the secret and revokes every token.
 	// Scope: service-credentials:write.
 	RotateServiceCredential(context.Context, *RotateServiceCredentialRequest) (*RotateServiceCredentialResponse, error)
-	// DisableServiceCredential turns it off and revokes its tokens.
-	// Scope: service-credentials:write.
+	// DisableServiceCredential disables a credential and revokes its tokens. Scope:
+	// service-credentials:write.
 	DisableServiceCredential(context.Context, *DisableServiceCredentialRequest) (*DisableServiceCredentialResponse, error)
 	mustEmbedUnimplementedServiceCredentialServiceServer()
 }
@@ -1332,17 +1326,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TokenService exchanges credentials for access tokens and publishes the keys
-// that verify them. It needs no token.
+// TokenService exchanges credentials for access tokens and publishes the keys that verify
+// them. Its calls need no token.
 type TokenServiceClient interface {
-	// IssueToken exchanges the id and secret of an API client or a service
-	// credential for a token. Unknown, expired, disabled and rotated-out
-	// credentials get one and the same UNAUTHENTICATED / INVALID_CREDENTIALS.
-	// Repeated failures for one id and address are slowed down, then refused with
-	// RESOURCE_EXHAUSTED; right credentials always pass.
+	// IssueToken exchanges the id and secret of a credential for a token. Unknown, expired
+	// and disabled credentials and replaced secrets all get the same error: UNAUTHENTICATED
+	// / INVALID_CREDENTIALS. Repeated failures for one id and address are slowed down, then
+	// rejected with RESOURCE_EXHAUSTED. Valid credentials always succeed.
 	IssueToken(ctx context.Context, in *IssueTokenRequest, opts ...grpc.CallOption) (*IssueTokenResponse, error)
-	// GetJwks returns the public keys: those that sign, those that will soon, and
-	// those whose tokens still live.
+	// GetJwks returns the public keys that verify tokens: pending, active and retired ones.
 	GetJwks(ctx context.Context, in *GetJwksRequest, opts ...grpc.CallOption) (*GetJwksResponse, error)
 }
 
@@ -1378,17 +1370,15 @@ func (c *tokenServiceClient) GetJwks(ctx context.Context, in *GetJwksRequest, op
 // All implementations must embed UnimplementedTokenServiceServer
 // for forward compatibility.
 //
-// TokenService exchanges credentials for access tokens and publishes the keys
-// that verify them. It needs no token.
+// TokenService exchanges credentials for access tokens and publishes the keys that verify
+// them. Its calls need no token.
 type TokenServiceServer interface {
-	// IssueToken exchanges the id and secret of an API client or a service
-	// credential for a token. Unknown, expired, disabled and rotated-out
-	// credentials get one and the same UNAUTHENTICATED / INVALID_CREDENTIALS.
-	// Repeated failures for one id and address are slowed down, then refused with
-	// RESOURCE_EXHAUSTED; right credentials always pass.
+	// IssueToken exchanges the id and secret of a credential for a token. Unknown, expired
+	// and disabled credentials and replaced secrets all get the same error: UNAUTHENTICATED
+	// / INVALID_CREDENTIALS. Repeated failures for one id and address are slowed down, then
+	// rejected with RESOURCE_EXHAUSTED. Valid credentials always succeed.
 	IssueToken(context.Context, *IssueTokenRequest) (*IssueTokenResponse, error)
-	// GetJwks returns the public keys: those that sign, those that will soon, and
-	// those whose tokens still live.
+	// GetJwks returns the public keys that verify tokens: pending, active and retired ones.
 	GetJwks(context.Context, *GetJwksRequest) (*GetJwksResponse, error)
 	mustEmbedUnimplementedTokenServiceServer()
 }
@@ -1492,15 +1482,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SigningKeyService rotates the keys that sign tokens. Scope: platform:admin, in a
-// call that names no company.
+// SigningKeyService rotates the keys that sign tokens. Scope: platform:admin, in a call
+// that names no company.
 type SigningKeyServiceClient interface {
-	// RotateSigningKey makes a new key. It is published at once, signs as soon as
-	// every verifier has had time to learn it, and the old one verifies until its
-	// last token has expired. With revoke = true the old keys are dropped at once
-	// and every token signed by them dies: for a leaked key.
+	// RotateSigningKey creates a key and publishes it immediately. The key starts to sign
+	// when every verifier has had time to learn it. The old key verifies until its last
+	// token has expired. With revoke = true, for a leaked key, the old keys are removed
+	// immediately and every token that they signed is revoked.
 	RotateSigningKey(ctx context.Context, in *RotateSigningKeyRequest, opts ...grpc.CallOption) (*RotateSigningKeyResponse, error)
-	// ListSigningKeys returns the keys with their states, newest first.
+	// ListSigningKeys lists the keys with their states, newest first.
 	ListSigningKeys(ctx context.Context, in *ListSigningKeysRequest, opts ...grpc.CallOption) (*ListSigningKeysResponse, error)
 }
 
@@ -1536,15 +1526,15 @@ func (c *signingKeyServiceClient) ListSigningKeys(ctx context.Context, in *ListS
 // All implementations must embed UnimplementedSigningKeyServiceServer
 // for forward compatibility.
 //
-// SigningKeyService rotates the keys that sign tokens. Scope: platform:admin, in a
-// call that names no company.
+// SigningKeyService rotates the keys that sign tokens. Scope: platform:admin, in a call
+// that names no company.
 type SigningKeyServiceServer interface {
-	// RotateSigningKey makes a new key. It is published at once, signs as soon as
-	// every verifier has had time to learn it, and the old one verifies until its
-	// last token has expired. With revoke = true the old keys are dropped at once
-	// and every token signed by them dies: for a leaked key.
+	// RotateSigningKey creates a key and publishes it immediately. The key starts to sign
+	// when every verifier has had time to learn it. The old key verifies until its last
+	// token has expired. With revoke = true, for a leaked key, the old keys are removed
+	// immediately and every token that they signed is revoked.
 	RotateSigningKey(context.Context, *RotateSigningKeyRequest) (*RotateSigningKeyResponse, error)
-	// ListSigningKeys returns the keys with their states, newest first.
+	// ListSigningKeys lists the keys with their states, newest first.
 	ListSigningKeys(context.Context, *ListSigningKeysRequest) (*ListSigningKeysResponse, error)
 	mustEmbedUnimplementedSigningKeyServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/auth/v1/copies.proto
 
-// The service that the auth service calls in services that keep a copy of companies.
+// The service that the auth service calls in each service that keeps a copy of companies.
 
 package authv1
 
@@ -61,7 +61,7 @@ func (*RefreshCompanyRequest) Descriptor() ([]byte, []int) {
 
 type RefreshCompanyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The version of the company that the service has now.
+	// The version of the company that the service now has.
 	Version       int64 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: reservation/auth/v1/copies.proto
 
-// The service that the auth service calls in services that keep a copy of companies.
+// The service that the auth service calls in each service that keeps a copy of companies.
 
 package authv1
 
@@ -28,12 +28,12 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// CompanyCopyService is served by the services that keep a copy of companies:
-// customer, booking and pass.
+// CompanyCopyService is served by the services that keep a copy of companies: customer,
+// booking and pass.
 type CompanyCopyServiceClient interface {
-	// RefreshCompany fetches the company that the call is for from the auth service,
-	// and stores it before it answers. It makes a change effective in every replica
-	// without waiting for the event. A repeat changes nothing. Scope: company:write.
+	// RefreshCompany fetches the company of the call from the auth service, and stores it
+	// before it responds. A change takes effect in every replica without waiting for the
+	// event. A repeated call changes nothing. Scope: company:write.
 	RefreshCompany(ctx context.Context, in *RefreshCompanyRequest, opts ...grpc.CallOption) (*RefreshCompanyResponse, error)
 }
 
@@ -59,12 +59,12 @@ func (c *companyCopyServiceClient) RefreshCompany(ctx context.Context, in *Refre
 // All implementations must embed UnimplementedCompanyCopyServiceServer
 // for forward compatibility.
 //
-// CompanyCopyService is served by the services that keep a copy of companies:
-// customer, booking and pass.
+// CompanyCopyService is served by the services that keep a copy of companies: customer,
+// booking and pass.
 type CompanyCopyServiceServer interface {
-	// RefreshCompany fetches the company that the call is for from the auth service,
-	// and stores it before it answers. It makes a change effective in every replica
-	// without waiting for the event. A repeat changes nothing. Scope: company:write.
+	// RefreshCompany fetches the company of the call from the auth service, and stores it
+	// before it responds. A change takes effect in every replica without waiting for the
+	// event. A repeated call changes nothing. Scope: company:write.
 	RefreshCompany(context.Context, *RefreshCompanyRequest) (*RefreshCompanyResponse, error)
 	mustEmbedUnimplementedCompanyCopyServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/auth/v1/events.proto
 
-// What the auth service publishes. Subjects: reservation.auth.v1.<event>.
+// Events that the auth service publishes. Subjects: reservation.auth.v1.<event>.
 
 package authv1
 
@@ -120,7 +120,7 @@ type CompanySnapshot struct {
 	Name     string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Timezone string                 `protobuf:"bytes,3,opt,name=timezone,proto3" json:"timezone,omitempty"`
 	Currency string                 `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
-	// A consumer keeps the highest version it has seen.
+	// Raised by every change. A consumer keeps the snapshot with the highest version.
 	Version              int64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
 	UniqueCustomerEmails bool  `protobuf:"varint,6,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
 	unknownFields        protoimpl.UnknownFields
@@ -199,13 +199,14 @@ func (x *CompanySnapshot) GetUniqueCustomerEmails() bool {
 	return false
 }
 
-// CredentialRevoked is published as credential_revoked.<subject>; the last one
-// per credential is kept for ever and read by every verifier at its start.
+// CredentialRevoked is published as credential_revoked.<subject>. The stream keeps the
+// latest one of each credential permanently, and every verifier reads them when it
+// starts.
 type CredentialRevoked struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// m2m_, key_, svc_ or admin_ identifier.
 	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
-	// Tokens of an earlier generation are dead.
+	// Tokens of an earlier generation are revoked.
 	MinGeneration int64 `protobuf:"varint,2,opt,name=min_generation,json=minGeneration,proto3" json:"min_generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -255,12 +256,12 @@ func (x *CredentialRevoked) GetMinGeneration() int64 {
 	return 0
 }
 
-// SigningKeysChanged is published as signing_keys_changed.all and carries every
-// key that verifies from now on. The last one is kept for ever.
+// SigningKeysChanged is published as signing_keys_changed.all. It carries every key that
+// verifies tokens from now on. The stream keeps the latest one permanently.
 type SigningKeysChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Keys  []*JsonWebKeySnapshot  `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
-	// Raised by every change; a verifier keeps the highest.
+	// Raised by every change. A verifier keeps the keys with the highest version.
 	Version       int64 `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -26,9 +26,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CustomerOrder is the order of a list. Customers that compare equal are in the
-// order of their ids, so that every order is total. A page_token holds the order
-// it was made in; another order with it is INVALID_ARGUMENT.
+// CustomerOrder is the order of a list. Customers with equal values are ordered by id, so
+// that every order is total. A page_token belongs to the order it was created with; using
+// it with another order is INVALID_ARGUMENT.
 type CustomerOrder int32
 
 const (
@@ -84,7 +84,7 @@ func (CustomerOrder) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{0}
 }
 
-// CustomerField names what a member of an exported object holds.
+// CustomerField is the field that a member of an exported object holds.
 type CustomerField int32
 
 const (
@@ -160,7 +160,7 @@ func (CustomerField) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_customer_v1_customer_proto_rawDescGZIP(), []int{1}
 }
 
-// ImportOutcome says what became of an imported item.
+// ImportOutcome is the outcome for one imported item.
 type ImportOutcome int32
 
 const (
@@ -168,7 +168,7 @@ const (
 	ImportOutcome_IMPORT_OUTCOME_CREATED     ImportOutcome = 1
 	// The reference had been imported before; nothing was changed.
 	ImportOutcome_IMPORT_OUTCOME_EXISTED ImportOutcome = 2
-	// Not stored; the other items of the batch are.
+	// Not stored; the other items of the batch were.
 	ImportOutcome_IMPORT_OUTCOME_REFUSED ImportOutcome = 3
 )
 
@@ -223,7 +223,7 @@ type Customer struct {
 	FirstName string `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
 	LastName  string `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	Email     string `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
-	// As the business wrote it; may be empty.
+	// As the company wrote it; can be empty.
 	Mobile    string                 `protobuf:"bytes,5,opt,name=mobile,proto3" json:"mobile,omitempty"`
 	Archived  bool                   `protobuf:"varint,6,opt,name=archived,proto3" json:"archived,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -232,7 +232,7 @@ type Customer struct {
 	Version int64 `protobuf:"varint,9,opt,name=version,proto3" json:"version,omitempty"`
 	// Set on deleted customers, which only BatchGetCustomers returns.
 	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
-	// The key in an earlier system; empty unless imported.
+	// The customer's key in an earlier system; empty unless imported.
 	Reference     string `protobuf:"bytes,11,opt,name=reference,proto3" json:"reference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -358,9 +358,9 @@ type CustomerSnapshot struct {
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// Set on deleted customers.
 	DeletedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=deleted_at,json=deletedAt,proto3" json:"deleted_at,omitempty"`
-	// A consumer keeps the highest version it has seen.
+	// Raised by every change. A consumer keeps the snapshot with the highest version.
 	Version int64 `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
-	// The key in an earlier system; empty unless imported.
+	// The customer's key in an earlier system; empty unless imported.
 	Reference     string `protobuf:"bytes,11,opt,name=reference,proto3" json:"reference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -475,9 +475,9 @@ func (x *CustomerSnapshot) GetReference() string {
 
 type CreateCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required, 1 to 100 characters; spaces around it are not kept.
+	// Required, 1 to 100 characters; surrounding spaces are removed.
 	FirstName string `protobuf:"bytes,1,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
-	// Required, 1 to 100 characters; spaces around it are not kept.
+	// Required, 1 to 100 characters; surrounding spaces are removed.
 	LastName string `protobuf:"bytes,2,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	// Required, one address of at most 254 bytes.
 	Email string `protobuf:"bytes,3,opt,name=email,proto3" json:"email,omitempty"`
@@ -687,7 +687,7 @@ func (x *GetCustomerResponse) GetCustomer() *Customer {
 
 type BatchGetCustomersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// cust_ identifiers; with the references at most 5000.
+	// cust_ identifiers. ids and references together: at most 5000.
 	Ids            []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	IncludeDeleted bool     `protobuf:"varint,2,opt,name=include_deleted,json=includeDeleted,proto3" json:"include_deleted,omitempty"`
 	// References under which customers were imported.
@@ -800,7 +800,8 @@ type UpdateCustomerRequest struct {
 	// "" clears it.
 	Mobile   *string `protobuf:"bytes,5,opt,name=mobile,proto3,oneof" json:"mobile,omitempty"`
 	Archived *bool   `protobuf:"varint,6,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
-	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
+	// The version that the caller has read. If it is not the current one, the call is
+	// rejected with ABORTED / VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,7,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1115,36 +1116,37 @@ func (*DeleteCustomerResponse) Descriptor() ([]byte, []int) {
 
 type ListCustomersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 1000; 0: 100.
+	// 1 to 1000; 0 means 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer; empty: from the start, or from offset.
+	// next_page_token of the previous response; empty: the first page, or from offset.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// How many to skip, for callers that page by number; not with page_token.
+	// The number of customers to skip, for callers that page by number. Cannot be combined
+	// with page_token.
 	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Only customers changed at or after this instant. Who keeps a copy up to date
-	// lists them in the order CUSTOMER_ORDER_UPDATED: then a page costs the same
-	// however many there are, and none is missed that changes meanwhile.
+	// Only customers changed at or after this instant. A caller that keeps a copy up to
+	// date lists them in the order CUSTOMER_ORDER_UPDATED: the cost of a page then does not
+	// depend on the number of customers, and no change made during the reading is missed.
 	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	// Unspecified: by id.
 	Order CustomerOrder `protobuf:"varint,5,opt,name=order,proto3,enum=reservation.customer.v1.CustomerOrder" json:"order,omitempty"`
-	// Only archived customers, or only those who are not; unset: both.
+	// true: only archived customers; false: only those that are not; unset: both.
 	Archived *bool `protobuf:"varint,6,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
-	// Only customers with this e-mail address, whatever its case.
+	// Only customers with this e-mail address, in upper or lower case.
 	Email string `protobuf:"bytes,7,opt,name=email,proto3" json:"email,omitempty"`
-	// At most 10 words in 100 characters. Finds customers of whom every word is a part
+	// At most 10 words in 100 characters. Finds the customers for whom every word is part
 	// of the name, the e-mail address or the digits of the mobile number. Accents,
-	// apostrophes and case do not matter, and a hyphen is a space. Three or more
-	// digits, in groups or not, are one number, of which the country code, or the 0 in
-	// its place, does not matter.
+	// apostrophes and case are ignored, and a hyphen counts as a space. Three or more
+	// digits, in groups or not, are one number; its country code, or the 0 in its place, is
+	// ignored.
 	//
-	// The list has customers of whom every word is a whole word first, then those of
-	// whom every word begins one, then the others; each group is in the requested
-	// order. If the list would be empty, it has the customers who match with one typo in
-	// a word of 4 to 20 letters: a wrong, extra or missing letter, or two letters that
-	// are swapped. Such a list is empty too if more than 1000 customers match.
+	// The list is in three groups: customers who match every word as a whole word, then
+	// those who match every word as the beginning of a word, then the others. Each group is
+	// in the requested order. If nothing matches, the list has the customers who match with
+	// one typo in a word of 4 to 20 letters: a wrong, extra or missing letter, or two
+	// swapped letters. If more than 1000 customers match in this way, the list stays empty.
 	Query string `protobuf:"bytes,8,opt,name=query,proto3" json:"query,omitempty"`
-	// How far a total that is not kept is counted: one of so many is "so many or
-	// more". 0: to the end.
+	// The limit of the count for totals that are not stored: a total equal to it means
+	// "this many or more". 0: no limit.
 	TotalLimit    int64 `protobuf:"varint,9,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1248,7 +1250,7 @@ type ListCustomersResponse struct {
 	Customers []*Customer            `protobuf:"bytes,1,rep,name=customers,proto3" json:"customers,omitempty"`
 	// Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many customers match.
+	// The number of customers that match.
 	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1391,7 +1393,7 @@ type ExportMember_Field struct {
 }
 
 type ExportMember_Constant struct {
-	// A string that is the same for all.
+	// A string that is the same in every object.
 	Constant string `protobuf:"bytes,3,opt,name=constant,proto3,oneof"`
 }
 
@@ -1401,7 +1403,7 @@ func (*ExportMember_Constant) isExportMember_Value() {}
 
 type ExportCustomersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The members of each object, in their order; 1 to 20.
+	// The members of each object, in order; 1 to 20.
 	Members []*ExportMember `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
 	// Only customers changed at or after this instant.
 	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
@@ -1455,10 +1457,10 @@ func (x *ExportCustomersRequest) GetUpdatedSince() *timestamppb.Timestamp {
 
 type ExportCustomersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// JSON objects joined by commas, without brackets around them; a chunk starts
-	// with a comma unless it is the first. About 256 kB.
+	// JSON objects joined by commas, without surrounding brackets. Every chunk except the
+	// first starts with a comma. About 256 kB.
 	Json []byte `protobuf:"bytes,1,opt,name=json,proto3" json:"json,omitempty"`
-	// How many objects the chunk holds.
+	// The number of objects in the chunk.
 	Count         int32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1553,20 +1555,19 @@ func (x *ImportCustomersRequest) GetCustomers() []*ImportedCustomer {
 	return nil
 }
 
-// ImportedCustomer is a customer of an earlier system. Its texts may be longer here
-// than a customer's may be: one that is too long for a customer is refused by
-// itself, not with its batch.
+// ImportedCustomer is a customer from an earlier system. Its texts can be longer than
+// those of a customer: a customer with a text that is too long is rejected alone, without
+// the rest of the batch.
 type ImportedCustomer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The customer's key in the earlier system, 1 to 200 characters; unique in
-	// the company.
+	// The customer's key in the earlier system, 1 to 200 characters; unique in the company.
 	Reference string `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
 	FirstName string `protobuf:"bytes,2,opt,name=first_name,json=firstName,proto3" json:"first_name,omitempty"`
 	LastName  string `protobuf:"bytes,3,opt,name=last_name,json=lastName,proto3" json:"last_name,omitempty"`
 	Email     string `protobuf:"bytes,4,opt,name=email,proto3" json:"email,omitempty"`
 	Mobile    string `protobuf:"bytes,5,opt,name=mobile,proto3" json:"mobile,omitempty"`
 	Archived  bool   `protobuf:"varint,6,opt,name=archived,proto3" json:"archived,omitempty"`
-	// When the business met the customer; unset: now.
+	// When the company first met the customer; unset: now.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1653,7 +1654,7 @@ func (x *ImportedCustomer) GetCreatedAt() *timestamppb.Timestamp {
 
 type ImportCustomersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One per customer of the request, in its order.
+	// One result per customer of the request, in the same order.
 	Results       []*ImportCustomerResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1702,7 +1703,7 @@ type ImportCustomerResult struct {
 	Outcome   ImportOutcome          `protobuf:"varint,2,opt,name=outcome,proto3,enum=reservation.customer.v1.ImportOutcome" json:"outcome,omitempty"`
 	// cust_ identifier, unless refused.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
-	// Of a refused one: the field, the rule it breaks, and a sentence.
+	// If rejected: the field, the rule it breaks, and a sentence.
 	Field         string `protobuf:"bytes,4,opt,name=field,proto3" json:"field,omitempty"`
 	Rule          string `protobuf:"bytes,5,opt,name=rule,proto3" json:"rule,omitempty"`
 	Message       string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`

@@ -39,46 +39,45 @@ const (
 //
 // CustomerService keeps the customers of the caller's company.
 type CustomerServiceClient interface {
-	// CreateCustomer adds a customer. In a company that asks for unique e-mail
-	// addresses, one that another customer has, in whatever case, is
+	// CreateCustomer adds a customer. If the company requires unique e-mail addresses, an
+	// address that another customer has, in upper or lower case, is rejected with
 	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS. Scope: customers:write.
 	CreateCustomer(ctx context.Context, in *CreateCustomerRequest, opts ...grpc.CallOption) (*CreateCustomerResponse, error)
-	// GetCustomer returns one customer, archived or not; a deleted one is
-	// NOT_FOUND. Scope: customers:read or profile:read.
+	// GetCustomer returns one customer, archived or not. A deleted customer is NOT_FOUND.
+	// Scope: customers:read or profile:read.
 	GetCustomer(ctx context.Context, in *GetCustomerRequest, opts ...grpc.CallOption) (*GetCustomerResponse, error)
-	// BatchGetCustomers returns those of up to 5000 customers that exist, each
-	// once, in no particular order. Deleted ones are returned with deleted_at where
-	// include_deleted is set. Scope: customers:read.
+	// BatchGetCustomers returns up to 5000 customers, each once and in no particular order.
+	// Customers that do not exist are left out. With include_deleted, deleted customers are
+	// returned with deleted_at. Scope: customers:read.
 	BatchGetCustomers(ctx context.Context, in *BatchGetCustomersRequest, opts ...grpc.CallOption) (*BatchGetCustomersResponse, error)
-	// UpdateCustomer changes the fields that are set. An address that another
-	// customer has is refused as by CreateCustomer; the customer's own may stay,
-	// even if others have it from before the company asked.
-	// Scope: customers:write or profile:write.
+	// UpdateCustomer changes the fields that are set. An address that another customer has
+	// is rejected as in CreateCustomer. Customers can keep their own address, even if
+	// others have had it since before the company required unique addresses. Scope:
+	// customers:write or profile:write.
 	UpdateCustomer(ctx context.Context, in *UpdateCustomerRequest, opts ...grpc.CallOption) (*UpdateCustomerResponse, error)
-	// ArchiveCustomer hides a customer from the business's daily lists, or brings
-	// the customer back; a repeat changes nothing. Scope: customers:write.
+	// ArchiveCustomer hides a customer from the company's daily lists, or shows the
+	// customer again. A repeated call changes nothing. Scope: customers:write.
 	ArchiveCustomer(ctx context.Context, in *ArchiveCustomerRequest, opts ...grpc.CallOption) (*ArchiveCustomerResponse, error)
-	// DeleteCustomer deletes softly: the customer is gone for every reader, and
-	// past bookings keep the name. It answers OK once booking and pass have
-	// confirmed that they no longer serve the customer. If one of them cannot, the
-	// answer is UNAVAILABLE: the customer is deleted, and the same request can be
-	// repeated until it answers OK. A repeat after that is NOT_FOUND. A repeat of an
-	// unconfirmed deletion ignores expected_version. Scope: customers:write.
+	// DeleteCustomer deletes a customer softly: no reader finds the customer any more, and
+	// past bookings keep the name. It responds OK after booking and pass have confirmed
+	// that they no longer serve the customer. If one of them cannot confirm, the response
+	// is UNAVAILABLE: the customer is deleted, and the same request can be repeated until
+	// it returns OK. A repeat after that is NOT_FOUND. A repeat of an unconfirmed deletion
+	// ignores expected_version. Scope: customers:write.
 	DeleteCustomer(ctx context.Context, in *DeleteCustomerRequest, opts ...grpc.CallOption) (*DeleteCustomerResponse, error)
-	// ListCustomers returns a page of the non-deleted customers.
-	// Scope: customers:read.
+	// ListCustomers returns a page of the customers that are not deleted. Scope:
+	// customers:read.
 	ListCustomers(ctx context.Context, in *ListCustomersRequest, opts ...grpc.CallOption) (*ListCustomersResponse, error)
-	// ExportCustomers streams all non-deleted customers, by id, as JSON text that
-	// is rendered here once, in the shape that the caller describes. Memory stays
-	// flat whatever the number. The stream ends with OK only after the last one.
-	// Scope: customers:read.
+	// ExportCustomers streams all customers that are not deleted, by id, as JSON text in
+	// the shape that the caller describes. The service renders the JSON, and its memory use
+	// does not grow with the number of customers. The stream ends with OK only after the
+	// last customer. Scope: customers:read.
 	ExportCustomers(ctx context.Context, in *ExportCustomersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportCustomersResponse], error)
-	// ImportCustomers takes any number of customers. A customer whose reference
-	// was imported before is left as it is, so that an import can be repeated
-	// after a failure. Each batch that is sent is stored as a whole and answered
-	// with one result per customer. In a company that asks for unique e-mail
-	// addresses a new customer with a taken one is refused (field email, rule
-	// unique). Scope: customers:write.
+	// ImportCustomers imports any number of customers. A customer whose reference was
+	// imported before stays unchanged, so an import can be repeated after a failure. Each
+	// batch is stored as a whole and answered with one result per customer. If the company
+	// requires unique e-mail addresses, a new customer whose address is taken is rejected
+	// (field email, rule unique). Scope: customers:write.
 	ImportCustomers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportCustomersRequest, ImportCustomersResponse], error)
 }
 
@@ -198,46 +197,45 @@ type CustomerService_ImportCustomersClient = grpc.BidiStreamingClient[ImportCust
 //
 // CustomerService keeps the customers of the caller's company.
 type CustomerServiceServer interface {
-	// CreateCustomer adds a customer. In a company that asks for unique e-mail
-	// addresses, one that another customer has, in whatever case, is
+	// CreateCustomer adds a customer. If the company requires unique e-mail addresses, an
+	// address that another customer has, in upper or lower case, is rejected with
 	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS. Scope: customers:write.
 	CreateCustomer(context.Context, *CreateCustomerRequest) (*CreateCustomerResponse, error)
-	// GetCustomer returns one customer, archived or not; a deleted one is
-	// NOT_FOUND. Scope: customers:read or profile:read.
+	// GetCustomer returns one customer, archived or not. A deleted customer is NOT_FOUND.
+	// Scope: customers:read or profile:read.
 	GetCustomer(context.Context, *GetCustomerRequest) (*GetCustomerResponse, error)
-	// BatchGetCustomers returns those of up to 5000 customers that exist, each
-	// once, in no particular order. Deleted ones are returned with deleted_at where
-	// include_deleted is set. Scope: customers:read.
+	// BatchGetCustomers returns up to 5000 customers, each once and in no particular order.
+	// Customers that do not exist are left out. With include_deleted, deleted customers are
+	// returned with deleted_at. Scope: customers:read.
 	BatchGetCustomers(context.Context, *BatchGetCustomersRequest) (*BatchGetCustomersResponse, error)
-	// UpdateCustomer changes the fields that are set. An address that another
-	// customer has is refused as by CreateCustomer; the customer's own may stay,
-	// even if others have it from before the company asked.
-	// Scope: customers:write or profile:write.
+	// UpdateCustomer changes the fields that are set. An address that another customer has
+	// is rejected as in CreateCustomer. Customers can keep their own address, even if
+	// others have had it since before the company required unique addresses. Scope:
+	// customers:write or profile:write.
 	UpdateCustomer(context.Context, *UpdateCustomerRequest) (*UpdateCustomerResponse, error)
-	// ArchiveCustomer hides a customer from the business's daily lists, or brings
-	// the customer back; a repeat changes nothing. Scope: customers:write.
+	// ArchiveCustomer hides a customer from the company's daily lists, or shows the
+	// customer again. A repeated call changes nothing. Scope: customers:write.
 	ArchiveCustomer(context.Context, *ArchiveCustomerRequest) (*ArchiveCustomerResponse, error)
-	// DeleteCustomer deletes softly: the customer is gone for every reader, and
-	// past bookings keep the name. It answers OK once booking and pass have
-	// confirmed that they no longer serve the customer. If one of them cannot, the
-	// answer is UNAVAILABLE: the customer is deleted, and the same request can be
-	// repeated until it answers OK. A repeat after that is NOT_FOUND. A repeat of an
-	// unconfirmed deletion ignores expected_version. Scope: customers:write.
+	// DeleteCustomer deletes a customer softly: no reader finds the customer any more, and
+	// past bookings keep the name. It responds OK after booking and pass have confirmed
+	// that they no longer serve the customer. If one of them cannot confirm, the response
+	// is UNAVAILABLE: the customer is deleted, and the same request can be repeated until
+	// it returns OK. A repeat after that is NOT_FOUND. A repeat of an unconfirmed deletion
+	// ignores expected_version. Scope: customers:write.
 	DeleteCustomer(context.Context, *DeleteCustomerRequest) (*DeleteCustomerResponse, error)
-	// ListCustomers returns a page of the non-deleted customers.
-	// Scope: customers:read.
+	// ListCustomers returns a page of the customers that are not deleted. Scope:
+	// customers:read.
 	ListCustomers(context.Context, *ListCustomersRequest) (*ListCustomersResponse, error)
-	// ExportCustomers streams all non-deleted customers, by id, as JSON text that
-	// is rendered here once, in the shape that the caller describes. Memory stays
-	// flat whatever the number. The stream ends with OK only after the last one.
-	// Scope: customers:read.
+	// ExportCustomers streams all customers that are not deleted, by id, as JSON text in
+	// the shape that the caller describes. The service renders the JSON, and its memory use
+	// does not grow with the number of customers. The stream ends with OK only after the
+	// last customer. Scope: customers:read.
 	ExportCustomers(*ExportCustomersRequest, grpc.ServerStreamingServer[ExportCustomersResponse]) error
-	// ImportCustomers takes any number of customers. A customer whose reference
-	// was imported before is left as it is, so that an import can be repeated
-	// after a failure. Each batch that is sent is stored as a whole and answered
-	// with one result per customer. In a company that asks for unique e-mail
-	// addresses a new customer with a taken one is refused (field email, rule
-	// unique). Scope: customers:write.
+	// ImportCustomers imports any number of customers. A customer whose reference was
+	// imported before stays unchanged, so an import can be repeated after a failure. Each
+	// batch is stored as a whole and answered with one result per customer. If the company
+	// requires unique e-mail addresses, a new customer whose address is taken is rejected
+	// (field email, rule unique). Scope: customers:write.
 	ImportCustomers(grpc.BidiStreamingServer[ImportCustomersRequest, ImportCustomersResponse]) error
 	mustEmbedUnimplementedCustomerServiceServer()
 }

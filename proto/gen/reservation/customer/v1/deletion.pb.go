@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: reservation/customer/v1/deletion.proto
 
-// The deletion of a customer takes effect in every service that acts in a
-// customer's name before the customer service answers it.
+// A customer's deletion takes effect in every service that acts on behalf of customers
+// before the customer service responds.
 
 package customerv1
 

@@ -4,8 +4,8 @@
 // - protoc             (unknown)
 // source: reservation/customer/v1/deletion.proto
 
-// The deletion of a customer takes effect in every service that acts in a
-// customer's name before the customer service answers it.
+// A customer's deletion takes effect in every service that acts on behalf of customers
+// before the customer service responds.
 
 package customerv1
 
@@ -29,15 +29,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// CustomerDeletionService is served by each service that acts in a customer's
-// name: booking and pass. The customer service calls it.
+// CustomerDeletionService is served by each service that acts on behalf of customers:
+// booking and pass. The customer service calls it.
 type CustomerDeletionServiceClient interface {
-	// ConfirmCustomerDeletion reads the customer from the customer service, stores
-	// that the customer is deleted, and waits until the requests that still read
-	// the customer as present have ended. After the answer no replica of the
-	// service serves that customer. A repeat changes nothing and answers the same.
-	// A customer that is not deleted is INVALID_ARGUMENT, one that does not exist
-	// is NOT_FOUND. Scope: customers:write or privacy:write.
+	// ConfirmCustomerDeletion reads the customer from the customer service, stores that the
+	// customer is deleted, and waits until requests that still read the customer as not
+	// deleted have ended. After the response no replica of the service serves that
+	// customer. A repeated call changes nothing and returns the same. A customer that is
+	// not deleted is INVALID_ARGUMENT; one that does not exist is NOT_FOUND. Scope:
+	// customers:write or privacy:write.
 	ConfirmCustomerDeletion(ctx context.Context, in *ConfirmCustomerDeletionRequest, opts ...grpc.CallOption) (*ConfirmCustomerDeletionResponse, error)
 }
 
@@ -63,15 +63,15 @@ func (c *customerDeletionServiceClient) ConfirmCustomerDeletion(ctx context.Cont
 // All implementations must embed UnimplementedCustomerDeletionServiceServer
 // for forward compatibility.
 //
-// CustomerDeletionService is served by each service that acts in a customer's
-// name: booking and pass. The customer service calls it.
+// CustomerDeletionService is served by each service that acts on behalf of customers:
+// booking and pass. The customer service calls it.
 type CustomerDeletionServiceServer interface {
-	// ConfirmCustomerDeletion reads the customer from the customer service, stores
-	// that the customer is deleted, and waits until the requests that still read
-	// the customer as present have ended. After the answer no replica of the
-	// service serves that customer. A repeat changes nothing and answers the same.
-	// A customer that is not deleted is INVALID_ARGUMENT, one that does not exist
-	// is NOT_FOUND. Scope: customers:write or privacy:write.
+	// ConfirmCustomerDeletion reads the customer from the customer service, stores that the
+	// customer is deleted, and waits until requests that still read the customer as not
+	// deleted have ended. After the response no replica of the service serves that
+	// customer. A repeated call changes nothing and returns the same. A customer that is
+	// not deleted is INVALID_ARGUMENT; one that does not exist is NOT_FOUND. Scope:
+	// customers:write or privacy:write.
 	ConfirmCustomerDeletion(context.Context, *ConfirmCustomerDeletionRequest) (*ConfirmCustomerDeletionResponse, error)
 	mustEmbedUnimplementedCustomerDeletionServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/customer/v1/events.proto
 
-// What the customer service publishes. Subjects: reservation.customer.v1.<event>.
+// Events that the customer service publishes. Subjects: reservation.customer.v1.<event>.
 
 package customerv1
 
@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CustomerCreated is published as customer_created, also for imported customers.
+// CustomerCreated is published as customer_created, for imported customers too.
 type CustomerCreated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Customer      *CustomerSnapshot      `protobuf:"bytes,1,opt,name=customer,proto3" json:"customer,omitempty"`
@@ -68,7 +68,7 @@ func (x *CustomerCreated) GetCustomer() *CustomerSnapshot {
 	return nil
 }
 
-// CustomerUpdated is published as customer_updated, also for archiving.
+// CustomerUpdated is published as customer_updated, for archiving too.
 type CustomerUpdated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Customer      *CustomerSnapshot      `protobuf:"bytes,1,opt,name=customer,proto3" json:"customer,omitempty"`
@@ -158,15 +158,16 @@ func (x *CustomerDeleted) GetCustomer() *CustomerSnapshot {
 	return nil
 }
 
-// CustomerErased is published as customer_erased, after a customer_deleted of the
-// same version: a consumer erases what it stores about the customer, in its older
-// events too. It comes twice: the second time, after all requests that were under
-// way at the first have ended, for what those may have stored meanwhile.
+// CustomerErased is published as customer_erased, after a customer_deleted of the same
+// version. A consumer erases everything that it stores about the customer, including data
+// from older events. The event is published twice: the second round follows when all
+// requests that were under way in the first have ended, and erases data that they may
+// have stored.
 type CustomerErased struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is left of the customer: neither name nor address.
+	// The customer after the erasure, without name or address.
 	Customer *CustomerSnapshot `protobuf:"bytes,1,opt,name=customer,proto3" json:"customer,omitempty"`
-	// 1, then 2; higher where an erasure was asked for again.
+	// 1, then 2; higher if the erasure was requested again.
 	Round         int32 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,8 @@
 // 	protoc        (unknown)
 // source: reservation/privacy/v1/events.proto
 
-// What services publish about erasures. Subjects: reservation.<service>.v1.<event>.
+// Events that services publish about erasures. Subjects:
+// reservation.<service>.v1.<event>.
 
 package privacyv1
 
@@ -24,14 +25,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// CustomerDataErased is published by a service as customer_data_erased, when it
-// has erased what it stored about a customer.
+// CustomerDataErased is published by a service as customer_data_erased after it has
+// erased what it stored about a customer.
 type CustomerDataErased struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	CustomerId string                 `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// The service: "booking".
+	// The service's name: "booking".
 	Service string `protobuf:"bytes,2,opt,name=service,proto3" json:"service,omitempty"`
-	// That of the customer_erased which it answers.
+	// The round of the customer_erased that this answers.
 	Round         int32                  `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	ErasedAt      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=erased_at,json=erasedAt,proto3" json:"erased_at,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -4,8 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/privacy/v1/privacy.proto
 
-// What a customer may ask of the business about their own data: to have it, and
-// to have it erased.
+// Requests that customers can make about their own data: a copy of it, and its erasure.
 
 package privacyv1
 
@@ -115,16 +114,16 @@ func (x *ExportPersonalDataResponse) GetRecord() *PersonalRecord {
 	return nil
 }
 
-// PersonalRecord is one thing that a service stores about a customer.
+// PersonalRecord is one item that a service stores about a customer.
 type PersonalRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The service that has it: "booking".
+	// The name of the service that stores it: "booking".
 	Service string `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
-	// What it is: "transaction".
+	// The kind of item: "transaction".
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Its identifier.
+	// The item's identifier.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
-	// A JSON object: all of it, with identifiers as the interfaces write them and
+	// The whole item as a JSON object, with identifiers in the form of the interfaces and
 	// instants in UTC.
 	Json          string `protobuf:"bytes,4,opt,name=json,proto3" json:"json,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -193,8 +192,8 @@ type EraseCustomerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cust_ identifier.
 	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// Have every service erase once more what an earlier erasure has erased, for
-	// databases that were restored from a backup. One that is under way begins anew.
+	// Makes every service erase again the data of an earlier erasure, for databases that
+	// were restored from a backup. An erasure that is under way starts again.
 	Repeat        bool `protobuf:"varint,2,opt,name=repeat,proto3" json:"repeat,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -379,9 +378,9 @@ func (x *GetErasureResponse) GetErasure() *Erasure {
 
 type ListErasuresRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 1000; 0: 100.
+	// 1 to 1000; 0 means 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer; empty: from the start.
+	// next_page_token of the previous response; empty: the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -484,20 +483,20 @@ func (x *ListErasuresResponse) GetNextPageToken() string {
 	return ""
 }
 
-// Erasure is what has become of the request to erase a customer.
+// Erasure is the progress of a customer's erasure.
 type Erasure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cust_ identifier.
 	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// The credential or administrator that asked for it.
+	// The credential or administrator that requested it.
 	RequestedBy string                 `protobuf:"bytes,2,opt,name=requested_by,json=requestedBy,proto3" json:"requested_by,omitempty"`
 	RequestedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=requested_at,json=requestedAt,proto3" json:"requested_at,omitempty"`
-	// How far each service is, by name.
+	// The progress of each service, by name.
 	Services []*ErasureProgress `protobuf:"bytes,4,rep,name=services,proto3" json:"services,omitempty"`
-	// When the last event with the customer's data was removed from the stream;
-	// unset: not yet.
+	// When the last event with the customer's data was removed from the stream; unset: not
+	// yet.
 	EventsRemovedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=events_removed_at,json=eventsRemovedAt,proto3" json:"events_removed_at,omitempty"`
-	// When all of it was done; unset: not yet.
+	// When every step was complete; unset: not yet.
 	CompletedAt   *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=completed_at,json=completedAt,proto3" json:"completed_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -575,13 +574,13 @@ func (x *Erasure) GetCompletedAt() *timestamppb.Timestamp {
 	return nil
 }
 
-// ErasureProgress is how far one service is.
+// ErasureProgress is the progress of one service.
 type ErasureProgress struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Service string                 `protobuf:"bytes,1,opt,name=service,proto3" json:"service,omitempty"`
-	// When it had erased what it stored; unset: not yet.
+	// When the service had erased what it stored; unset: not yet.
 	ErasedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=erased_at,json=erasedAt,proto3" json:"erased_at,omitempty"`
-	// When it had looked again, after all requests that were under way had ended;
+	// When the service had erased again, after all requests that were under way had ended;
 	// unset: not yet.
 	ConfirmedAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=confirmed_at,json=confirmedAt,proto3" json:"confirmed_at,omitempty"`
 	unknownFields protoimpl.UnknownFields

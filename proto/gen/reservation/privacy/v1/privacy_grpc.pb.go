@@ -4,8 +4,7 @@
 // - protoc             (unknown)
 // source: reservation/privacy/v1/privacy.proto
 
-// What a customer may ask of the business about their own data: to have it, and
-// to have it erased.
+// Requests that customers can make about their own data: a copy of it, and its erasure.
 
 package privacyv1
 
@@ -29,13 +28,13 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PersonalDataService is served by each service that stores something about
-// customers: auth, customer, booking, pass and webhook.
+// PersonalDataService is served by each service that stores data about customers: auth,
+// customer, booking, pass and webhook.
 type PersonalDataServiceClient interface {
 	// ExportPersonalData streams what this service stores about one customer of the
-	// caller's company, deleted and erased ones too. A service that stores nothing
-	// about the customer streams nothing; that the customer exists is for the
-	// customer service to say, which answers NOT_FOUND. Scope: privacy:read.
+	// caller's company, including deleted and erased customers. A service that stores
+	// nothing about the customer streams nothing. Only the customer service checks that the
+	// customer exists; for an unknown customer it returns NOT_FOUND. Scope: privacy:read.
 	ExportPersonalData(ctx context.Context, in *ExportPersonalDataRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportPersonalDataResponse], error)
 }
 
@@ -70,13 +69,13 @@ type PersonalDataService_ExportPersonalDataClient = grpc.ServerStreamingClient[E
 // All implementations must embed UnimplementedPersonalDataServiceServer
 // for forward compatibility.
 //
-// PersonalDataService is served by each service that stores something about
-// customers: auth, customer, booking, pass and webhook.
+// PersonalDataService is served by each service that stores data about customers: auth,
+// customer, booking, pass and webhook.
 type PersonalDataServiceServer interface {
 	// ExportPersonalData streams what this service stores about one customer of the
-	// caller's company, deleted and erased ones too. A service that stores nothing
-	// about the customer streams nothing; that the customer exists is for the
-	// customer service to say, which answers NOT_FOUND. Scope: privacy:read.
+	// caller's company, including deleted and erased customers. A service that stores
+	// nothing about the customer streams nothing. Only the customer service checks that the
+	// customer exists; for an unknown customer it returns NOT_FOUND. Scope: privacy:read.
 	ExportPersonalData(*ExportPersonalDataRequest, grpc.ServerStreamingServer[ExportPersonalDataResponse]) error
 	mustEmbedUnimplementedPersonalDataServiceServer()
 }
@@ -152,21 +151,23 @@ const (
 //
 // ErasureService is served by the customer service.
 type ErasureServiceClient interface {
-	// EraseCustomer overwrites the customer and tells every other service to do the
-	// same with what it has; from its commit on the customer is gone for every
-	// reader, as a deleted one is. A deleted customer can be erased too. A repeat
-	// answers how far the erasure is. What is still booked stays booked, without the
-	// person: cancel it first where that is not wanted. Before it answers, booking
-	// and pass confirm that they no longer serve the customer. If one of them cannot,
-	// the answer is UNAVAILABLE: the erasure has begun and goes on, and the same
-	// request can be repeated until it is answered. Scope: privacy:write.
+	// EraseCustomer overwrites the customer and requests that every other service does the
+	// same with its data. From the commit on, no reader finds the customer, as after a
+	// deletion. A deleted customer can be erased too. A repeated call returns the progress
+	// of the erasure. Bookings stay booked, without the person; cancel them first if that
+	// is not wanted.
+	//
+	// The call responds after booking and pass have confirmed that they no longer serve the
+	// customer. If one of them cannot confirm, the response is UNAVAILABLE: the erasure has
+	// begun and continues, and the same request can be repeated until it succeeds. Scope:
+	// privacy:write.
 	EraseCustomer(ctx context.Context, in *EraseCustomerRequest, opts ...grpc.CallOption) (*EraseCustomerResponse, error)
-	// GetErasure tells how far an erasure is; NOT_FOUND where nobody asked for one.
+	// GetErasure returns the progress of an erasure. It is NOT_FOUND if none was requested.
 	// Scope: privacy:read.
 	GetErasure(ctx context.Context, in *GetErasureRequest, opts ...grpc.CallOption) (*GetErasureResponse, error)
-	// ListErasures returns a page of the company's erasures, by customer: who
-	// restores a backup asks for those again that are younger than it.
-	// Scope: privacy:read.
+	// ListErasures lists the company's erasures, by customer. After a restore from a
+	// backup, request the erasures that are newer than the backup again. Scope:
+	// privacy:read.
 	ListErasures(ctx context.Context, in *ListErasuresRequest, opts ...grpc.CallOption) (*ListErasuresResponse, error)
 }
 
@@ -214,21 +215,23 @@ func (c *erasureServiceClient) ListErasures(ctx context.Context, in *ListErasure
 //
 // ErasureService is served by the customer service.
 type ErasureServiceServer interface {
-	// EraseCustomer overwrites the customer and tells every other service to do the
-	// same with what it has; from its commit on the customer is gone for every
-	// reader, as a deleted one is. A deleted customer can be erased too. A repeat
-	// answers how far the erasure is. What is still booked stays booked, without the
-	// person: cancel it first where that is not wanted. Before it answers, booking
-	// and pass confirm that they no longer serve the customer. If one of them cannot,
-	// the answer is UNAVAILABLE: the erasure has begun and goes on, and the same
-	// request can be repeated until it is answered. Scope: privacy:write.
+	// EraseCustomer overwrites the customer and requests that every other service does the
+	// same with its data. From the commit on, no reader finds the customer, as after a
+	// deletion. A deleted customer can be erased too. A repeated call returns the progress
+	// of the erasure. Bookings stay booked, without the person; cancel them first if that
+	// is not wanted.
+	//
+	// The call responds after booking and pass have confirmed that they no longer serve the
+	// customer. If one of them cannot confirm, the response is UNAVAILABLE: the erasure has
+	// begun and continues, and the same request can be repeated until it succeeds. Scope:
+	// privacy:write.
 	EraseCustomer(context.Context, *EraseCustomerRequest) (*EraseCustomerResponse, error)
-	// GetErasure tells how far an erasure is; NOT_FOUND where nobody asked for one.
+	// GetErasure returns the progress of an erasure. It is NOT_FOUND if none was requested.
 	// Scope: privacy:read.
 	GetErasure(context.Context, *GetErasureRequest) (*GetErasureResponse, error)
-	// ListErasures returns a page of the company's erasures, by customer: who
-	// restores a backup asks for those again that are younger than it.
-	// Scope: privacy:read.
+	// ListErasures lists the company's erasures, by customer. After a restore from a
+	// backup, request the erasures that are newer than the backup again. Scope:
+	// privacy:read.
 	ListErasures(context.Context, *ListErasuresRequest) (*ListErasuresResponse, error)
 	mustEmbedUnimplementedErasureServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/webhook/v1/events.proto
 
-// What the webhook service publishes. Subjects: reservation.webhook.v1.<event>.
+// Events that the webhook service publishes. Subjects: reservation.webhook.v1.<event>.
 
 package webhookv1
 
@@ -23,8 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// EndpointFailing is published as endpoint_failing: there was nothing but
-// failures for so long that the endpoint will be disabled within a day or so.
+// EndpointFailing is published as endpoint_failing when every attempt has failed for so
+// long that the endpoint will be disabled within about a day.
 type EndpointFailing struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Endpoint      *Endpoint              `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
@@ -69,7 +69,8 @@ func (x *EndpointFailing) GetEndpoint() *Endpoint {
 	return nil
 }
 
-// EndpointDisabled is published as endpoint_disabled, where nobody asked for it.
+// EndpointDisabled is published as endpoint_disabled when an endpoint was disabled
+// automatically.
 type EndpointDisabled struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Endpoint      *Endpoint              `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`

@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: reservation/webhook/v1/webhook.proto
 
-// The webhook service owns the endpoints that a company wants to be told at, and
-// everything that was sent to them.
+// The webhook service owns a company's webhook endpoints and everything that was sent to
+// them.
 
 package webhookv1
 
@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// EventType is what an endpoint can be told of.
+// EventType is an event that an endpoint can subscribe to.
 type EventType int32
 
 const (
@@ -82,16 +82,16 @@ func (EventType) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{0}
 }
 
-// DisabledReason says why an endpoint gets nothing.
+// DisabledReason says why an endpoint is disabled.
 type DisabledReason int32
 
 const (
 	DisabledReason_DISABLED_REASON_UNSPECIFIED DisabledReason = 0
-	// Somebody disabled it.
+	// A user disabled it.
 	DisabledReason_DISABLED_REASON_REQUESTED DisabledReason = 1
-	// It answered 410 Gone.
+	// It returned 410 Gone.
 	DisabledReason_DISABLED_REASON_GONE DisabledReason = 2
-	// For days there was nothing but failures.
+	// Every attempt failed for days.
 	DisabledReason_DISABLED_REASON_FAILING DisabledReason = 3
 )
 
@@ -138,29 +138,28 @@ func (DisabledReason) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{1}
 }
 
-// Failure is the class of a failed attempt.
+// Failure classifies a failed attempt.
 type Failure int32
 
 const (
 	Failure_FAILURE_UNSPECIFIED Failure = 0
-	// The name did not resolve.
+	// The host name did not resolve.
 	Failure_FAILURE_DNS Failure = 1
-	// The connection was refused, or the network not reached.
+	// The connection was refused, or the network was unreachable.
 	Failure_FAILURE_REFUSED Failure = 2
-	// The certificate, or the handshake.
+	// The certificate or the TLS handshake failed.
 	Failure_FAILURE_TLS Failure = 3
-	// The whole exchange took longer than it may.
+	// The exchange exceeded its time limit.
 	Failure_FAILURE_TIMEOUT Failure = 4
-	// The address is one that is not sent to.
+	// The address is blocked: requests to it are not allowed.
 	Failure_FAILURE_BLOCKED Failure = 5
-	// Answered, with a status that is not 2xx.
+	// The endpoint responded with a status that is not 2xx.
 	Failure_FAILURE_STATUS Failure = 6
-	// The connection ended before the answer did.
+	// The connection ended before the response was complete.
 	Failure_FAILURE_RESET Failure = 7
-	// The answer could not be read: it is no HTTP, or its headers or its body are
-	// too long.
+	// The response could not be read: it is not HTTP, or its headers or body are too long.
 	Failure_FAILURE_PROTOCOL Failure = 8
-	// It was not attempted: the endpoint was disabled or deleted.
+	// Not attempted: the endpoint was disabled or deleted.
 	Failure_FAILURE_ENDPOINT Failure = 9
 )
 
@@ -219,12 +218,12 @@ func (Failure) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{2}
 }
 
-// DeliveryState is what has become of a delivery.
+// DeliveryState is the state of a delivery.
 type DeliveryState int32
 
 const (
 	DeliveryState_DELIVERY_STATE_UNSPECIFIED DeliveryState = 0
-	// To be sent, or to be sent again.
+	// Waits for its first attempt or a retry.
 	DeliveryState_DELIVERY_STATE_PENDING   DeliveryState = 1
 	DeliveryState_DELIVERY_STATE_DELIVERED DeliveryState = 2
 	// Not sent again unless it is replayed.
@@ -274,21 +273,21 @@ func (DeliveryState) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{3}
 }
 
-// Endpoint is an address that is told of events.
+// Endpoint is a URL that receives events.
 type Endpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// whe_ identifier.
 	Id          string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Url         string `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// In the order of their numbers, each once.
+	// The subscribed events, in the order of their numbers and without duplicates.
 	Events  []EventType `protobuf:"varint,4,rep,packed,name=events,proto3,enum=reservation.webhook.v1.EventType" json:"events,omitempty"`
 	Enabled bool        `protobuf:"varint,5,opt,name=enabled,proto3" json:"enabled,omitempty"`
-	// Unspecified while it is enabled.
+	// Unspecified while the endpoint is enabled.
 	DisabledReason DisabledReason         `protobuf:"varint,6,opt,name=disabled_reason,json=disabledReason,proto3,enum=reservation.webhook.v1.DisabledReason" json:"disabled_reason,omitempty"`
 	DisabledAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=disabled_at,json=disabledAt,proto3" json:"disabled_at,omitempty"`
-	// Since when every attempt has failed; unset: the last one succeeded, or there
-	// was none.
+	// Since when every attempt has failed; unset: the last attempt succeeded, or there was
+	// none.
 	FailingSince  *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=failing_since,json=failingSince,proto3" json:"failing_since,omitempty"`
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
@@ -406,14 +405,14 @@ func (x *Endpoint) GetVersion() int64 {
 
 type CreateEndpointRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// https, at most 2000 characters, without user, password or fragment, and not
-	// at a private address.
+	// An https URL of at most 2000 characters, without user, password or fragment, whose
+	// host is not a private address.
 	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
 	// At most 500 characters.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	// At least one.
 	Events []EventType `protobuf:"varint,3,rep,packed,name=events,proto3,enum=reservation.webhook.v1.EventType" json:"events,omitempty"`
-	// Makes it without sending anything to it until it is enabled.
+	// Creates the endpoint disabled: nothing is sent to it until it is enabled.
 	Disabled      bool `protobuf:"varint,4,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -480,7 +479,7 @@ func (x *CreateEndpointRequest) GetDisabled() bool {
 type CreateEndpointResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Endpoint *Endpoint              `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
-	// whsec_ and base64; GetSecret shows it again.
+	// whsec_ followed by base64. GetSecret returns it again.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -701,12 +700,13 @@ func (x *ListEndpointsResponse) GetEndpoints() []*Endpoint {
 type UpdateEndpointRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is unset stays.
+	// Unset fields are left unchanged.
 	Url         *string     `protobuf:"bytes,2,opt,name=url,proto3,oneof" json:"url,omitempty"`
 	Description *string     `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	Events      *EventTypes `protobuf:"bytes,4,opt,name=events,proto3" json:"events,omitempty"`
 	Enabled     *bool       `protobuf:"varint,5,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
-	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
+	// The version that the caller has read. If it is not the current one, the call is
+	// rejected with ABORTED / VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,6,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -784,7 +784,8 @@ func (x *UpdateEndpointRequest) GetExpectedVersion() int64 {
 	return 0
 }
 
-// EventTypes is a list that can be left as it is, by being unset.
+// EventTypes is a list of events. It is a message so that it can be unset, which leaves
+// the events unchanged.
 type EventTypes struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Types         []EventType            `protobuf:"varint,1,rep,packed,name=types,proto3,enum=reservation.webhook.v1.EventType" json:"types,omitempty"`
@@ -998,15 +999,15 @@ func (x *GetSecretRequest) GetEndpointId() string {
 	return ""
 }
 
-// Secret is a key that requests are signed with.
+// Secret is a key that signs requests.
 type Secret struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the JWT's header has as kid.
+	// The kid in the header of the JWT.
 	KeyId string `protobuf:"bytes,1,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
-	// whsec_ and base64 of the 32 bytes that are the key.
+	// whsec_ followed by the base64 of the 32 bytes of the key.
 	Secret    string                 `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Until when requests carry its signature; unset: until it is rotated.
+	// Until when requests carry a signature by this secret; unset: until it is rotated.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1072,7 +1073,7 @@ func (x *Secret) GetExpiresAt() *timestamppb.Timestamp {
 
 type GetSecretResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Newest first, one or two.
+	// One or two, newest first.
 	Secrets       []*Secret `protobuf:"bytes,1,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1162,7 +1163,7 @@ func (x *RotateSecretRequest) GetEndpointId() string {
 
 type RotateSecretResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Newest first, two.
+	// Two, newest first.
 	Secrets       []*Secret `protobuf:"bytes,1,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1205,28 +1206,28 @@ func (x *RotateSecretResponse) GetSecrets() []*Secret {
 	return nil
 }
 
-// Attempt is one request that was sent, or tried to be.
+// Attempt is one request that was sent, or failed before it was sent.
 type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// From 1.
+	// Starts at 1.
 	Number    int32                  `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	StartedAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=started_at,json=startedAt,proto3" json:"started_at,omitempty"`
-	// Until the whole answer was read, or it failed.
+	// From the start until the whole response was read or the attempt failed.
 	DurationMicroseconds int64 `protobuf:"varint,3,opt,name=duration_microseconds,json=durationMicroseconds,proto3" json:"duration_microseconds,omitempty"`
-	// Unspecified: it succeeded.
+	// Unspecified if it succeeded.
 	Failure Failure `protobuf:"varint,4,opt,name=failure,proto3,enum=reservation.webhook.v1.Failure" json:"failure,omitempty"`
-	// Of the answer; 0: there was none.
+	// The status of the response; 0: there was none.
 	Status int32 `protobuf:"varint,5,opt,name=status,proto3" json:"status,omitempty"`
-	// What went wrong, in a phrase; empty: nothing.
+	// A phrase that describes the failure; empty if it succeeded.
 	Message string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
-	// The first 4 kB of the answer's body.
+	// The first 4 kB of the response body.
 	ResponseBody []byte `protobuf:"bytes,7,opt,name=response_body,json=responseBody,proto3" json:"response_body,omitempty"`
-	// As sent, in their order. Only in GetDelivery and SendTest, and only while
-	// the secret that signed them is kept.
+	// The headers as sent, in order. Only in GetDelivery and SendTest, and only while the
+	// secret that signed them is stored.
 	RequestHeaders []*Header `protobuf:"bytes,8,rep,name=request_headers,json=requestHeaders,proto3" json:"request_headers,omitempty"`
-	// Whether the connection had been used before.
+	// Whether the connection was reused from an earlier request.
 	ConnectionReused bool `protobuf:"varint,9,opt,name=connection_reused,json=connectionReused,proto3" json:"connection_reused,omitempty"`
-	// Where it was sent.
+	// The URL that the request was sent to.
 	Url           string `protobuf:"bytes,10,opt,name=url,proto3" json:"url,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1332,7 +1333,7 @@ func (x *Attempt) GetUrl() string {
 	return ""
 }
 
-// Header is a line of a request's head.
+// Header is one header line of a request.
 type Header struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1440,9 +1441,9 @@ func (x *SendTestRequest) GetEvent() EventType {
 
 type SendTestResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// whd_ identifier, by which it is in the log.
+	// whd_ identifier of the delivery in the log.
 	DeliveryId string `protobuf:"bytes,1,opt,name=delivery_id,json=deliveryId,proto3" json:"delivery_id,omitempty"`
-	// The JSON that was sent; it has test: true.
+	// The JSON that was sent; it contains test: true.
 	Body          []byte   `protobuf:"bytes,2,opt,name=body,proto3" json:"body,omitempty"`
 	Attempt       *Attempt `protobuf:"bytes,3,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1505,21 +1506,21 @@ type Delivery struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// whd_ identifier.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// msg_ identifier: the envelope's id, the same for all endpoints.
+	// msg_ identifier: the id of the message, the same for all endpoints.
 	MessageId string `protobuf:"bytes,2,opt,name=message_id,json=messageId,proto3" json:"message_id,omitempty"`
 	// whe_ identifier.
 	EndpointId string        `protobuf:"bytes,3,opt,name=endpoint_id,json=endpointId,proto3" json:"endpoint_id,omitempty"`
 	Event      EventType     `protobuf:"varint,4,opt,name=event,proto3,enum=reservation.webhook.v1.EventType" json:"event,omitempty"`
 	State      DeliveryState `protobuf:"varint,5,opt,name=state,proto3,enum=reservation.webhook.v1.DeliveryState" json:"state,omitempty"`
-	// Attempts so far.
+	// The number of attempts so far.
 	Attempts int32 `protobuf:"varint,6,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// Of the last attempt; unspecified: it succeeded, or there was none.
+	// The failure of the last attempt; unspecified: it succeeded, or there was none.
 	LastFailure Failure `protobuf:"varint,7,opt,name=last_failure,json=lastFailure,proto3,enum=reservation.webhook.v1.Failure" json:"last_failure,omitempty"`
-	// Of the last answer; 0: there was none.
+	// The status of the last response; 0: there was none.
 	LastStatus int32                  `protobuf:"varint,8,opt,name=last_status,json=lastStatus,proto3" json:"last_status,omitempty"`
 	CreatedAt  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Set while it is pending; of one that is being sent, when another process may
-	// take it up.
+	// Set while the delivery is pending. While it is being sent: when another process can
+	// take it over.
 	NextAttemptAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=next_attempt_at,json=nextAttemptAt,proto3" json:"next_attempt_at,omitempty"`
 	// When it was delivered or failed.
 	FinishedAt    *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`
@@ -1649,13 +1650,14 @@ type ListDeliveriesRequest struct {
 	// Unspecified: all.
 	Event EventType     `protobuf:"varint,2,opt,name=event,proto3,enum=reservation.webhook.v1.EventType" json:"event,omitempty"`
 	State DeliveryState `protobuf:"varint,3,opt,name=state,proto3,enum=reservation.webhook.v1.DeliveryState" json:"state,omitempty"`
-	// When the message came: at or after, and before; unset: no bound. The log
-	// keeps 30 days.
+	// When the message was created: at or after since, and before until; unset: no limit.
+	// The log covers 30 days.
 	Since *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
 	Until *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
-	// 1 to 200; 0: 50.
+	// 1 to 200; 0 means 50.
 	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer, for the same filters; empty: from the newest.
+	// next_page_token of the previous response, for the same filters; empty: from the
+	// newest.
 	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1993,7 +1995,7 @@ type ReplayFailedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// whe_ identifier; empty: all.
 	EndpointId string `protobuf:"bytes,1,opt,name=endpoint_id,json=endpointId,proto3" json:"endpoint_id,omitempty"`
-	// Deliveries that failed at or after it; required, at most 30 days ago.
+	// Replays deliveries that failed at or after this time; required, at most 30 days ago.
 	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2046,8 +2048,8 @@ func (x *ReplayFailedRequest) GetSince() *timestamppb.Timestamp {
 type ReplayFailedResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Replayed int64                  `protobuf:"varint,1,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	// Test deliveries that failed in that time; they are not replayed. Counted only
-	// if nothing was replayed, up to 100,000.
+	// The number of test deliveries that failed in that time; they are not replayed.
+	// Counted only if nothing was replayed, up to 100,000.
 	Tests         int64 `protobuf:"varint,2,opt,name=tests,proto3" json:"tests,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2097,14 +2099,15 @@ func (x *ReplayFailedResponse) GetTests() int64 {
 	return 0
 }
 
-// DeliveryFilter is what ListDeliveries takes; what is unset does not narrow.
+// DeliveryFilter has the filters of ListDeliveries. An unset field matches every
+// delivery.
 type DeliveryFilter struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// whe_ identifier.
 	EndpointId string        `protobuf:"bytes,1,opt,name=endpoint_id,json=endpointId,proto3" json:"endpoint_id,omitempty"`
 	Event      EventType     `protobuf:"varint,2,opt,name=event,proto3,enum=reservation.webhook.v1.EventType" json:"event,omitempty"`
 	State      DeliveryState `protobuf:"varint,3,opt,name=state,proto3,enum=reservation.webhook.v1.DeliveryState" json:"state,omitempty"`
-	// When the message came: at or after, and before.
+	// When the message was created: at or after since, and before until.
 	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
 	Until         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2222,14 +2225,15 @@ func (x *CountDeliveriesRequest) GetFilter() *DeliveryFilter {
 
 type CountDeliveriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tests, and what goes to endpoints that are disabled or deleted, are not counted.
-	// At most 100,000.
+	// At most 100,000. Does not count test deliveries, or deliveries to endpoints that are
+	// disabled or deleted.
 	Count int64 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
-	// There are more than that: too many to be replayed at once.
+	// There are more than 100,000: too many to replay in one call.
 	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
-	// When they were counted, for ReplayDeliveries.
+	// When they were counted; pass it to ReplayDeliveries.
 	AsOf *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
-	// Test deliveries that fit the filter. Counted only if count is 0, up to 100,000.
+	// The number of test deliveries that match the filter. Counted only if count is 0, up
+	// to 100,000.
 	Tests         int64 `protobuf:"varint,4,opt,name=tests,proto3" json:"tests,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2295,11 +2299,11 @@ func (x *CountDeliveriesResponse) GetTests() int64 {
 
 type ReplayDeliveriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// whd_ identifiers, at most 200; or a filter, and not both.
+	// whd_ identifiers, at most 200. Set either ids or filter, not both.
 	Ids    []string        `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	Filter *DeliveryFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
-	// With a filter: when they were counted, at most an hour ago. What came since,
-	// or was replayed since, is left out.
+	// Required with a filter: the as_of of the count, at most an hour ago. Deliveries that
+	// were created or replayed since then are left out.
 	AsOf          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2358,10 +2362,10 @@ func (x *ReplayDeliveriesRequest) GetAsOf() *timestamppb.Timestamp {
 
 type ReplayDeliveriesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Those that this call sends again.
+	// The number of deliveries that this call replays.
 	Replayed int64 `protobuf:"varint,1,opt,name=replayed,proto3" json:"replayed,omitempty"`
-	// Of those that were named: unknown, being sent now, or of an endpoint that is
-	// disabled or deleted.
+	// The number of listed deliveries that were left out: unknown, being sent, or for an
+	// endpoint that is disabled or deleted.
 	Skipped       int64 `protobuf:"varint,2,opt,name=skipped,proto3" json:"skipped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2419,7 +2423,7 @@ type GetStatisticsRequest struct {
 	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
 	// Unset: now.
 	Until *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
-	// 60 to 86400, and not more than 1000 of them; 0: 3600.
+	// 60 to 86400, and at most 1000 buckets in all; 0 means 3600.
 	BucketSeconds int32 `protobuf:"varint,4,opt,name=bucket_seconds,json=bucketSeconds,proto3" json:"bucket_seconds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2483,14 +2487,14 @@ func (x *GetStatisticsRequest) GetBucketSeconds() int32 {
 	return 0
 }
 
-// StatisticsBucket counts the attempts that began in a span of time.
+// StatisticsBucket counts the attempts that started in a span of time.
 type StatisticsBucket struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	StartsAt  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
 	Delivered int64                  `protobuf:"varint,2,opt,name=delivered,proto3" json:"delivered,omitempty"`
-	// Failed attempts after which another one follows.
+	// Failed attempts that are followed by a retry.
 	Retried int64 `protobuf:"varint,3,opt,name=retried,proto3" json:"retried,omitempty"`
-	// Failed attempts after which none follows.
+	// Failed attempts that are not followed by another one.
 	Failed int64 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
 	// Response times of all attempts, in microseconds.
 	P50Microseconds int64 `protobuf:"varint,5,opt,name=p50_microseconds,json=p50Microseconds,proto3" json:"p50_microseconds,omitempty"`
@@ -2581,7 +2585,7 @@ func (x *StatisticsBucket) GetP99Microseconds() int64 {
 
 type GetStatisticsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Every bucket of the time, empty ones too, oldest first.
+	// Every bucket of the time span, including empty ones, oldest first.
 	Buckets       []*StatisticsBucket `protobuf:"bytes,1,rep,name=buckets,proto3" json:"buckets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

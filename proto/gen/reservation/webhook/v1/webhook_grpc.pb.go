@@ -4,8 +4,8 @@
 // - protoc             (unknown)
 // source: reservation/webhook/v1/webhook.proto
 
-// The webhook service owns the endpoints that a company wants to be told at, and
-// everything that was sent to them.
+// The webhook service owns a company's webhook endpoints and everything that was sent to
+// them.
 
 package webhookv1
 
@@ -43,55 +43,53 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// WebhookService keeps endpoints and shows what was delivered to them.
+// WebhookService manages endpoints and their deliveries.
 type WebhookServiceClient interface {
-	// CreateEndpoint adds an endpoint and makes its secret. A company has at most
-	// 50: TOO_MANY_ENDPOINTS. Scope: webhooks:write.
+	// CreateEndpoint adds an endpoint and creates its secret. A company can have at most
+	// 50; another is rejected with TOO_MANY_ENDPOINTS. Scope: webhooks:write.
 	CreateEndpoint(ctx context.Context, in *CreateEndpointRequest, opts ...grpc.CallOption) (*CreateEndpointResponse, error)
 	// GetEndpoint returns one endpoint, without its secret. Scope: webhooks:read.
 	GetEndpoint(ctx context.Context, in *GetEndpointRequest, opts ...grpc.CallOption) (*GetEndpointResponse, error)
-	// ListEndpoints returns all endpoints, oldest first. Scope: webhooks:read.
+	// ListEndpoints lists all endpoints, oldest first. Scope: webhooks:read.
 	ListEndpoints(ctx context.Context, in *ListEndpointsRequest, opts ...grpc.CallOption) (*ListEndpointsResponse, error)
-	// UpdateEndpoint changes what is set. Disabling fails what is queued, which can
-	// be replayed; enabling clears the reason. Scope: webhooks:write.
+	// UpdateEndpoint changes the fields that are set. Disabling an endpoint fails its
+	// queued deliveries, which can be replayed. Enabling it clears the reason. Scope:
+	// webhooks:write.
 	UpdateEndpoint(ctx context.Context, in *UpdateEndpointRequest, opts ...grpc.CallOption) (*UpdateEndpointResponse, error)
-	// DeleteEndpoint deletes an endpoint and its secrets; its deliveries stay in
-	// the log, and what is queued fails. A repeat is NOT_FOUND.
-	// Scope: webhooks:write.
+	// DeleteEndpoint deletes an endpoint and its secrets. Its deliveries stay in the log,
+	// and queued ones fail. A repeated call is NOT_FOUND. Scope: webhooks:write.
 	DeleteEndpoint(ctx context.Context, in *DeleteEndpointRequest, opts ...grpc.CallOption) (*DeleteEndpointResponse, error)
-	// GetSecret returns the secrets that are valid now. Scope: webhooks:write.
+	// GetSecret returns the secrets that are currently valid. Scope: webhooks:write.
 	GetSecret(ctx context.Context, in *GetSecretRequest, opts ...grpc.CallOption) (*GetSecretResponse, error)
-	// RotateSecret makes a new secret; the one before stays valid for 24 hours, in
-	// which requests carry a signature of each. A third is not kept: rotating again
-	// within that time ends the oldest. Scope: webhooks:write.
+	// RotateSecret creates a new secret. The previous secret stays valid for 24 hours;
+	// until then requests carry a signature by each. At most two secrets are kept: rotating
+	// again within that time ends the oldest. Scope: webhooks:write.
 	RotateSecret(ctx context.Context, in *RotateSecretRequest, opts ...grpc.CallOption) (*RotateSecretResponse, error)
-	// SendTest sends a sample of an event at once, once, to an endpoint that may be
-	// disabled, and returns what came of it. Scope: webhooks:write.
+	// SendTest sends a sample of an event to an endpoint immediately and without retries,
+	// and returns the result. The endpoint can be disabled. Scope: webhooks:write.
 	SendTest(ctx context.Context, in *SendTestRequest, opts ...grpc.CallOption) (*SendTestResponse, error)
-	// ListDeliveries returns a page of the log, newest first. Scope: webhooks:read.
+	// ListDeliveries lists the deliveries in the log, newest first. Scope: webhooks:read.
 	ListDeliveries(ctx context.Context, in *ListDeliveriesRequest, opts ...grpc.CallOption) (*ListDeliveriesResponse, error)
 	// GetDelivery returns one delivery with its body and its attempts.
 	// Scope: webhooks:read.
 	GetDelivery(ctx context.Context, in *GetDeliveryRequest, opts ...grpc.CallOption) (*GetDeliveryResponse, error)
-	// ReplayDelivery sends a delivery again, with the same message id and a new
-	// set of retries; one that waits for a retry is sent now. Refusals:
-	// ENDPOINT_DISABLED; NOT_FOUND where the endpoint was deleted.
-	// Scope: webhooks:write.
+	// ReplayDelivery sends a delivery again, with the same message id and a new set of
+	// retries. A delivery that waits for a retry is sent immediately. Errors:
+	// ENDPOINT_DISABLED; NOT_FOUND if the endpoint was deleted. Scope: webhooks:write.
 	ReplayDelivery(ctx context.Context, in *ReplayDeliveryRequest, opts ...grpc.CallOption) (*ReplayDeliveryResponse, error)
-	// ReplayFailed sends again all that has failed since a time and whose endpoint
-	// is enabled. Tests are not replayed; the answer says how many there are if there
-	// is nothing else. Scope: webhooks:write.
+	// ReplayFailed replays the deliveries that have failed since a time and whose endpoint
+	// is enabled. Test deliveries are not replayed; if nothing is, the response has their
+	// number. Scope: webhooks:write.
 	ReplayFailed(ctx context.Context, in *ReplayFailedRequest, opts ...grpc.CallOption) (*ReplayFailedResponse, error)
-	// CountDeliveries says how many deliveries a filter holds that ReplayDeliveries
-	// would send again. Scope: webhooks:read.
+	// CountDeliveries counts the deliveries matching a filter that ReplayDeliveries would
+	// replay. Scope: webhooks:read.
 	CountDeliveries(ctx context.Context, in *CountDeliveriesRequest, opts ...grpc.CallOption) (*CountDeliveriesResponse, error)
-	// ReplayDeliveries sends deliveries again as ReplayDelivery does: those that are
-	// named, or all of a filter that were there when they were counted. It commits
-	// in batches; called again with the same as_of it goes on where it was
-	// interrupted and takes none twice. Refusals: TOO_MANY_DELIVERIES.
-	// Scope: webhooks:write.
+	// ReplayDeliveries replays deliveries as ReplayDelivery does: either the listed ones,
+	// or all that matched a filter when they were counted. It commits in batches. If it is
+	// interrupted, call it again with the same as_of: it continues and replays none twice.
+	// Errors: TOO_MANY_DELIVERIES. Scope: webhooks:write.
 	ReplayDeliveries(ctx context.Context, in *ReplayDeliveriesRequest, opts ...grpc.CallOption) (*ReplayDeliveriesResponse, error)
-	// GetStatistics counts attempts in buckets of time. Scope: webhooks:read.
+	// GetStatistics counts attempts per time bucket. Scope: webhooks:read.
 	GetStatistics(ctx context.Context, in *GetStatisticsRequest, opts ...grpc.CallOption) (*GetStatisticsResponse, error)
 }
 
@@ -257,55 +255,53 @@ func (c *webhookServiceClient) GetStatistics(ctx context.Context, in *GetStatist
 // All implementations must embed UnimplementedWebhookServiceServer
 // for forward compatibility.
 //
-// WebhookService keeps endpoints and shows what was delivered to them.
+// WebhookService manages endpoints and their deliveries.
 type WebhookServiceServer interface {
-	// CreateEndpoint adds an endpoint and makes its secret. A company has at most
-	// 50: TOO_MANY_ENDPOINTS. Scope: webhooks:write.
+	// CreateEndpoint adds an endpoint and creates its secret. A company can have at most
+	// 50; another is rejected with TOO_MANY_ENDPOINTS. Scope: webhooks:write.
 	CreateEndpoint(context.Context, *CreateEndpointRequest) (*CreateEndpointResponse, error)
 	// GetEndpoint returns one endpoint, without its secret. Scope: webhooks:read.
 	GetEndpoint(context.Context, *GetEndpointRequest) (*GetEndpointResponse, error)
-	// ListEndpoints returns all endpoints, oldest first. Scope: webhooks:read.
+	// ListEndpoints lists all endpoints, oldest first. Scope: webhooks:read.
 	ListEndpoints(context.Context, *ListEndpointsRequest) (*ListEndpointsResponse, error)
-	// UpdateEndpoint changes what is set. Disabling fails what is queued, which can
-	// be replayed; enabling clears the reason. Scope: webhooks:write.
+	// UpdateEndpoint changes the fields that are set. Disabling an endpoint fails its
+	// queued deliveries, which can be replayed. Enabling it clears the reason. Scope:
+	// webhooks:write.
 	UpdateEndpoint(context.Context, *UpdateEndpointRequest) (*UpdateEndpointResponse, error)
-	// DeleteEndpoint deletes an endpoint and its secrets; its deliveries stay in
-	// the log, and what is queued fails. A repeat is NOT_FOUND.
-	// Scope: webhooks:write.
+	// DeleteEndpoint deletes an endpoint and its secrets. Its deliveries stay in the log,
+	// and queued ones fail. A repeated call is NOT_FOUND. Scope: webhooks:write.
 	DeleteEndpoint(context.Context, *DeleteEndpointRequest) (*DeleteEndpointResponse, error)
-	// GetSecret returns the secrets that are valid now. Scope: webhooks:write.
+	// GetSecret returns the secrets that are currently valid. Scope: webhooks:write.
 	GetSecret(context.Context, *GetSecretRequest) (*GetSecretResponse, error)
-	// RotateSecret makes a new secret; the one before stays valid for 24 hours, in
-	// which requests carry a signature of each. A third is not kept: rotating again
-	// within that time ends the oldest. Scope: webhooks:write.
+	// RotateSecret creates a new secret. The previous secret stays valid for 24 hours;
+	// until then requests carry a signature by each. At most two secrets are kept: rotating
+	// again within that time ends the oldest. Scope: webhooks:write.
 	RotateSecret(context.Context, *RotateSecretRequest) (*RotateSecretResponse, error)
-	// SendTest sends a sample of an event at once, once, to an endpoint that may be
-	// disabled, and returns what came of it. Scope: webhooks:write.
+	// SendTest sends a sample of an event to an endpoint immediately and without retries,
+	// and returns the result. The endpoint can be disabled. Scope: webhooks:write.
 	SendTest(context.Context, *SendTestRequest) (*SendTestResponse, error)
-	// ListDeliveries returns a page of the log, newest first. Scope: webhooks:read.
+	// ListDeliveries lists the deliveries in the log, newest first. Scope: webhooks:read.
 	ListDeliveries(context.Context, *ListDeliveriesRequest) (*ListDeliveriesResponse, error)
 	// GetDelivery returns one delivery with its body and its attempts.
 	// Scope: webhooks:read.
 	GetDelivery(context.Context, *GetDeliveryRequest) (*GetDeliveryResponse, error)
-	// ReplayDelivery sends a delivery again, with the same message id and a new
-	// set of retries; one that waits for a retry is sent now. Refusals:
-	// ENDPOINT_DISABLED; NOT_FOUND where the endpoint was deleted.
-	// Scope: webhooks:write.
+	// ReplayDelivery sends a delivery again, with the same message id and a new set of
+	// retries. A delivery that waits for a retry is sent immediately. Errors:
+	// ENDPOINT_DISABLED; NOT_FOUND if the endpoint was deleted. Scope: webhooks:write.
 	ReplayDelivery(context.Context, *ReplayDeliveryRequest) (*ReplayDeliveryResponse, error)
-	// ReplayFailed sends again all that has failed since a time and whose endpoint
-	// is enabled. Tests are not replayed; the answer says how many there are if there
-	// is nothing else. Scope: webhooks:write.
+	// ReplayFailed replays the deliveries that have failed since a time and whose endpoint
+	// is enabled. Test deliveries are not replayed; if nothing is, the response has their
+	// number. Scope: webhooks:write.
 	ReplayFailed(context.Context, *ReplayFailedRequest) (*ReplayFailedResponse, error)
-	// CountDeliveries says how many deliveries a filter holds that ReplayDeliveries
-	// would send again. Scope: webhooks:read.
+	// CountDeliveries counts the deliveries matching a filter that ReplayDeliveries would
+	// replay. Scope: webhooks:read.
 	CountDeliveries(context.Context, *CountDeliveriesRequest) (*CountDeliveriesResponse, error)
-	// ReplayDeliveries sends deliveries again as ReplayDelivery does: those that are
-	// named, or all of a filter that were there when they were counted. It commits
-	// in batches; called again with the same as_of it goes on where it was
-	// interrupted and takes none twice. Refusals: TOO_MANY_DELIVERIES.
-	// Scope: webhooks:write.
+	// ReplayDeliveries replays deliveries as ReplayDelivery does: either the listed ones,
+	// or all that matched a filter when they were counted. It commits in batches. If it is
+	// interrupted, call it again with the same as_of: it continues and replays none twice.
+	// Errors: TOO_MANY_DELIVERIES. Scope: webhooks:write.
 	ReplayDeliveries(context.Context, *ReplayDeliveriesRequest) (*ReplayDeliveriesResponse, error)
-	// GetStatistics counts attempts in buckets of time. Scope: webhooks:read.
+	// GetStatistics counts attempts per time bucket. Scope: webhooks:read.
 	GetStatistics(context.Context, *GetStatisticsRequest) (*GetStatisticsResponse, error)
 	mustEmbedUnimplementedWebhookServiceServer()
 }
