@@ -52,15 +52,15 @@ const (
 	// pullHeartbeat is how often the server reports that it has nothing to deliver. Twice
 	// as long without a heartbeat is a failure.
 	pullHeartbeat = 2 * time.Second
-	// leaveTime bounds the wait for messages in transit.
+	// leaveTime limits the wait for messages in transit when Consume ends.
 	leaveTime = time.Second
-	// maxAckPending bounds the delivered messages without an acknowledgement. Messages
-	// that wait for a retry count too. Beyond this number they hold up the others.
+	// maxAckPending limits the delivered messages without an acknowledgement, which include
+	// messages that wait for a retry. At the limit, the server delivers no further messages.
 	maxAckPending = 10_000
 	firstRetry    = time.Second
 	lastRetry     = time.Minute
-	// giveUpAfter is how many consecutive messages of a batch can find a dependency
-	// unavailable before the rest is returned without a try.
+	// giveUpAfter is the number of consecutive messages of a batch that fail because a
+	// dependency is unavailable, after which the rest is returned without a try.
 	giveUpAfter = 3
 )
 
@@ -114,7 +114,7 @@ func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 		},
 	}
 	for _, v := range []*prometheus.CounterVec{b.metrics.handled, b.metrics.redeliveries, b.metrics.failures} {
-		v.WithLabelValues(c.Name) // a rate needs an initial zero
+		v.WithLabelValues(c.Name) // export 0, so that a rate sees the first increase
 	}
 	for wait := 100 * time.Millisecond; ; {
 		began := time.Now()
@@ -124,7 +124,7 @@ func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 			return nil
 		}
 		if err != nil {
-			w.log.Warn("consuming is interrupted", "error", err)
+			w.log.Warn("consumer interrupted, trying again", "error", err)
 		}
 		if time.Since(began) > time.Minute {
 			wait = 100 * time.Millisecond
@@ -234,7 +234,7 @@ func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
 	defer cancel()
 	cons, err := w.bus.js.CreateOrUpdateConsumer(ctx, w.stream, w.cfg)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		// This part may have started before the first publisher.
+		// This service may have started before the first publisher.
 		if err := w.bus.ensureStreams(ctx); err != nil {
 			return nil, err
 		}
@@ -258,8 +258,8 @@ func (w *worker) gather(ctx context.Context, iter jetstream.MessagesContext) ([]
 	batch := append(make([]delivery, 0, w.c.Batch), first)
 	limit := time.Now().Add(w.c.MaxWait)
 	for len(batch) < w.c.Batch && ctx.Err() == nil {
-		// A message that arrived while the last batch was handled was the server's last
-		// one at that time. Others may have followed.
+		// If this message arrived while the last batch was handled, the server had no others
+		// at that time. More may have arrived since.
 		wait := lookTime
 		if more {
 			wait = max(time.Until(limit), wait)
@@ -312,7 +312,7 @@ func (w *worker) handle(ctx context.Context, batch []delivery) (away bool) {
 			w.ack(batch)
 			return false
 		}
-		w.log.Warn("a batch failed, its messages are tried one by one", "messages", len(batch), "error", err)
+		w.log.Warn("a batch failed; trying its messages one by one", "messages", len(batch), "error", err)
 	}
 	inARow := 0
 	for i := range batch {
@@ -360,7 +360,7 @@ func (w *worker) keep(ctx context.Context, batch []delivery) (_ context.Context,
 				cancel()
 			case <-alive.C:
 				for _, d := range batch {
-					_ = d.raw.InProgress() // fails for those already settled
+					_ = d.raw.InProgress() // fails for messages that are already settled
 				}
 			}
 		}
@@ -391,8 +391,8 @@ func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
 	return w.c.Handle(ctx, msgs)
 }
 
-// If an acknowledgement is lost, the message is redelivered. Handling is idempotent, so
-// errors of acknowledging are ignored.
+// ack acknowledges a batch. It ignores errors, because a message whose acknowledgement is
+// lost is redelivered, and handling is idempotent.
 
 func (w *worker) ack(batch []delivery) {
 	for _, d := range batch {

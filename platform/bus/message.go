@@ -53,7 +53,7 @@ const (
 
 func (b *Bus) encode(m Message) (*nats.Msg, error) {
 	if m.ID.IsZero() {
-		return nil, fmt.Errorf("%s: an event needs an id", m.Subject)
+		return nil, fmt.Errorf("%s: the event has no id", m.Subject)
 	}
 	if err := CheckSubject(m.Subject); err != nil {
 		return nil, err

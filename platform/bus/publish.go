@@ -72,8 +72,8 @@ func (b *Bus) Publish(ctx context.Context, msgs []Message) (acked []bool, err er
 		pending[i] = i
 	}
 	b.publish(ctx, msgs, pending, causes)
-	// The missing streams existed when the part started, so the server has lost its
-	// store. They can only be created again.
+	// The missing streams existed when the service started, so the server has lost its
+	// store. Create the streams again.
 	if missing := noStream(causes); len(missing) > 0 && b.ensureStreams(ctx) == nil {
 		b.publish(ctx, msgs, missing, causes)
 	}

@@ -25,7 +25,7 @@ func Topic(subject string) string {
 	return subject
 }
 
-// Below returns carried with the trace context of ctx.
+// Below returns a copy of carried with the trace context of ctx.
 func Below(ctx context.Context, carried map[string]string) map[string]string {
 	carrier := make(propagation.MapCarrier, len(carried)+1)
 	maps.Copy(carrier, carried)

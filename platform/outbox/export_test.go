@@ -6,8 +6,8 @@ import (
 	"reservation.dev/platform/bus"
 )
 
-// PublishAndDie does what a relay does until it is killed between publishing a
-// batch and deleting it.
+// PublishAndDie acts like a relay that is killed after it has published a batch and before
+// it deletes the rows.
 func (o *Outbox) PublishAndDie(ctx context.Context) ([]bus.Message, error) {
 	batch, lease, err := o.turn(ctx, outcome{})
 	if err != nil {
@@ -20,7 +20,7 @@ func (o *Outbox) PublishAndDie(ctx context.Context) ([]bus.Message, error) {
 	return msgs, o.publish(ctx, batch, lease).away
 }
 
-// PublishAndStall publishes a batch and returns what records that.
+// PublishAndStall publishes a batch and returns a function that records the outcome.
 func (o *Outbox) PublishAndStall(ctx context.Context) (settle func() error, err error) {
 	batch, lease, err := o.turn(ctx, outcome{})
 	if err != nil {
@@ -30,14 +30,14 @@ func (o *Outbox) PublishAndStall(ctx context.Context) (settle func() error, err 
 	return func() error { return o.settle(ctx, &done) }, done.away
 }
 
-// LeaseAndDie is killed before it has published.
+// LeaseAndDie acts like a relay that is killed before it publishes.
 func (o *Outbox) LeaseAndDie(ctx context.Context) (int, error) {
 	batch, _, err := o.turn(ctx, outcome{})
 	return len(batch), err
 }
 
-// SampleAlways makes every scrape ask the database.
+// SampleAlways makes every scrape query the database.
 func (o *Outbox) SampleAlways() { o.metrics.backlog.Every = 0 }
 
-// ClaimSQL is the statement by which a relay leases events.
+// ClaimSQL is the statement with which a relay leases events.
 const ClaimSQL = claimSQL

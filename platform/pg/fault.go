@@ -54,7 +54,7 @@ func Fault(err error, constraints map[string]*fault.Error) error {
 	return err
 }
 
-// isAway reports whether the same request may succeed later, judged by its SQLSTATE.
+// isAway reports whether an SQLSTATE means that the same request may succeed later.
 func isAway(code string) bool {
 	switch code {
 	case codeSerializationFailure, codeDeadlock, codeLockNotAvailable,

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Tx is a transaction of InTx. Only InTx calls Commit and Rollback; Begin makes a
+// Tx is a transaction of InTx. Only InTx calls Commit and Rollback; Begin creates a
 // savepoint.
 type Tx struct {
 	pgx.Tx
@@ -69,7 +69,7 @@ type txKey struct{}
 
 // errNested is a programming error. The inner statement would wait for a second
 // connection while it holds the first one, and under load all of them would wait forever.
-var errNested = errors.New("database used outside of the transaction that is in progress: pass tx on")
+var errNested = errors.New("the database is used outside of the transaction that is in progress; use tx")
 
 // guard refuses a ctx that belongs to an open transaction of the same pool.
 func (db *DB) guard(ctx context.Context) error {
@@ -168,7 +168,7 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 
 // ErrUncertain reports a commit whose response was lost. Repeating the transaction may
 // apply it twice.
-var ErrUncertain = errors.New("whether the transaction was committed is not known")
+var ErrUncertain = errors.New("it is not known whether the transaction was committed")
 
 // uncertain reports whether a commit failed without being refused by PostgreSQL.
 func uncertain(err error) bool {

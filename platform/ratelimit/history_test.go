@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// at is an instant in milliseconds of a window of a minute, whose grains are
-// half a second long.
+// at returns an instant in milliseconds. The window of these tests is a minute, so a grain
+// is half a second.
 func at(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
 
 func TestHistory(t *testing.T) {
@@ -41,7 +41,7 @@ func TestHistory(t *testing.T) {
 		})
 	}
 	if !h.idle(at(90_500), Window) {
-		t.Error("it remembers what is too old")
+		t.Error("the history counts expired requests")
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 const Window = 60 * time.Second
 
 const (
-	// mostKeys bounds the remembered keys: about 100 MB if all are busy.
+	// mostKeys is the largest number of keys in memory. They take about 100 MB if all are busy.
 	mostKeys = 100_000
 	// serverLag is the longest time that the server takes to remove an expired message.
 	serverLag = 250 * time.Millisecond
@@ -47,7 +47,7 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Limiter decides over requests. It is safe for concurrent use.
+// Limiter allows or refuses requests. It is safe for concurrent use.
 type Limiter struct {
 	bus     *bus.Bus
 	window  time.Duration
@@ -81,10 +81,10 @@ func New(b *bus.Bus, o Options) *Limiter {
 	}
 }
 
-// Take decides whether a key that is limited to limit requests in any window can make one
-// more. A limit below 1 means no limit. The key is the identifier of a credential and must
-// not be secret, because it becomes part of a subject. There is no error: if NATS cannot
-// be reached, the fallback decides.
+// Take decides whether a key can make one more request, with at most limit requests in any
+// window. A limit below 1 means no limit. The key is the identifier of a credential and must
+// not be secret, because it becomes part of a subject. Take does not fail: if NATS cannot be
+// reached, the fallback decides.
 func (l *Limiter) Take(ctx context.Context, key string, limit int) Decision {
 	if limit < 1 {
 		return Decision{Allowed: true}

@@ -13,7 +13,7 @@ import (
 const (
 	// shareInterval is how often each process sends its allowed requests to the others.
 	shareInterval = 250 * time.Millisecond
-	// mostShared bounds the keys of one message, to about 100 kB.
+	// mostShared is the largest number of keys in one message, which then has about 100 kB.
 	mostShared = 1000
 	// mostTold is the highest valid number of requests, and of milliseconds, in a line.
 	mostTold = 1_000_000
@@ -51,11 +51,13 @@ func (l *Limiter) sweep(now time.Duration) {
 	l.metrics.keys.Set(float64(len(l.keys.entries)))
 }
 
-// shareSubject belongs to no stream, because lost messages need no repetition.
+// shareSubject returns the subject of the messages. No stream has it, because a lost message
+// does not need to be repeated.
 func (l *Limiter) shareSubject() string { return l.bus.Prefix() + ".rate.shared" }
 
-// tell publishes the requests allowed since the last call: a line with the name of this
-// process, then a line per key with its requests and the age of the first in milliseconds.
+// tell publishes the requests allowed since the last call. The message has a line with the
+// name of this process, then a line per key with the number of its requests and the age of
+// the first one in milliseconds.
 func (l *Limiter) tell() {
 	l.mu.Lock()
 	news, now := l.news, l.now()

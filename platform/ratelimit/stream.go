@@ -89,7 +89,7 @@ func (l *Limiter) answered(err error) {
 	if l.away != 0 {
 		l.away = 0
 		l.metrics.fallback.Set(0)
-		l.log.Info("rate limits hold over all processes again")
+		l.log.Info("rate limits apply across all processes again")
 	}
 }
 
@@ -97,7 +97,7 @@ func (l *Limiter) answered(err error) {
 func (l *Limiter) setAway(until time.Duration, err error) {
 	if l.away == 0 {
 		l.metrics.fallback.Set(1)
-		l.log.Warn("rate limits hold per process while nats does not answer", "error", err.Error())
+		l.log.Warn("rate limits apply per process while nats does not answer", "error", err.Error())
 	}
 	l.away = max(until, 1)
 }
@@ -208,7 +208,7 @@ func (l *Limiter) create(ctx context.Context, limit int) <-chan singleflight.Res
 func (l *Limiter) stream(limit int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:                 fmt.Sprintf("%s_RATE_%d", strings.ToUpper(l.bus.Prefix()), limit),
-		Description:          "requests of keys that may make so many in a window",
+		Description:          "the requests of each key in the window, for one limit",
 		Subjects:             []string{l.subject(limit) + "*"},
 		Storage:              jetstream.MemoryStorage,
 		Replicas:             l.bus.Replicas(),

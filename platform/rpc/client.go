@@ -198,7 +198,7 @@ func outgoingContext(ctx context.Context) (context.Context, ownToken, error) {
 			if ctx.Err() != nil {
 				return nil, own, status.FromContextError(ctx.Err()).Err()
 			}
-			return nil, own, fault.Away(fmt.Errorf("token of our own: %w", err))
+			return nil, own, fault.Away(fmt.Errorf("the service's own token: %w", err))
 		}
 		own.raw = raw
 		md[mdAuthorization] = []string{"Bearer " + raw}
