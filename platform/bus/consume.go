@@ -52,8 +52,8 @@ const (
 	// pullHeartbeat is how often the server reports that it has nothing to deliver. Twice
 	// as long without a heartbeat is a failure.
 	pullHeartbeat = 2 * time.Second
-	// leaveTime limits the wait for messages in transit when Consume ends.
-	leaveTime = time.Second
+	// transitTime limits the wait for messages in transit when Consume ends.
+	transitTime = time.Second
 	// maxAckPending limits the delivered messages without an acknowledgement, which include
 	// messages that wait for a retry. At the limit, the server delivers no further messages.
 	maxAckPending = 10_000
@@ -166,7 +166,7 @@ func (w *worker) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer w.leave(ctx, iter)
+	defer w.settleReceived(ctx, iter)
 	go w.watch(sctx)
 	for {
 		batch, err := w.gather(sctx, iter)
@@ -208,12 +208,12 @@ func (w *worker) watch(ctx context.Context) {
 	}
 }
 
-// leave stops pulling messages, and handles or returns those already received or in
+// settleReceived stops pulling messages, and handles or returns those already received or in
 // transit, which are at most one batch.
-func (w *worker) leave(ctx context.Context, iter jetstream.MessagesContext) {
+func (w *worker) settleReceived(ctx context.Context, iter jetstream.MessagesContext) {
 	iter.Drain()
 	for {
-		raw, err := iter.Next(jetstream.NextMaxWait(leaveTime))
+		raw, err := iter.Next(jetstream.NextMaxWait(transitTime))
 		if errors.Is(err, jetstream.ErrNoHeartbeat) {
 			continue // the messages received before the silence must still be returned
 		}
@@ -243,8 +243,8 @@ func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
 	return cons, err
 }
 
-// lookTime is long enough to find a message that has already been received.
-const lookTime = 200 * time.Microsecond
+// receiveTime is long enough to find a message that has already been received.
+const receiveTime = 200 * time.Microsecond
 
 // gather returns the next messages in order: those already received and, for up to
 // MaxWait, those that the server reports as pending. It can return messages together
@@ -260,7 +260,7 @@ func (w *worker) gather(ctx context.Context, iter jetstream.MessagesContext) ([]
 	for len(batch) < w.c.Batch && ctx.Err() == nil {
 		// If this message arrived while the last batch was handled, the server had no others
 		// at that time. More may have arrived since.
-		wait := lookTime
+		wait := receiveTime
 		if more {
 			wait = max(time.Until(limit), wait)
 		}
@@ -304,7 +304,7 @@ func (w *worker) receive(raw jetstream.Msg) (d delivery, more bool) {
 // handle processes a batch and settles each of its messages. away reports whether a
 // dependency of the handler is unavailable, so that continuing immediately is pointless.
 func (w *worker) handle(ctx context.Context, batch []delivery) (away bool) {
-	ctx, done := w.keep(ctx, batch)
+	ctx, done := w.keepInProgress(ctx, batch)
 	defer done()
 	if len(batch) > 1 {
 		err := w.call(ctx, batch)
@@ -338,9 +338,9 @@ func (w *worker) handle(ctx context.Context, batch []delivery) (away bool) {
 	return away
 }
 
-// keep returns the context for handling batch, which ends drainTime after ctx. Until done
-// is called, keep reports to the server that the batch is in progress.
-func (w *worker) keep(ctx context.Context, batch []delivery) (_ context.Context, done func()) {
+// keepInProgress returns the context for handling batch, which ends drainTime after ctx.
+// Until done is called, it reports to the server that the batch is in progress.
+func (w *worker) keepInProgress(ctx context.Context, batch []delivery) (_ context.Context, done func()) {
 	hctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stopped := make(chan struct{})
 	go func() {

@@ -31,23 +31,23 @@ func (s Security) Validate() error {
 		if err == nil && !x509.NewCertPool().AppendCertsFromPEM(text) {
 			err = fmt.Errorf("%s has no PEM certificate", s.CAFile)
 		}
-		faults = append(faults, named("NATS_CA_FILE", err))
+		faults = append(faults, withSetting("NATS_CA_FILE", err))
 	}
 	switch {
 	case (s.CertFile == "") != (s.KeyFile == ""):
 		faults = append(faults, errors.New("NATS_CERT_FILE and NATS_KEY_FILE must be set together; one of them is not set"))
 	case s.CertFile != "":
 		_, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
-		faults = append(faults, named("NATS_CERT_FILE, NATS_KEY_FILE", err))
+		faults = append(faults, withSetting("NATS_CERT_FILE, NATS_KEY_FILE", err))
 	}
 	if s.CredentialsFile != "" {
 		_, err := s.credentials()
-		faults = append(faults, named("NATS_CREDENTIALS_FILE", err))
+		faults = append(faults, withSetting("NATS_CREDENTIALS_FILE", err))
 	}
 	return errors.Join(faults...)
 }
 
-func named(name string, err error) error {
+func withSetting(name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s Security) options() ([]nats.Option, error) {
 	if s.CredentialsFile != "" {
 		credentials, err := s.credentials()
 		if err != nil {
-			return nil, named("NATS_CREDENTIALS_FILE", err)
+			return nil, withSetting("NATS_CREDENTIALS_FILE", err)
 		}
 		opts = append(opts, credentials)
 	}

@@ -96,7 +96,7 @@ func (b *Bus) EnsureStreams(ctx context.Context) error {
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := b.ensureStreams(ctx)
-		if err == nil || !temporary(err) || ctx.Err() != nil {
+		if err == nil || !isTemporary(err) || ctx.Err() != nil {
 			return err
 		}
 		b.log.WarnContext(ctx, "waiting for jetstream", "error", err)
@@ -143,9 +143,9 @@ func (b *Bus) ensureStream(ctx context.Context, name string, shape func(*jetstre
 	return err
 }
 
-// temporary reports whether a retry may succeed: JetStream is starting, electing a leader,
+// isTemporary reports whether a retry may succeed: JetStream is starting, electing a leader,
 // or unreachable.
-func temporary(err error) bool {
+func isTemporary(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		return api.Code >= 500

@@ -33,8 +33,8 @@ const (
 type Reads[K comparable, V any] struct {
 	fetch Fetch[K, V]
 
-	mu    sync.Mutex
-	lanes map[id.Company][]*batch[K, V] // waiting batches of each company with a read in progress
+	mu      sync.Mutex
+	waiting map[id.Company][]*batch[K, V] // by company; a company with a read in progress has an entry
 }
 
 // batch is a read that several callers share.
@@ -48,7 +48,7 @@ type batch[K comparable, V any] struct {
 
 // New returns Reads that call fetch.
 func New[K comparable, V any](fetch Fetch[K, V]) *Reads[K, V] {
-	return &Reads[K, V]{fetch: fetch, lanes: map[id.Company][]*batch[K, V]{}}
+	return &Reads[K, V]{fetch: fetch, waiting: map[id.Company][]*batch[K, V]{}}
 }
 
 // Get returns the value of a key. ok is false if the key does not exist. Other callers can
@@ -56,11 +56,11 @@ func New[K comparable, V any](fetch Fetch[K, V]) *Reads[K, V] {
 // of the fetch.
 func (r *Reads[K, V]) Get(ctx context.Context, company id.Company, key K) (value V, ok bool, err error) {
 	r.mu.Lock()
-	waiting, busy := r.lanes[company]
+	waiting, busy := r.waiting[company]
 	if !busy {
-		r.lanes[company] = nil
+		r.waiting[company] = nil
 		r.mu.Unlock()
-		defer r.leave(company)
+		defer r.readWaiting(company)
 		b := &batch[K, V]{ctx: ctx, keys: map[K]struct{}{key: {}}}
 		b.read(ctx, company, r.fetch)
 		value, ok = b.found[key]
@@ -72,7 +72,7 @@ func (r *Reads[K, V]) Get(ctx context.Context, company id.Company, key K) (value
 		b.keys[key] = struct{}{}
 	} else {
 		b = &batch[K, V]{ctx: ctx, keys: map[K]struct{}{key: {}}, done: make(chan struct{})}
-		r.lanes[company] = append(waiting, b)
+		r.waiting[company] = append(waiting, b)
 	}
 	r.mu.Unlock()
 	select {
@@ -84,8 +84,8 @@ func (r *Reads[K, V]) Get(ctx context.Context, company id.Company, key K) (value
 	}
 }
 
-// leave ends the caller's own read and starts to read the batches that are waiting.
-func (r *Reads[K, V]) leave(company id.Company) {
+// readWaiting ends the caller's own read and starts to read the batches that are waiting.
+func (r *Reads[K, V]) readWaiting(company id.Company) {
 	if b := r.next(company); b != nil {
 		go func() {
 			for ; b != nil; b = r.next(company) {
@@ -104,17 +104,17 @@ func (r *Reads[K, V]) leave(company id.Company) {
 func (r *Reads[K, V]) next(company id.Company) *batch[K, V] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	waiting := r.lanes[company]
+	waiting := r.waiting[company]
 	if len(waiting) == 0 {
-		delete(r.lanes, company)
+		delete(r.waiting, company)
 		return nil
 	}
-	r.lanes[company] = waiting[1:]
+	r.waiting[company] = waiting[1:]
 	return waiting[0]
 }
 
 func (b *batch[K, V]) read(ctx context.Context, company id.Company, fetch Fetch[K, V]) {
-	// The goroutine of leave has no caller that could recover.
+	// The goroutine of readWaiting has no caller that could recover.
 	defer func() {
 		if p := recover(); p != nil {
 			b.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

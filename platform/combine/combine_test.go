@@ -26,8 +26,8 @@ func TestReads(t *testing.T) {
 				t.Errorf("%d: got %q, %v, %v", key, v, ok, err)
 			}
 		}
-		if len(reads) != 2 || len(r.lanes) != 0 {
-			t.Errorf("read %v, %d lanes", reads, len(r.lanes))
+		if len(reads) != 2 || len(r.waiting) != 0 {
+			t.Errorf("read %v, %d companies with a read in progress", reads, len(r.waiting))
 		}
 	})
 	t.Run("that arrive during a round trip share the next one of their company", func(t *testing.T) {
@@ -64,8 +64,8 @@ func TestReads(t *testing.T) {
 		}
 		for waiting := 0; waiting < 3; {
 			r.mu.Lock()
-			if lane := r.lanes[ours]; len(lane) > 0 {
-				waiting = len(lane[0].keys)
+			if batches := r.waiting[ours]; len(batches) > 0 {
+				waiting = len(batches[0].keys)
 			}
 			r.mu.Unlock()
 			time.Sleep(time.Millisecond)
@@ -98,9 +98,9 @@ func TestReads(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		for left := 1; left > 0; { // wait until the last read has removed its lane
+		for left := 1; left > 0; { // wait until no read is in progress
 			r.mu.Lock()
-			left = len(r.lanes)
+			left = len(r.waiting)
 			r.mu.Unlock()
 		}
 	})

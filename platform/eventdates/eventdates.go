@@ -54,7 +54,7 @@ func Summarize(dates []*bookingv1.EventDate, now time.Time) Summary {
 func Of(dates []Date, now time.Time) Summary {
 	var s Summary
 	s.span(dates)
-	s.count(toCome(dates, now))
+	s.count(upcoming(dates, now))
 	return s
 }
 
@@ -87,9 +87,9 @@ func (s *Summary) count(dates []Date) {
 	}
 }
 
-// toCome returns the dates that are not cancelled and have not started. It returns an
+// upcoming returns the dates that are not cancelled and have not started. It returns an
 // event's only date in any case.
-func toCome(dates []Date, now time.Time) []Date {
+func upcoming(dates []Date, now time.Time) []Date {
 	if len(dates) == 1 {
 		return dates
 	}

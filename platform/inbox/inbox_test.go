@@ -90,7 +90,7 @@ func TestOnce(t *testing.T) {
 		}
 	})
 
-	t.Run("returns nothing for no messages", func(t *testing.T) {
+	t.Run("returns no events for no messages", func(t *testing.T) {
 		if got := handle(t, db, "c", nil); len(got) != 0 {
 			t.Errorf("got %v", got)
 		}

@@ -155,7 +155,7 @@ func TestAppendInTransactions(t *testing.T) {
 		}
 	})
 
-	t.Run("does nothing for no events", func(t *testing.T) {
+	t.Run("accepts a call without events", func(t *testing.T) {
 		w := newWorld(t)
 		w.commit(t, w.outbox(t))
 	})

@@ -134,9 +134,9 @@ func TestPreviousReleaseStillWorks(t *testing.T) {
 	w.waitDrained(t)
 }
 
-// The policy costs the relay's claim nothing: it still reads the oldest events by
-// the index, and the policy's functions run once per statement.
-func TestThePlanOfAClaim(t *testing.T) {
+// TestClaimPlan checks that the policy does not slow down the relay's claim. The claim still
+// reads the oldest events by the index, and the policy's functions run once per statement.
+func TestClaimPlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	o := w.outbox(t)

@@ -65,11 +65,11 @@ type leased struct {
 
 // outcome is the result of publishing a batch.
 type outcome struct {
-	lease     id.UUID
-	published []pgtype.UUID
-	back      []pgtype.UUID // events that were not published
-	delays    []float64     // seconds until each of back is tried again
-	away      error         // why NATS did not accept some or all of the batch, or nil
+	lease       id.UUID
+	published   []pgtype.UUID
+	unpublished []pgtype.UUID
+	delays      []float64 // seconds until each unpublished event is tried again
+	unavailable error     // why NATS did not accept some or all of the batch, or nil
 }
 
 // Run publishes committed events until ctx ends. It then settles its leased rows and
@@ -122,7 +122,7 @@ func (o *Outbox) drain(ctx context.Context, done *outcome) error {
 			// Release the events, so that another relay can publish them.
 			return errors.Join(o.bus.Ready(ctx), o.settle(ctx, done))
 		}
-		batch, lease, err := o.turn(ctx, *done)
+		batch, lease, err := o.settleAndLease(ctx, *done)
 		if err != nil {
 			return err
 		}
@@ -131,15 +131,15 @@ func (o *Outbox) drain(ctx context.Context, done *outcome) error {
 			return nil
 		}
 		*done = o.publish(ctx, batch, lease)
-		if done.away != nil {
-			return errors.Join(done.away, o.settle(ctx, done))
+		if done.unavailable != nil {
+			return errors.Join(done.unavailable, o.settle(ctx, done))
 		}
 	}
 	return nil
 }
 
-// turn settles the previous batch and leases the next, in one round trip.
-func (o *Outbox) turn(ctx context.Context, done outcome) ([]leased, id.UUID, error) {
+// settleAndLease settles the previous batch and leases the next, in one round trip.
+func (o *Outbox) settleAndLease(ctx context.Context, done outcome) ([]leased, id.UUID, error) {
 	// A lease must not be lost because ctx ends during the round trip.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
@@ -176,8 +176,8 @@ func (done outcome) statements() *pgx.Batch {
 	if len(done.published) > 0 {
 		batch.Queue(deleteSQL, done.lease, done.published)
 	}
-	if len(done.back) > 0 {
-		batch.Queue(releaseSQL, done.lease, done.back, done.delays)
+	if len(done.unpublished) > 0 {
+		batch.Queue(releaseSQL, done.lease, done.unpublished, done.delays)
 	}
 	return batch
 }
@@ -233,12 +233,12 @@ func (o *Outbox) publish(ctx context.Context, batch []leased, lease id.UUID) out
 			o.log.Error("an event was refused", "event", l.ID.String(), "subject", l.Subject, "company", l.Company.String(),
 				"attempt", l.attempt, "again_in", delay, "error", failed.Causes[i])
 		} else {
-			done.away = err
+			done.unavailable = err
 		}
-		done.back = append(done.back, row)
+		done.unpublished = append(done.unpublished, row)
 		done.delays = append(done.delays, delay.Seconds())
 	}
 	o.metrics.published.Add(float64(len(done.published)))
-	o.metrics.failures.Add(float64(len(done.back)))
+	o.metrics.failures.Add(float64(len(done.unpublished)))
 	return done
 }

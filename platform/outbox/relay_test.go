@@ -410,7 +410,7 @@ func TestRelayOutages(t *testing.T) {
 	})
 }
 
-func TestPoison(t *testing.T) {
+func TestUnpublishableEvents(t *testing.T) {
 	t.Parallel()
 	// insert writes an event without Append, which would refuse it.
 	insert := func(t *testing.T, w *world, subject string, n int) {

@@ -23,8 +23,8 @@ const ensureLock int64 = 0x7265736572766462
 //
 // The role of adminURL must be a superuser or have CREATEDB and CREATEROLE. The returned
 // URLs keep the options of adminURL, such as sslmode. Migrations use the owner's URL, and
-// the service uses the application's. EnsureDatabase returns an error if a role exists that
-// row level security does not apply to.
+// the service uses the application's. EnsureDatabase returns an error if row level security
+// does not apply to an existing role.
 func EnsureDatabase(ctx context.Context, adminURL, name, ownerRole, appRole string,
 	secretFor func(role string) string) (ownerURL, appURL string, err error) {
 	e := ensurer{name: name, owner: ownerRole, app: appRole, secretFor: secretFor}

@@ -46,7 +46,7 @@ func TestFault(t *testing.T) {
 	})
 }
 
-func TestFaultOfConstraints(t *testing.T) {
+func TestFaultFromConstraint(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})

@@ -22,7 +22,7 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// with returns things with one more migration.
+// with returns the migrations of things with another one added.
 func with(name, sql string) pg.Migrations {
 	m := things()
 	files := maps.Clone(m.FS.(fstest.MapFS))
@@ -89,7 +89,7 @@ func TestMigrate(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a migration gives way to a long transaction and succeeds after it", func(t *testing.T) {
+	t.Run("a migration yields to a long transaction and succeeds afterwards", func(t *testing.T) {
 		ownerURL, appURL := testkit.DBURLs(t, things())
 		db := open(t, appURL, pg.Config{MaxConns: 2})
 		u, err := url.Parse(ownerURL)
@@ -126,7 +126,7 @@ func TestMigrate(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a role with quotes in its name is granted what it needs", func(t *testing.T) {
+	t.Run("grants the rights to a role with quotes in its name", func(t *testing.T) {
 		// Cleanups run in reverse order. The role can be dropped only after the database
 		// with its grants was dropped.
 		dropRole := func() {}

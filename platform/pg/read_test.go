@@ -89,7 +89,7 @@ func TestReads(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("an error that comes after rows is not lost", func(t *testing.T) {
+	t.Run("an error after the first rows is returned", func(t *testing.T) {
 		_, err := pg.Rows[int](t.Context(), db, scope, `select 1/(3-g) from generate_series(1, 5) g`)
 		if sqlState(err) != "22012" {
 			t.Fatal(err)

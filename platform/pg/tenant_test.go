@@ -268,8 +268,8 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// TestApplicationRoleHasNoPowerOverTheSchema checks invariant 3.
-func TestApplicationRoleHasNoPowerOverTheSchema(t *testing.T) {
+// TestApplicationRoleCannotChangeTheSchema checks invariant 3.
+func TestApplicationRoleCannotChangeTheSchema(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})

@@ -95,7 +95,7 @@ func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx
 	}
 	for attempt := 0; ; attempt++ {
 		err := db.tryTx(ctx, s, fn)
-		if err == nil || attempt == txRetries || !repeatable(err) || ctx.Err() != nil {
+		if err == nil || attempt == txRetries || !isRepeatable(err) || ctx.Err() != nil {
 			return err
 		}
 		db.txRetries.Add(1)
@@ -157,7 +157,7 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if err := tx.Tx.Commit(end); err != nil {
-		if uncertain(err) {
+		if isUncertain(err) {
 			return fmt.Errorf("%w: %w", ErrUncertain, err)
 		}
 		return fmt.Errorf("commit: %w", err)
@@ -170,15 +170,15 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 // apply it twice.
 var ErrUncertain = errors.New("it is not known whether the transaction was committed")
 
-// uncertain reports whether a commit failed without being refused by PostgreSQL.
-func uncertain(err error) bool {
+// isUncertain reports whether a commit failed without being refused by PostgreSQL.
+func isUncertain(err error) bool {
 	var pe *pgconn.PgError
 	return !errors.Is(err, pgx.ErrTxCommitRollback) && (!errors.As(err, &pe) || strings.HasPrefix(pe.Code, "57P"))
 }
 
-// repeatable reports whether PostgreSQL aborted a transaction in favour of another one,
+// isRepeatable reports whether PostgreSQL aborted a transaction in favour of another one,
 // or because a migration invalidated one of its prepared statements.
-func repeatable(err error) bool {
+func isRepeatable(err error) bool {
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) && (pe.Code == codeSerializationFailure || pe.Code == codeDeadlock) {
 		return true

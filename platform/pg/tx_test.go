@@ -134,8 +134,8 @@ func TestAfterCommit(t *testing.T) {
 	}
 }
 
-// TestInTxRepeatsWhatLostARace checks invariant 5.
-func TestInTxRepeatsWhatLostARace(t *testing.T) {
+// TestInTxRepeatsLostRaces checks invariant 5.
+func TestInTxRepeatsLostRaces(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{MaxConns: 10})

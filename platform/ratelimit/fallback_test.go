@@ -76,7 +76,7 @@ func TestFallback(t *testing.T) { // invariants 4 and 5
 	})
 }
 
-func TestStreamsAreGone(t *testing.T) { // invariant 5
+func TestLostStreams(t *testing.T) { // invariant 5
 	l := newLimiter(t, testkit.Bus(t), 0)
 	l.Take(t.Context(), "key_a", 10)
 	if err := l.bus.JetStream().DeleteStream(t.Context(), l.stream(10).Name); err != nil {
@@ -106,7 +106,7 @@ func TestSilentServer(t *testing.T) { // invariant 4
 	}
 	// Only the first request waits, and then one per second.
 	asked, _, err := silent.Pending()
-	if err != nil || asked > 2+int(time.Since(begun)/awayTime) {
+	if err != nil || asked > 2+int(time.Since(begun)/pauseTime) {
 		t.Errorf("%d requests were published, %v", asked, err)
 	}
 	if metric(t, l, "ratelimit_fallback") != 1 {

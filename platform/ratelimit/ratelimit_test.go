@@ -116,7 +116,7 @@ func TestWindowSlides(t *testing.T) { // invariants 1 and 2
 	}
 }
 
-func TestUnasked(t *testing.T) { // invariant 3
+func TestRefusesWithoutNATS(t *testing.T) { // invariant 3
 	one, two := newLimiter(t, testkit.Bus(t), 0), newLimiter(t, testkit.Bus(t), 0)
 	run(t, one)
 	run(t, two)
@@ -135,7 +135,7 @@ func TestUnasked(t *testing.T) { // invariant 3
 		t.Errorf("%d requests were published, want those that passed", n)
 	}
 	t.Run("a process that received the count from another does not call NATS", func(t *testing.T) {
-		testkit.Eventually(t, 5*time.Second, func() error { return heard(two, "key_a", 5) })
+		testkit.Eventually(t, 5*time.Second, func() error { return checkCount(two, "key_a", 5) })
 		if d := two.Take(t.Context(), "key_a", 5); d.Allowed || d.Reset < Window/2 {
 			t.Errorf("got %+v", d)
 		}
@@ -156,8 +156,8 @@ func TestUnasked(t *testing.T) { // invariant 3
 	})
 }
 
-// heard returns an error unless a limiter counts want requests of key.
-func heard(l *Limiter, key string, want int) error {
+// checkCount returns an error unless a limiter counts want requests of key.
+func checkCount(l *Limiter, key string, want int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -174,11 +174,11 @@ func TestRemaining(t *testing.T) {
 	if n := take(t, "key_a", 100, 30, one); n != 30 {
 		t.Fatalf("%d of 30 passed", n)
 	}
-	testkit.Eventually(t, 5*time.Second, func() error { return heard(two, "key_a", 30) })
+	testkit.Eventually(t, 5*time.Second, func() error { return checkCount(two, "key_a", 30) })
 	if d := two.Take(t.Context(), "key_a", 100); !d.Allowed || d.Remaining != 69 || d.Reset > Window {
 		t.Errorf("got %+v", d)
 	}
-	testkit.Eventually(t, 5*time.Second, func() error { return heard(one, "key_a", 31) })
+	testkit.Eventually(t, 5*time.Second, func() error { return checkCount(one, "key_a", 31) })
 	if n := take(t, "key_a", 100, 100, one, two); n != 69 {
 		t.Errorf("%d passed, want as many as remained", n)
 	}
@@ -217,12 +217,12 @@ func TestManyKeys(t *testing.T) { // invariant 6
 	})
 }
 
-func TestGivingUp(t *testing.T) { // invariant 4
+func TestCancelledRequest(t *testing.T) { // invariant 4
 	l := newLimiter(t, testkit.Bus(t), 0)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the caller has gone"))
 	l.Take(ctx, "key_a", 5)
-	if metric(t, l, "ratelimit_fallback") != 0 || l.away != 0 {
+	if metric(t, l, "ratelimit_fallback") != 0 || l.pausedUntil != 0 {
 		t.Error("a cancelled request started the fallback")
 	}
 	if d := l.Take(t.Context(), "key_b", 5); !d.Allowed || metric(t, l, "ratelimit_decisions_total", "allowed") != 1 {

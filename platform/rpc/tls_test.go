@@ -16,7 +16,7 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-// certificate creates the certificate files of a part with the given names.
+// certificate creates the files of a certificate with the given names.
 func certificate(t testing.TB, ca *mtlstest.CA, names ...string) *mtls.Files {
 	t.Helper()
 	m := mtlstest.NewMount(t, ca.Issue(t, names...), ca)
