@@ -33,7 +33,7 @@ func TestDescriptions(t *testing.T) {
 			"Currency" + currencies, "enum: [" + strings.Join(BookingMethods(), ", ") + "], default: " + BookingMethods()[0],
 			"enum: [" + strings.Join(PassMethods(), ", ") + "], default: " + PassMethods()[0],
 		},
-		"../../proto/reservation/pass/v1/pass.proto": {"// " + strings.TrimPrefix(methods, "must be ") + " (given away); empty: " + PassMethods()[0] + "."},
+		"../../proto/reservation/pass/v1/pass.proto": {"// " + strings.TrimPrefix(methods, "must be ") + " (free of charge); empty means " + PassMethods()[0] + "."},
 		"../../proto/reservation/auth/v1/auth.proto": {"// ISO 4217 code: " + strings.TrimPrefix(fault.OneOf(Currencies()), "must be ") + "."},
 	} {
 		text, err := os.ReadFile(path)

@@ -218,7 +218,7 @@ func TestParticipant(t *testing.T) {
 		select {
 		case <-erased:
 		case <-time.After(30 * time.Second):
-			t.Fatal("it did not come again")
+			t.Fatal("the event was not redelivered")
 		}
 		if len(s.heard) != 0 {
 			t.Fatal("it was answered")

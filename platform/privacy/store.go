@@ -94,8 +94,8 @@ func forgetAnswersTo(ctx context.Context, db *pg.DB, company id.Company, names [
 
 // Waiting reports whether events about a customer wait in the outbox of db, except those on the
 // subjects in but.
-func Waiting(ctx context.Context, db *pg.DB, company id.Company, customer id.Customer, but ...string) (bool, error) {
-	waiting, err := pg.One[bool](ctx, db, pg.For(company), waitingSQL, company, customer.String(), but)
+func Waiting(ctx context.Context, db *pg.DB, company id.Company, customer id.Customer, except ...string) (bool, error) {
+	waiting, err := pg.One[bool](ctx, db, pg.For(company), waitingSQL, company, customer.String(), except)
 	if err != nil {
 		return false, fmt.Errorf("privacy: %w", err)
 	}

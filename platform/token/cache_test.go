@@ -114,7 +114,7 @@ func TestCacheReplacesExpiredTokens(t *testing.T) {
 	}
 	for i, raw := range live {
 		if v.cache.get(raw) == nil {
-			t.Errorf("token %d of %d gave way, and an expired one stayed", i, len(live))
+			t.Errorf("token %d of %d was replaced, and an expired one stayed", i, len(live))
 		}
 	}
 }

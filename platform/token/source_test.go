@@ -62,7 +62,7 @@ func want(t *testing.T, s *token.Source, token string) {
 
 func TestSource(t *testing.T) {
 	f := &fetcher{takes: 100 * time.Millisecond, lives: time.Hour}
-	inTime(t, "one request serves all who wait, and all who come later", f, func(t *testing.T, s *token.Source) {
+	inTime(t, "one request serves all waiting and later callers", f, func(t *testing.T, s *token.Source) {
 		var callers sync.WaitGroup
 		for range 500 {
 			callers.Go(func() { want(t, s, "token 1") })
@@ -74,7 +74,7 @@ func TestSource(t *testing.T) {
 		}
 	})
 	g := &fetcher{takes: 100 * time.Millisecond, lives: time.Hour}
-	inTime(t, "it is renewed in the last fifth of its life, and nobody waits for that", g, func(t *testing.T, s *token.Source) {
+	inTime(t, "a token is renewed in the background in the last fifth of its lifetime", g, func(t *testing.T, s *token.Source) {
 		want(t, s, "token 1")
 		time.Sleep(47 * time.Minute)
 		want(t, s, "token 1")
@@ -97,7 +97,7 @@ func TestSource(t *testing.T) {
 		}
 	})
 	h := &fetcher{takes: time.Second, lives: time.Hour}
-	inTime(t, "the end of one caller is not that of the others", h, func(t *testing.T, s *token.Source) {
+	inTime(t, "the end of one caller does not end the others", h, func(t *testing.T, s *token.Source) {
 		ctx, cancel := context.WithCancel(t.Context())
 		first := make(chan error, 1)
 		go func() { _, err := s.Token(ctx); first <- err }()
@@ -117,7 +117,7 @@ func TestSource(t *testing.T) {
 		}
 	})
 	hung := &fetcher{takes: time.Hour, lives: time.Hour}
-	inTime(t, "a request that hangs is given up after five seconds", hung, func(t *testing.T, s *token.Source) {
+	inTime(t, "a request that hangs is cancelled after five seconds", hung, func(t *testing.T, s *token.Source) {
 		began := time.Now()
 		if _, err := s.Token(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 5*time.Second {
 			t.Fatalf("got %v after %s", err, time.Since(began))
@@ -126,10 +126,10 @@ func TestSource(t *testing.T) {
 }
 
 func TestSourceFailures(t *testing.T) {
-	away := errors.New("auth is away")
+	away := errors.New("auth is unavailable")
 	f := &fetcher{lives: time.Hour}
 	f.fail(away)
-	inTime(t, "a failure is told at once for a second, then the next call asks again", f, func(t *testing.T, s *token.Source) {
+	inTime(t, "a failure is returned for a second, then the next call retries", f, func(t *testing.T, s *token.Source) {
 		for range 100 {
 			if _, err := s.Token(t.Context()); !errors.Is(err, away) {
 				t.Fatalf("got %v", err)
@@ -143,7 +143,7 @@ func TestSourceFailures(t *testing.T) {
 		want(t, s, "token 2")
 	})
 	g := &fetcher{lives: time.Hour}
-	inTime(t, "while renewing fails the present token serves until its end", g, func(t *testing.T, s *token.Source) {
+	inTime(t, "while renewing fails, the current token is used until it expires", g, func(t *testing.T, s *token.Source) {
 		want(t, s, "token 1")
 		g.fail(away)
 		time.Sleep(50 * time.Minute)
@@ -178,7 +178,7 @@ func TestSourceFailures(t *testing.T) {
 
 func TestSourceForgets(t *testing.T) {
 	f := &fetcher{lives: time.Hour}
-	inTime(t, "a token that was refused is replaced", f, func(t *testing.T, s *token.Source) {
+	inTime(t, "a rejected token is replaced", f, func(t *testing.T, s *token.Source) {
 		want(t, s, "token 1")
 		time.Sleep(time.Minute)
 		s.Forget("another token")
@@ -187,7 +187,7 @@ func TestSourceForgets(t *testing.T) {
 		want(t, s, "token 2")
 	})
 	g := &fetcher{lives: time.Hour}
-	inTime(t, "a server that refuses every token does not cost a request per call", g, func(t *testing.T, s *token.Source) {
+	inTime(t, "a server that rejects every token does not cause a request per call", g, func(t *testing.T, s *token.Source) {
 		for range 1000 {
 			raw, err := s.Token(t.Context())
 			if err != nil {

@@ -37,8 +37,8 @@ const (
 	// maxLength is the length in bytes above which a token is rejected unread. Valid tokens have
 	// some hundred bytes.
 	maxLength = 4096
-	// patience is how long a token with an unknown key waits for the event with that key.
-	patience = time.Second
+	// keyTimeout is how long a token with an unknown key waits for the event with that key.
+	keyTimeout = time.Second
 	// maxWaiting limits the number of waiting requests, so that invented key ids cannot accumulate.
 	maxWaiting = 256
 )
@@ -200,7 +200,7 @@ func (v *Verifier) awaitKey(ctx context.Context, kid string) (ed25519.PublicKey,
 	if v.waiting.Add(1) > maxWaiting {
 		return nil, v.unknown(kid)
 	}
-	timer := time.NewTimer(patience)
+	timer := time.NewTimer(keyTimeout)
 	defer timer.Stop()
 	for {
 		select {
@@ -256,7 +256,7 @@ func (v *Verifier) replaceKeys(version int64, set []JWK) error {
 	}
 	v.keys, v.version = keys, version
 	v.epoch.Add(1)
-	v.tell()
+	v.wake()
 	return err
 }
 
@@ -275,11 +275,11 @@ func (v *Verifier) caughtUp() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.past = true
-	v.tell()
+	v.wake()
 }
 
-// tell updates ready and wakes the waiting requests. The caller holds v.mu.
-func (v *Verifier) tell() {
+// wake updates ready and wakes the waiting requests. The caller holds v.mu.
+func (v *Verifier) wake() {
 	v.ready.Store(v.past && v.keys != nil)
 	close(v.changed)
 	v.changed = make(chan struct{})

@@ -33,7 +33,7 @@ func TestVerifyReadsTheClaims(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	if got.IsAdmin() || !got.Has("customers:read") || got.Has("customers:write") || got.Has("customers") || got.Has("") {
-		t.Error("the token grants what its scopes do not say")
+		t.Error("the token grants more than its scopes")
 	}
 }
 
@@ -73,7 +73,7 @@ func TestVerifyAcceptsOurSignatureOnly(t *testing.T) {
 		"HS256 by our public key":             sign(jwt.SigningMethodHS256, []byte(public(secret)), a),
 		"HS256 by the text of our public key": sign(jwt.SigningMethodHS256, []byte(jwk("a", secret).X), a),
 		"a stranger's key under our key id":   sign(jwt.SigningMethodEdDSA, stranger, a),
-		"a stranger's key beside itself": sign(jwt.SigningMethodEdDSA, stranger, map[string]any{
+		"a stranger's key in the header": sign(jwt.SigningMethodEdDSA, stranger, map[string]any{
 			"kid": "a", "jwk": jwk("x", stranger), "jku": "https://stranger.example/keys",
 		}),
 		"no key id":                        sign(jwt.SigningMethodEdDSA, secret, nil),
@@ -151,9 +151,9 @@ func TestVerifyChecksTheClaims(t *testing.T) {
 		return func(c jwt.MapClaims) { delete(c, name) }
 	}
 	for name, change := range map[string]func(jwt.MapClaims){
-		"as it is":                                func(jwt.MapClaims) {},
+		"no change":                               func(jwt.MapClaims) {},
 		"an audience among several":               set("aud", []string{"other", "reservation"}),
-		"a time before which it is dead":          set("nbf", w.in(0)),
+		"a time before which it is not valid":     set("nbf", w.in(0)),
 		"claims that we do not know":              set("email", "z@example.com"),
 		"no scope":                                set("scope", ""),
 		"a platform credential without a company": func(c jwt.MapClaims) { delete(c, "cid"); c["scope"] = token.Admin; c["typ"] = "service" },
@@ -177,10 +177,10 @@ func TestVerifyChecksTheClaims(t *testing.T) {
 		"another kind of caller":          set("typ", "user"),
 		"no kind of caller":               without("typ"),
 		"no company":                      without("cid"), // invariant 5
-		"a company that is none":          set("cid", "cust_01"),
-		"a generation that is text":       set("gen", "1"),
-		"a subject that is a list":        set("sub", []string{"m2m_1"}),
-		"4096 bytes and more":             set("scope", strings.Repeat("customers:read ", 300)),
+		"a company that is not a company identifier": set("cid", "cust_01"),
+		"a generation that is text":                  set("gen", "1"),
+		"a subject that is a list":                   set("sub", []string{"m2m_1"}),
+		"4096 bytes and more":                        set("scope", strings.Repeat("customers:read ", 300)),
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			if err := w.refuses(sign(change), fault.ReasonUnauthorized); err != nil {
@@ -283,7 +283,7 @@ func TestSetKeysLeavesOutUnusableKeys(t *testing.T) {
 		"another algorithm": change(func(k *token.JWK) { k.Alg = "HS256" }),
 		"another use":       change(func(k *token.JWK) { k.Use = "enc" }),
 		"too few bytes":     change(func(k *token.JWK) { k.X = k.X[:40] }),
-		"no base64":         change(func(k *token.JWK) { k.X = "!" + k.X[1:] }),
+		"invalid base64":    change(func(k *token.JWK) { k.X = "!" + k.X[1:] }),
 		"nothing":           {},
 	}
 	for name, k := range bad {
@@ -372,7 +372,7 @@ func TestVerifyWaits(t *testing.T) {
 			began = time.Now()
 			w.check(w.refuses(raw, fault.ReasonUnauthorized))
 			if waited := time.Since(began); waited != time.Second {
-				t.Errorf("waited %s with nobody else there", waited)
+				t.Errorf("waited %s without other requests", waited)
 			}
 		})
 	})

@@ -14,6 +14,7 @@ import (
 
 // accountPage is the administrator's own account.
 type accountPage struct {
+	Role     *message
 	Profile  *form
 	Password *form
 	Totp     *form
@@ -22,16 +23,16 @@ type accountPage struct {
 	Sessions []*authv1.Session
 }
 
-func (accountPage) head() (string, string) { return "Account", "account" }
+func (accountPage) head() (*message, string) { return msg("settings.account.title"), "account" }
 
 func (r *request) accountPage() (accountPage, error) {
 	res, err := r.services.admins.ListSessions(r.ctx, &authv1.ListSessionsRequest{})
 	return accountPage{
-		Profile: newForm("name", r.session.Administrator.GetName()), Password: newForm(), Totp: newForm(), Setup: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
+		Role: roleName(r.session.Administrator.GetRole()), Profile: newForm("name", r.session.Administrator.GetName()), Password: newForm(), Totp: newForm(), Setup: newForm(), Codes: newForm(), Sessions: res.GetSessions(),
 	}, err
 }
 
-// accountAgain shows the account with a form that was not accepted.
+// accountAgain shows the account page with a form that was not accepted.
 func (r *request) accountAgain(put func(*accountPage)) error {
 	page, err := r.accountPage()
 	if err != nil {
@@ -43,11 +44,11 @@ func (r *request) accountAgain(put func(*accountPage)) error {
 
 func (r *request) updateProfile() error {
 	f := r.sent(nil)
-	name := f.required("name", "Your name")
+	name := f.required("name", msg("settings.account.name_label"))
 	if !f.Failed() {
 		_, err := r.services.admins.UpdateProfile(r.ctx, &authv1.UpdateProfileRequest{Name: name})
 		if err == nil {
-			return r.back("/account", "Saved.")
+			return r.back("/account", r.text("settings.account.saved"))
 		}
 		if !f.refuse(err) {
 			return err
@@ -56,28 +57,28 @@ func (r *request) updateProfile() error {
 	return r.accountAgain(func(p *accountPage) { p.Profile = f })
 }
 
-// noticeText says what somebody else has done to the administrator's account.
-func noticeText(n *authv1.Notice) string {
-	who := n.GetByName()
-	if who == "" {
-		who = "Whoever runs the platform"
+// noticeText says what another person has changed in the administrator's account.
+func noticeText(n *authv1.Notice) *message {
+	name := literal(n.GetByName())
+	if n.GetByName() == "" {
+		name = msg("settings.notice.operator")
 	}
 	switch n.GetAction() {
 	case "administrator.disable_totp":
-		return who + " has turned off your two-step sign-in."
+		return msg("settings.notice.totp_disabled", "who", name)
 	case "administrator.end_sessions", "session.end":
-		return who + " has ended sessions of yours."
+		return msg("settings.notice.sessions_ended", "who", name)
 	case "administrator.update":
-		return who + " has changed your name or your role."
+		return msg("settings.notice.updated", "who", name)
 	case "administrator.create_reset_link":
-		return who + " has made a link with which your password can be replaced."
+		return msg("settings.notice.reset_link", "who", name)
 	case "administrator.reset_password":
-		return who + " has replaced your password."
+		return msg("settings.notice.password_reset", "who", name)
 	}
-	return who + " has changed your account."
+	return msg("settings.notice.changed", "who", name)
 }
 
-// dismissNotices drops what has been read, up to the latest that the page showed.
+// dismissNotices deletes the notices that the page showed, up to the latest one.
 func (r *request) dismissNotices() error {
 	back := local(r.value("back"), home)
 	until, err := time.Parse(time.RFC3339Nano, r.value("until"))
@@ -94,7 +95,7 @@ func (r *request) changePassword() error {
 	f := r.sent(map[string]string{"new_password": "password", "current_password": "current"})
 	current := f.Get("current")
 	if current == "" {
-		f.add("current", "Your present password is needed.")
+		f.add("current", msg("refusals.form.required", "label", msg("settings.account.current_label")))
 	}
 	password := r.newPassword(f)
 	if !f.Failed() {
@@ -103,7 +104,7 @@ func (r *request) changePassword() error {
 		})
 		if err == nil {
 			r.keepDevices(res.GetDeviceTokens())
-			return r.back("/account", "The password is changed. Your other sessions have ended.")
+			return r.back("/account", r.text("settings.account.password_changed"))
 		}
 		if !r.wrongPassword(f, "current", err) && !f.refuse(err) {
 			return err
@@ -112,34 +113,35 @@ func (r *request) changePassword() error {
 	return r.accountAgain(func(p *accountPage) { p.Password = f })
 }
 
-// wrongPassword puts the refusal of a password on the form.
+// wrongPassword shows the refusal of the current password on the form. It reports whether err is
+// such a refusal.
 func (r *request) wrongPassword(f *form, field string, err error) bool {
 	e := fault.From(err)
 	switch {
 	case e.Reason == "WRONG_PASSWORD":
-		f.add(field, "This is not your present password.")
+		f.add(field, msg("settings.account.wrong_password"))
 	case e.Kind == fault.RateLimited:
-		f.Summary = "There were too many attempts. Wait " + waiting(e) + " and try again."
+		f.Summary = msg("settings.account.too_many", "wait", waiting(e))
 	default:
 		return false
 	}
 	return true
 }
 
-// totpPage sets the second factor up.
+// totpPage sets up two-step sign-in, or shows new recovery codes.
 type totpPage struct {
 	Form   *form
 	Secret string
 	Code   qrCode
-	// Recovery are the codes, shown this once; empty before.
+	// Recovery has the recovery codes, the only time that they are shown; empty before that.
 	Recovery []string
-	// Renewed says that there were others before.
+	// Renewed is true if the codes replace earlier ones.
 	Renewed bool
 }
 
-func (totpPage) head() (string, string) { return "Two-step sign-in", "account" }
+func (totpPage) head() (*message, string) { return msg("settings.totp.title"), "account" }
 
-// qrCode is a QR code as the path of an SVG, one unit for a module.
+// qrCode is a QR code as the path of an SVG, with one unit for each module.
 type qrCode struct {
 	Size int
 	Path string
@@ -164,7 +166,7 @@ func qrOf(text string) (qrCode, error) {
 
 func (r *request) setupTotp() error {
 	f := r.sent(nil)
-	if f.required("setup-password", "Your password"); f.Failed() {
+	if f.required("setup-password", msg("settings.totp.password_label")); f.Failed() {
 		return r.accountAgain(func(p *accountPage) { p.Setup = f })
 	}
 	res, err := r.services.admins.SetupTotp(r.ctx, &authv1.SetupTotpRequest{Password: f.Get("setup-password")})
@@ -177,8 +179,7 @@ func (r *request) setupTotp() error {
 	return r.refusedTotp(err)
 }
 
-// totpAgain shows the secret that waits to be confirmed, with a code that was not
-// accepted.
+// totpAgain shows the unconfirmed secret again, with a code that was not accepted.
 func (r *request) totpAgain(f *form) error {
 	res, err := r.services.admins.SetupTotp(r.ctx, &authv1.SetupTotpRequest{Again: true})
 	if err != nil {
@@ -199,18 +200,18 @@ func (r *request) showTotp(f *form, res *authv1.SetupTotpResponse) error {
 	return r.render("totp", page)
 }
 
-// refusedTotp goes back to the account. A form that was sent twice has turned it on
-// the first time, and its recovery codes were in an answer that nobody may have seen.
+// refusedTotp returns to the account page. If the form was sent twice, the first response turned
+// two-step sign-in on and had the recovery codes, which the administrator may not have seen.
 func (r *request) refusedTotp(err error) error {
 	if fault.From(err).Reason == "TOTP_ALREADY_ENABLED" {
-		return r.sayFailed("/account", "Two-step sign-in is on already. If you have not kept the recovery codes, make new ones here.")
+		return r.sayFailed("/account", r.text("settings.totp.already_on"))
 	}
 	return r.refused("/account", err)
 }
 
 func (r *request) confirmTotp() error {
 	f := r.sent(nil)
-	code := f.required("code", "The code")
+	code := f.required("code", msg("settings.totp.code_label"))
 	if f.Failed() {
 		return r.totpAgain(f)
 	}
@@ -220,9 +221,9 @@ func (r *request) confirmTotp() error {
 	}
 	switch e := fault.From(err); {
 	case e.Reason == "INVALID_TOTP_CODE":
-		f.add("code", "This code is not right. Check the time of your phone, and type the code that is shown now.")
+		f.add("code", msg("settings.totp.wrong_code"))
 	case e.Kind == fault.RateLimited:
-		f.Summary = "There were too many wrong codes. Wait " + waiting(e) + " and try again."
+		f.Summary = msg("settings.code.too_many", "wait", waiting(e))
 	default:
 		return r.refusedTotp(err)
 	}
@@ -233,7 +234,7 @@ func (r *request) disableTotp() error {
 	f := r.sent(map[string]string{"password": "totp-password"})
 	_, err := r.services.admins.DisableTotp(r.ctx, &authv1.DisableTotpRequest{Password: f.Get("totp-password")})
 	if err == nil {
-		return r.back("/account", "Two-step sign-in is off.")
+		return r.back("/account", r.text("settings.totp.disabled"))
 	}
 	if !r.wrongPassword(f, "totp-password", err) && !f.refuse(err) {
 		return err
@@ -241,7 +242,8 @@ func (r *request) disableTotp() error {
 	return r.accountAgain(func(p *accountPage) { p.Totp = f })
 }
 
-// renewRecoveryCodes replaces the recovery codes, and shows them this once.
+// renewRecoveryCodes replaces the recovery codes and shows the new ones, the only time that they
+// are shown.
 func (r *request) renewRecoveryCodes() error {
 	f := r.sent(nil)
 	res, err := r.services.admins.RenewRecoveryCodes(r.ctx, &authv1.RenewRecoveryCodesRequest{Password: f.Get("codes-password")})
@@ -259,7 +261,7 @@ func (r *request) endSession() error {
 	if _, err := r.services.admins.EndSession(r.ctx, &authv1.EndSessionRequest{Id: r.path("id")}); err != nil {
 		return r.refused(back, err)
 	}
-	return r.back(back, "The session has ended.")
+	return r.back(back, r.text("settings.account.session_ended"))
 }
 
 func (r *request) endOtherSessions() error {
@@ -267,5 +269,5 @@ func (r *request) endOtherSessions() error {
 	if err != nil {
 		return r.refused("/account", err)
 	}
-	return r.back("/account", plural(res.GetEnded(), "other session has", "other sessions have")+" ended.")
+	return r.back("/account", r.text("settings.account.others_ended", "count", res.GetEnded()))
 }

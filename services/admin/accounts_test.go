@@ -20,14 +20,14 @@ func TestAdministratorPage(t *testing.T) {
 	w.signIn()
 	withColleague(w)
 	const path = "/settings/administrators/admin_2"
-	t.Run("shows the account and where it is signed in, and nothing of it is markup", func(t *testing.T) {
+	t.Run("shows the account and its sessions, with all names escaped", func(t *testing.T) {
 		a := w.get(path)
 		a.must(t, "nora@example.com", "192.0.2.7", "&lt;b&gt;Firefox", "نورا 🧘", path+"/reset", path+"/totp-off", path+"/end-sessions", "Withdraw the link")
 		if strings.Contains(a.body, "<script>alert") {
-			t.Error("it executes a name")
+			t.Error("a name is executed")
 		}
 	})
-	t.Run("an administrator of another company does not exist", func(t *testing.T) {
+	t.Run("answers 404 for an administrator of another company", func(t *testing.T) {
 		for _, action := range []string{"", "/reset", "/totp-off", "/end-sessions", "/disable", "/owner"} {
 			if a := w.get("/settings/administrators/admin_3" + action); a.StatusCode != http.StatusNotFound {
 				t.Errorf("%s: %s", action, describe(a))
@@ -39,12 +39,12 @@ func TestAdministratorPage(t *testing.T) {
 			}
 		}
 	})
-	t.Run("each action says first what it does", func(t *testing.T) {
-		for action, says := range map[string]string{"reset": "within an hour", "totp-off": "Their password alone", "end-sessions": "signed out everywhere", "disable": "cannot sign in", "owner": "open everything"} {
+	t.Run("lists the effects before each action", func(t *testing.T) {
+		for action, says := range map[string]string{"reset": "within an hour", "totp-off": "with only their password", "end-sessions": "signed out everywhere", "disable": "cannot sign in", "owner": "open everything"} {
 			w.get(path+"/"+action).must(t, says, `action="`+path+"/"+action+`"`, "alert(&#34;x&#34;)")
 		}
 	})
-	t.Run("turning two-step sign-in off and ending sessions come back with what was done", func(t *testing.T) {
+	t.Run("confirms that two-step sign-in is off and that sessions have ended", func(t *testing.T) {
 		on(w.backend, "DisableAdministratorTotp", func(*authv1.DisableAdministratorTotpRequest) (*authv1.DisableAdministratorTotpResponse, error) {
 			return &authv1.DisableAdministratorTotpResponse{}, nil
 		})
@@ -61,18 +61,18 @@ func TestAdministratorPage(t *testing.T) {
 			w.get(path).must(t, says)
 		}
 	})
-	t.Run("the own account is elsewhere", func(t *testing.T) {
+	t.Run("sends owners to the account page for their own account", func(t *testing.T) {
 		on(w.backend, "CreatePasswordReset", func(*authv1.CreatePasswordResetRequest) (*authv1.CreatePasswordResetResponse, error) {
 			return nil, fault.Refuse("OWN_ACCOUNT", "yours")
 		})
 		if a := w.post(path + "/reset"); a.to() != path {
 			t.Error(describe(a))
 		}
-		w.get(path).must(t, "what concerns it is under Account")
+		w.get(path).must(t, "Change it on the Account page")
 	})
 }
 
-// once answers the first request under a key with a secret, and repetitions without.
+// once answers the first request with a key with a secret, and retries without one.
 func once() (is func(w *world, method string) bool) {
 	seen := map[string]bool{}
 	return func(w *world, method string) bool {
@@ -83,8 +83,8 @@ func once() (is func(w *world, method string) bool) {
 	}
 }
 
-// Where a form is sent twice, the secret is in the first answer; the second says
-// that it was done, and what to do if nobody has seen it.
+// TestSecretsAreShownOnce checks a form that is sent twice: the first response has the secret, the
+// second says that the change was made and how to get another secret.
 func TestSecretsAreShownOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -139,23 +139,23 @@ func TestSecretsAreShownOnce(t *testing.T) {
 			one := w.postKeyed(path, form...)
 			one.must(t, "the-secret")
 			if one.Header.Get("Cache-Control") != "no-store" {
-				t.Error("the answer may be kept")
+				t.Error("caches can store the response")
 			}
 			if strings.Contains(one.body, "the-secret") && strings.Contains(one.Header.Get("Location"), "the-secret") {
-				t.Error("the secret is in an address")
+				t.Error("the secret is in a URL")
 			}
 			two := w.postKeyed(path, form...)
-			two.must(t, "This form was sent twice", "If you have not copied", `href="`+try.ahead+`"`)
+			two.must(t, "This form was sent twice", "If you did not copy", `href="`+try.ahead+`"`)
 			if strings.Contains(two.body, "the-secret") || two.StatusCode != http.StatusOK {
 				t.Error(describe(two))
 			}
 		})
 	}
-	t.Run("a link has the host that was set, whatever the request says", func(t *testing.T) {
+	t.Run("builds a link with the configured host, not the request's", func(t *testing.T) {
 		a := w.postKeyed("/settings/administrators/admin_2/reset", keyField, strings.Repeat("l", 26))
 		a.must(t, w.server.URL+"/reset/the-secret")
 	})
-	t.Run("a webhook's secret is rotated once too", func(t *testing.T) {
+	t.Run("rotates a webhook's secret once", func(t *testing.T) {
 		on(w.backend, "RotateSecret", func(*webhookv1.RotateSecretRequest) (*webhookv1.RotateSecretResponse, error) {
 			return &webhookv1.RotateSecretResponse{}, nil
 		})
@@ -180,7 +180,7 @@ func TestOwnAccount(t *testing.T) {
 		}
 		return &authv1.UpdateProfileResponse{}, nil
 	})
-	t.Run("the name can be changed, the address is shown", func(t *testing.T) {
+	t.Run("changes the name and shows the address", func(t *testing.T) {
 		w.get("/account").must(t, `value="Ada"`, "ada@example.com")
 		if a := w.post("/account/profile", "name", " نورا 🧘 "); a.to() != "/account" {
 			t.Error(describe(a))
@@ -188,31 +188,31 @@ func TestOwnAccount(t *testing.T) {
 		if got := w.backend.called("UpdateProfile")[0].req.(*authv1.UpdateProfileRequest).GetName(); got != "نورا 🧘" {
 			t.Errorf("%q", got)
 		}
-		w.post("/account/profile", "name", "").must(t, "Your name is needed.")
+		w.post("/account/profile", "name", "").must(t, "Enter your name.")
 		w.post("/account/profile", "name", strings.Repeat("ö", 90)).must(t, "must be at most 100 characters")
 	})
 	w.totp = true
-	t.Run("a wrong present password is said beside its field", func(t *testing.T) {
+	t.Run("shows a wrong current password at its field", func(t *testing.T) {
 		wrong := fault.Refuse("WRONG_PASSWORD", "wrong")
 		on(w.backend, "ChangePassword", func(*authv1.ChangePasswordRequest) (*authv1.ChangePasswordResponse, error) { return nil, wrong })
 		on(w.backend, "DisableTotp", func(*authv1.DisableTotpRequest) (*authv1.DisableTotpResponse, error) { return nil, wrong })
 		on(w.backend, "RenewRecoveryCodes", func(*authv1.RenewRecoveryCodesRequest) (*authv1.RenewRecoveryCodesResponse, error) { return nil, wrong })
-		w.post("/account/password", "current", "x", "password", "long enough words", "repeat", "long enough words").must(t, "This is not your present password.", `id="current-wrong"`)
-		w.post("/account/totp/disable", "totp-password", "x").must(t, "This is not your present password.")
-		w.post("/account/totp/codes", "codes-password", "x").must(t, "This is not your present password.")
+		w.post("/account/password", "current", "x", "password", "long enough words", "repeat", "long enough words").must(t, "This is not your current password.", `id="current-wrong"`)
+		w.post("/account/totp/disable", "totp-password", "x").must(t, "This is not your current password.")
+		w.post("/account/totp/codes", "codes-password", "x").must(t, "This is not your current password.")
 		w.totp = false
 		on(w.backend, "SetupTotp", func(*authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) { return nil, wrong })
-		w.post("/account/totp", "setup-password", "x").must(t, "This is not your present password.", `id="setup-password-wrong"`)
-		w.post("/account/totp").must(t, "Your password is needed.")
+		w.post("/account/totp", "setup-password", "x").must(t, "This is not your current password.", `id="setup-password-wrong"`)
+		w.post("/account/totp").must(t, "Enter your password.")
 		w.totp = true
 	})
-	t.Run("new recovery codes are shown once", func(t *testing.T) {
+	t.Run("shows new recovery codes once", func(t *testing.T) {
 		on(w.backend, "RenewRecoveryCodes", func(*authv1.RenewRecoveryCodesRequest) (*authv1.RenewRecoveryCodesResponse, error) {
 			return &authv1.RenewRecoveryCodesResponse{RecoveryCodes: []string{"aaaaa-bbbbb-ccccc"}}, nil
 		})
-		w.post("/account/totp/codes", "codes-password", "x").must(t, "aaaaa-bbbbb-ccccc", "These replace the codes")
+		w.post("/account/totp/codes", "codes-password", "x").must(t, "aaaaa-bbbbb-ccccc", "These codes replace")
 	})
-	t.Run("setting two-step sign-in up shows the key again after a wrong code, without a hidden field", func(t *testing.T) {
+	t.Run("shows the TOTP key again after a wrong code, without a hidden field", func(t *testing.T) {
 		on(w.backend, "SetupTotp", func(req *authv1.SetupTotpRequest) (*authv1.SetupTotpResponse, error) {
 			secret := "FRESHKEY"
 			if req.GetAgain() {
@@ -228,21 +228,21 @@ func TestOwnAccount(t *testing.T) {
 		a := w.post("/account/totp", "setup-password", "x")
 		a.must(t, "FRESHKEY", "<path")
 		b := w.post("/account/totp/confirm", "code", "123456", "uri", "otpauth://totp/evil", "secret", "EVIL")
-		b.must(t, "SAMEKEY", "This code is not right")
+		b.must(t, "SAMEKEY", "This code is wrong")
 		for _, body := range []string{a.body, b.body} {
 			if strings.Contains(body, `value="FRESHKEY`) || strings.Contains(body, `value="SAMEKEY`) || strings.Contains(body, "otpauth://") || strings.Contains(body, "EVIL") {
-				t.Errorf("a field has the key:\n%s", body)
+				t.Errorf("a field contains the key:\n%s", body)
 			}
 		}
 	})
-	t.Run("a confirmation that was sent twice leads to new recovery codes", func(t *testing.T) {
+	t.Run("offers new recovery codes after a confirmation that was sent twice", func(t *testing.T) {
 		on(w.backend, "ConfirmTotp", func(*authv1.ConfirmTotpRequest) (*authv1.ConfirmTotpResponse, error) {
 			return nil, fault.Refuse("TOTP_ALREADY_ENABLED", "on")
 		})
 		if a := w.post("/account/totp/confirm", "code", "123456"); a.to() != "/account" {
 			t.Error(describe(a))
 		}
-		w.get("/account").must(t, "make new ones here")
+		w.get("/account").must(t, "create new ones here")
 	})
 }
 
@@ -256,7 +256,7 @@ func TestNotices(t *testing.T) {
 		{At: timestamppb.New(at), Action: "administrator.reset_password"},
 	}
 	withEvent(w, "Yoga", "Ann")
-	w.get("/customers?q=ann").must(t, "&lt;script&gt;Bob has ended sessions of yours.", "Whoever runs the platform has replaced your password.", `value="/customers?q=ann"`)
+	w.get("/customers?q=ann").must(t, "&lt;script&gt;Bob ended one or more of your sessions.", "The operator of the platform replaced your password.", `value="/customers?q=ann"`)
 	on(w.backend, "DismissNotices", func(*authv1.DismissNoticesRequest) (*authv1.DismissNoticesResponse, error) {
 		return &authv1.DismissNoticesResponse{}, nil
 	})
@@ -273,10 +273,10 @@ func TestNotices(t *testing.T) {
 			t.Error(describe(a))
 		}
 	}
-	t.Run("none, no box", func(t *testing.T) {
+	t.Run("shows no box without notices", func(t *testing.T) {
 		w.notices = nil
 		if strings.Contains(w.page("/"), "I have read this") {
-			t.Error("there is one")
+			t.Error("there is a box")
 		}
 	})
 }

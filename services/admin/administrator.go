@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"strings"
+
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
@@ -11,13 +13,13 @@ import (
 type administratorPage struct {
 	administratorView
 	Sessions []*authv1.Session
-	// ResetUntil is until when an open link can reset the password; nil: there is none.
+	// ResetUntil is when the open reset link expires; nil if there is none.
 	ResetUntil *timestamppb.Timestamp
-	// Link is the one that was just made, shown this once.
+	// Link is a reset link that was just created, the only time that it is shown.
 	Link string
 }
 
-func (p administratorPage) head() (string, string) { return p.GetName(), "administrators" }
+func (p administratorPage) head() (*message, string) { return literal(p.GetName()), "administrators" }
 
 func (r *request) findAdministrator() (administratorPage, error) {
 	res, err := r.services.admins.GetAdministrator(r.ctx, &authv1.GetAdministratorRequest{Id: r.path("id")})
@@ -35,54 +37,21 @@ func (r *request) findAdministrator() (administratorPage, error) {
 	}, nil
 }
 
-// linksEnd is what becomes of what an owner has made for others.
-const linksEnd = "Invitations and links for a new password that they have made, and nobody has used, stop working."
-
-// administratorActions are what an owner can do to an administrator, as the page
-// before it says. notSelf is true of those that are not offered for the own account.
-func administratorActions(action string) (p confirmPage, notSelf, ok bool) {
-	switch action {
-	case "owner":
-		p = confirmPage{Title: "Make this administrator an owner", Button: "Make an owner", Effects: []string{
-			"Owners open everything: credentials, webhooks, administrators, the audit log and the company's settings.",
-		}}
-	case "staff":
-		p = confirmPage{Title: "Make this administrator staff", Button: "Make staff", Danger: true, Effects: []string{
-			"Staff have the front desk: customers, events, bookings and passes. The settings are closed to them.",
-			linksEnd,
-		}}
-	case "disable":
-		p = confirmPage{Title: "Disable this administrator", Button: "Disable", Danger: true, Effects: []string{
-			"Every session of theirs ends within a second, and they cannot sign in until they are enabled again.",
-			linksEnd,
-		}}
-	case "enable":
-		p = confirmPage{Title: "Enable this administrator", Button: "Enable", Effects: []string{"They can sign in again, with their password."}}
-	case "reset":
-		notSelf = true
-		p = confirmPage{Title: "Make a link for a new password", Button: "Make the link", Effects: []string{
-			"The link is shown once, on the next page. Give it to them in person or by a way that only they read.",
-			"With it they choose a new password, once, within an hour. Then every session of theirs ends.",
-			"Two-step sign-in stays on. An earlier link stops working. They are told on their next page, and it is in the audit log.",
-		}}
-	case "totp-off":
-		notSelf = true
-		p = confirmPage{Title: "Turn off their two-step sign-in", Button: "Turn it off", Danger: true, Effects: []string{
-			"Their password alone signs them in, until they set it up again. Make sure that it is they who ask.",
-			"They are told on their next page, and it is in the audit log.",
-		}}
-	case "end-sessions":
-		notSelf = true
-		p = confirmPage{Title: "End all their sessions", Button: "End the sessions", Danger: true, Effects: []string{
-			"They are signed out everywhere within a second, and can sign in again.",
-			"They are told on their next page, and it is in the audit log.",
-		}}
-	}
-	return p, notSelf, p.Title != ""
+// administratorActions are what an owner can do to an administrator. Each has its effects,
+// counted for the page before it.
+var administratorActions = map[string]struct {
+	effects         int
+	danger, notSelf bool // notSelf: not for one's own account
+}{
+	"owner": {effects: 1}, "staff": {effects: 2, danger: true},
+	"disable": {effects: 2, danger: true}, "enable": {effects: 1},
+	"reset": {effects: 3, notSelf: true}, "totp-off": {effects: 2, danger: true, notSelf: true},
+	"end-sessions": {effects: 2, danger: true, notSelf: true},
 }
 
 func (r *request) confirmAdministrator() error {
-	p, notSelf, ok := administratorActions(r.path("action"))
+	action := r.path("action")
+	a, ok := administratorActions[action]
 	if !ok {
 		return fault.Missing("page")
 	}
@@ -90,9 +59,10 @@ func (r *request) confirmAdministrator() error {
 	if err != nil {
 		return err
 	}
-	if notSelf && page.Self {
-		return r.back("/account", "What concerns your own account is here.")
+	if a.notSelf && page.Self {
+		return r.back("/account", r.text("settings.account.own_here"))
 	}
+	p := r.confirmation("settings.administrator.confirm."+strings.ReplaceAll(action, "-", "_"), a.effects, a.danger)
 	return r.confirm(p, "administrators", page.GetName()+", "+page.GetEmail(), "/settings/administrators/"+page.GetId())
 }
 
@@ -100,36 +70,36 @@ func (r *request) changeAdministrator() error {
 	id := r.path("id")
 	path := "/settings/administrators/" + id
 	admins, yes, no := r.services.admins, true, false
-	update, said := &authv1.UpdateAdministratorRequest{Id: id}, ""
+	update, done := &authv1.UpdateAdministratorRequest{Id: id}, ""
 	switch r.path("action") {
 	case "owner":
 		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
-		update.Role, said = &role, "The administrator is now an owner."
+		update.Role, done = &role, r.text("settings.administrator.now_owner")
 	case "staff":
 		role := authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
-		update.Role, said = &role, "The administrator is now staff."
+		update.Role, done = &role, r.text("settings.administrator.now_staff")
 	case "disable":
-		update.Disabled, said = &yes, "The administrator is disabled, and every session has ended."
+		update.Disabled, done = &yes, r.text("settings.administrator.disabled")
 	case "enable":
-		update.Disabled, said = &no, "The administrator can sign in again."
+		update.Disabled, done = &no, r.text("settings.administrator.enabled")
 	case "reset":
 		return r.makeResetLink(path)
 	case "withdraw-reset":
 		if _, err := admins.RevokePasswordReset(r.ctx, &authv1.RevokePasswordResetRequest{Id: id}); err != nil {
 			return r.refused(path, err)
 		}
-		return r.back(path, "The link is withdrawn: it is worthless.")
+		return r.back(path, r.text("settings.administrator.link_withdrawn"))
 	case "totp-off":
 		if _, err := admins.DisableAdministratorTotp(r.ctx, &authv1.DisableAdministratorTotpRequest{Id: id}); err != nil {
 			return r.refused(path, err)
 		}
-		return r.back(path, "Their two-step sign-in is off.")
+		return r.back(path, r.text("settings.administrator.totp_is_off"))
 	case "end-sessions":
 		res, err := admins.EndAdministratorSessions(r.ctx, &authv1.EndAdministratorSessionsRequest{Id: id})
 		if err != nil {
 			return r.refused(path, err)
 		}
-		return r.back(path, plural(res.GetEnded(), "session has", "sessions have")+" ended.")
+		return r.back(path, r.text("settings.administrator.sessions_ended", "count", res.GetEnded()))
 	default:
 		return fault.Missing("page")
 	}
@@ -137,12 +107,12 @@ func (r *request) changeAdministrator() error {
 		return r.refused(path, err)
 	}
 	if id == r.session.Administrator.GetId() && update.Role != nil {
-		return r.back("/account", "Your role has changed.") // the settings may be closed now
+		return r.back("/account", r.text("settings.administrator.own_role")) // staff cannot open the settings
 	}
-	return r.back(path, said)
+	return r.back(path, done)
 }
 
-// makeResetLink makes a link for a new password, and shows it this once.
+// makeResetLink creates a reset link and shows it, the only time that it is shown.
 func (r *request) makeResetLink(path string) error {
 	res, err := perform(r, r.services.admins.CreatePasswordReset, &authv1.CreatePasswordResetRequest{Id: r.path("id")})
 	if err != nil {
@@ -150,10 +120,10 @@ func (r *request) makeResetLink(path string) error {
 	}
 	if res.GetToken() == "" {
 		return r.render("already", alreadyPage{
-			Title: "The link is already made", Section: "administrators", Subject: res.GetAdministrator().GetName(),
-			Text: "This form was sent twice. The link was made the first time, and was shown in the first answer, this once.",
-			Lost: "If you have not copied it, make another one: the former one stops working.",
-			Next: path, Button: "Back to the administrator", Again: path + "/reset", AgainButton: "Make another link…",
+			Title: r.text("settings.administrator.link_already.title"), Section: "administrators", Subject: res.GetAdministrator().GetName(),
+			Text: r.text("settings.administrator.link_already.text"), Lost: r.text("settings.administrator.link_already.lost"),
+			Next: path, Button: r.text("settings.administrator.link_already.button"),
+			Again: path + "/reset", AgainButton: r.text("settings.administrator.link_already.again"),
 		})
 	}
 	page, err := r.findAdministrator()

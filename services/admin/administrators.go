@@ -14,10 +14,10 @@ type administratorView struct {
 	Self bool
 }
 
-// RoleName is what the role is called.
-func (a administratorView) RoleName() string { return roleName(a.GetRole()) }
+// RoleName returns the role's name.
+func (a administratorView) RoleName() *message { return roleName(a.GetRole()) }
 
-// Owner tells the role.
+// Owner reports whether the administrator is an owner.
 func (a administratorView) Owner() bool {
 	return a.GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER
 }
@@ -25,23 +25,31 @@ func (a administratorView) Owner() bool {
 // invitationView is an invitation as a page shows it.
 type invitationView struct {
 	*authv1.Invitation
-	Expired bool
+	clock clock
 }
 
-// RoleName is what the role is called.
-func (i invitationView) RoleName() string { return roleName(i.GetRole()) }
+// Valid says for which role the invitation is, and until when it can be accepted.
+func (i invitationView) Valid() *message {
+	role, until := roleName(i.GetRole()), i.clock.Time(i.GetExpiresAt())
+	if i.clock.Past(i.GetExpiresAt()) {
+		return msg("settings.administrators.expired", "role", role, "time", until)
+	}
+	return msg("settings.administrators.valid_until", "role", role, "time", until)
+}
 
-// administratorsPage lists who signs in, and who is invited.
+// administratorsPage lists the administrators and the open invitations.
 type administratorsPage struct {
 	Administrators []administratorView
 	Invitations    []invitationView
 	Form           *form
-	// Link is the one of an invitation that was just made, shown this once.
+	// Link is that of an invitation that was just created, the only time that it is shown.
 	Link, LinkEmail string
 	Next            string
 }
 
-func (administratorsPage) head() (string, string) { return "Administrators", "administrators" }
+func (administratorsPage) head() (*message, string) {
+	return msg("settings.administrators.title"), "administrators"
+}
 
 func (r *request) administratorsPage(f *form) (administratorsPage, error) {
 	page := administratorsPage{Form: f}
@@ -58,7 +66,7 @@ func (r *request) administratorsPage(f *form) (administratorsPage, error) {
 		return page, err
 	}
 	for _, i := range open.GetInvitations() {
-		page.Invitations = append(page.Invitations, invitationView{i, r.session.Clock.Past(i.GetExpiresAt())})
+		page.Invitations = append(page.Invitations, invitationView{i, r.session.Clock})
 	}
 	return page, nil
 }
@@ -73,7 +81,7 @@ func (r *request) administrators() error {
 
 func (r *request) invite() error {
 	f := r.sent(nil)
-	req := &authv1.InviteAdministratorRequest{Email: f.required("email", "An e-mail address"), Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}
+	req := &authv1.InviteAdministratorRequest{Email: f.required("email", msg("settings.administrators.email_label")), Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF}
 	if role, ok := enum.Parse[authv1.AdministratorRole](f.text("role")); ok {
 		req.Role = role
 	}
@@ -83,14 +91,13 @@ func (r *request) invite() error {
 		switch {
 		case err == nil && res.GetToken() == "":
 			return r.render("already", alreadyPage{
-				Title: "Already invited", Section: "administrators", Subject: req.GetEmail(),
-				Text: "This form was sent twice. The invitation was made the first time, and its link was shown in the first answer, this once.",
-				Lost: "If you have not copied the link, invite the same address again: that makes a new link, and the former one stops working.",
-				Next: "/settings/administrators", Button: "Back to the administrators",
+				Title: r.text("settings.administrators.already.title"), Section: "administrators", Subject: req.GetEmail(),
+				Text: r.text("settings.administrators.already.text"), Lost: r.text("settings.administrators.already.lost"),
+				Next: "/settings/administrators", Button: r.text("settings.administrators.already.button"),
 			})
 		case err != nil:
 			if e := fault.From(err); e.Reason == "EMAIL_ALREADY_EXISTS" {
-				f.add("email", "There is already an administrator with this address.")
+				f.add("email", msg("settings.administrators.email_exists"))
 			} else if !f.refuse(err) {
 				return err
 			}
@@ -109,8 +116,8 @@ func (r *request) invite() error {
 	return r.render("administrators", page)
 }
 
-// link is an address of the dashboard for somebody else. Its host is the one that
-// was set, whatever the request says.
+// link returns an address of the dashboard to give to another person. Its host is the
+// configured one, not that of the request.
 func (r *request) link(path, token string) string {
 	return strings.TrimSuffix(r.web.cfg.URL, "/") + path + token
 }
@@ -119,5 +126,5 @@ func (r *request) revokeInvitation() error {
 	if _, err := r.services.admins.RevokeInvitation(r.ctx, &authv1.RevokeInvitationRequest{Id: r.path("id")}); err != nil {
 		return r.refused("/settings/administrators", err)
 	}
-	return r.back("/settings/administrators", "The invitation is withdrawn: its link is worthless.")
+	return r.back("/settings/administrators", r.text("settings.administrators.withdrawn"))
 }

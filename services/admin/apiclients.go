@@ -7,27 +7,23 @@ import (
 
 // clientScopes are the scopes of Interface A.
 var clientScopes = []grant{
-	{scopes.CustomersRead, "List customers", "See every customer of your company who is not deleted: names, e-mail addresses and mobile numbers."},
-	{scopes.ProfileRead, "Read a customer's profile", "See the profile of one customer whose id the client knows."},
-	{scopes.ProfileWrite, "Change a customer's profile", "Change first name, last name, e-mail address and mobile number of a customer. Passwords and pictures cannot be changed."},
-	{scopes.BookingsRead, "Read bookings", "See what a customer has booked: events, dates, places, prices, cancellations and refunds."},
+	{scopes.CustomersRead, msg("settings.api_client.scope.customers_read.title"), msg("settings.api_client.scope.customers_read.about")},
+	{scopes.ProfileRead, msg("settings.api_client.scope.profile_read.title"), msg("settings.api_client.scope.profile_read.about")},
+	{scopes.ProfileWrite, msg("settings.api_client.scope.profile_write.title"), msg("settings.api_client.scope.profile_write.about")},
+	{scopes.BookingsRead, msg("settings.api_client.scope.bookings_read.title"), msg("settings.api_client.scope.bookings_read.about")},
 }
 
-// apiClientKind are the credentials of Interface A.
+// apiClientKind returns the credentials of Interface A.
 func apiClientKind() credentialKind {
 	return credentialKind{
 		credentialService: apiClients{},
-		Path:              "/settings/api-clients", Section: "api-clients", Title: "API Clients", Noun: "client",
-		About:   "Integrations that read customers and bookings through Interface A.",
-		First:   "An API client is what a CRM, a reporting tool or an app of your own signs in with. Add one for each integration, with only the scopes that it needs.",
-		IDLabel: "Client ID", SecretLabel: "Client secret",
-		GrantField: "scopes", GrantNoun: "scope", GrantsLabel: "Scopes", Grants: clientScopes, NoLimit: "any number",
-		User:      "The integration that uses it",
+		Path:              "/settings/api-clients", Section: "api-clients", texts: "settings.api_client.",
+		GrantField: "scopes", Grants: clientScopes,
 		tokenPath: func(cfg *Config) string { return cfg.InterfaceA + "/token" }, idMember: "client_id", secretMember: "client_secret",
 	}
 }
 
-// apiClients calls the service of API clients.
+// apiClients calls the RPCs of API clients.
 type apiClients struct{}
 
 func viewAPIClient(c *authv1.ApiClient) credentialView {

@@ -7,34 +7,30 @@ import (
 
 // keyPermissions are the permissions of Interface B.
 var keyPermissions = []grant{
-	{scopes.Everything, "Everything", "All of the permissions below, and those that are added later."},
-	{scopes.CustomersRead, "Read customers", "List customers and see each one's details."},
-	{scopes.CustomersWrite, "Change customers", "Create, change and delete customers."},
-	{scopes.EventsRead, "Read events", "List events with their dates, prices and places left."},
-	{scopes.EventsWrite, "Change events", "Create, change, cancel and delete events and their dates."},
-	{scopes.RegistrationsRead, "Read registrations", "See who has booked an event."},
-	{scopes.RegistrationsWrite, "Book and cancel", "Book places for customers, and cancel bookings."},
-	{scopes.PassesRead, "Read pass types", "List the passes that you sell."},
-	{scopes.PassesWrite, "Change pass types", "Create and change the passes that you sell."},
-	{scopes.CustomerPassesRead, "Read customers' passes", "See which passes customers hold, and how much is left of them."},
-	{scopes.CustomerPassesWrite, "Assign and change customers' passes", "Assign passes to customers, pause and adjust them."},
+	{scopes.Everything, msg("settings.api_key.permission.everything.title"), msg("settings.api_key.permission.everything.about")},
+	{scopes.CustomersRead, msg("settings.api_key.permission.customers_read.title"), msg("settings.api_key.permission.customers_read.about")},
+	{scopes.CustomersWrite, msg("settings.api_key.permission.customers_write.title"), msg("settings.api_key.permission.customers_write.about")},
+	{scopes.EventsRead, msg("settings.api_key.permission.events_read.title"), msg("settings.api_key.permission.events_read.about")},
+	{scopes.EventsWrite, msg("settings.api_key.permission.events_write.title"), msg("settings.api_key.permission.events_write.about")},
+	{scopes.RegistrationsRead, msg("settings.api_key.permission.registrations_read.title"), msg("settings.api_key.permission.registrations_read.about")},
+	{scopes.RegistrationsWrite, msg("settings.api_key.permission.registrations_write.title"), msg("settings.api_key.permission.registrations_write.about")},
+	{scopes.PassesRead, msg("settings.api_key.permission.passes_read.title"), msg("settings.api_key.permission.passes_read.about")},
+	{scopes.PassesWrite, msg("settings.api_key.permission.passes_write.title"), msg("settings.api_key.permission.passes_write.about")},
+	{scopes.CustomerPassesRead, msg("settings.api_key.permission.customer_passes_read.title"), msg("settings.api_key.permission.customer_passes_read.about")},
+	{scopes.CustomerPassesWrite, msg("settings.api_key.permission.customer_passes_write.title"), msg("settings.api_key.permission.customer_passes_write.about")},
 }
 
-// apiKeyKind are the credentials of Interface B.
+// apiKeyKind returns the credentials of Interface B.
 func apiKeyKind() credentialKind {
 	return credentialKind{
 		credentialService: apiKeys{},
-		Path:              "/settings/api-keys", Section: "api-keys", Title: "API Keys", Noun: "key",
-		About:   "Programs that use the REST API (Interface B).",
-		First:   "An API key is what a website or an app of your own signs in with to book, sell passes and keep customers. Add one for each integration, with only the permissions that it needs.",
-		IDLabel: "API key", SecretLabel: "API secret",
-		GrantField: "permissions", GrantNoun: "permission", GrantsLabel: "Permissions", Grants: keyPermissions, NoLimit: "the usual 100", LimitNew: true,
-		User:      "The program that uses it",
+		Path:              "/settings/api-keys", Section: "api-keys", texts: "settings.api_key.",
+		GrantField: "permissions", Grants: keyPermissions, LimitNew: true,
 		tokenPath: func(cfg *Config) string { return cfg.InterfaceB + "/auth/token" }, idMember: "apiKey", secretMember: "apiSecret",
 	}
 }
 
-// apiKeys calls the service of API keys.
+// apiKeys calls the RPCs of API keys.
 type apiKeys struct{}
 
 func viewAPIKey(c *authv1.ApiKey) credentialView {

@@ -10,47 +10,47 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// audited is the audit entry of a form, as its route declares it: the action, in
-// which "{action}" is that of the path, and the path value that is the target.
+// audited is the audit entry of a form, as its route declares it. "{action}" in the action is
+// replaced by that of the path; target is the name of the path value that has the target.
 type audited struct{ action, target string }
 
-// given is the target of a form whose path does not name it: the handler gives it, see
+// given is the target of a form whose path does not have it. The handler sets the target with
 // request.target.
 const given = ""
 
-// byAuth is the entry of a form that changes something of auth's, which writes its
-// own audit entries.
+// byAuth is the entry of a form that changes data of the auth service, which writes its own audit
+// entries.
 func byAuth() audited { return audited{} }
 
-// change is what a request has changed in another service. It is recorded in the
-// audit log before the answer begins.
+// change is a change that a request has made in another service. It is recorded in the audit log
+// before the response.
 type change struct {
 	made    bool
-	action  string // "" is the one that the route declares
+	action  string // "" for the action that the route declares
 	target  string
 	details []*authv1.AuditDetail
 }
 
-// changed notes that a service has made the change of this request.
+// changed notes that a service has made the change.
 func (r *request) changed() {
 	r.change.made, r.change.target = true, r.path(r.audited.target)
 }
 
-// action names the change where the log has another name than the path.
+// action sets the action of the entry, if it is not the one of the path.
 func (r *request) action(name string) { r.change.action = name }
 
-// unchanged says that nothing was left to change: nothing is recorded.
+// unchanged notes that there was nothing to change, so that nothing is recorded.
 func (r *request) unchanged() { r.change.made = false }
 
-// target says what was changed, where the path does not.
+// target sets the identifier of the changed thing, if the path does not have it.
 func (r *request) target(id string) { r.change.target = id }
 
-// detail adds a fact to the audit entry of the change.
+// detail adds a detail to the audit entry of the change.
 func (r *request) detail(field, before, after string) {
 	r.change.details = append(r.change.details, &authv1.AuditDetail{Field: field, Before: clip(before), After: clip(after)})
 }
 
-// clip keeps a detail within what the log takes.
+// clip cuts a detail to the 1,000 characters that the log accepts.
 func clip(text string) string {
 	if r := []rune(text); len(r) > 1000 {
 		return string(r[:999]) + "…"
@@ -58,10 +58,9 @@ func clip(text string) string {
 	return text
 }
 
-// record writes the change of this request, if there is one, into the audit log. The
-// change stands even where the log does not answer; the operator's log says so. A form
-// that was sent twice is recorded once, although the second time finds the change made
-// already, and so other facts before it.
+// record writes the change of this request, if there is one, to the audit log. If the audit log
+// does not respond, the change stays and the error is logged. A form that was sent twice is
+// recorded once, although the second request finds other values before the change.
 func (r *request) record() {
 	c := r.change
 	r.change.made = false

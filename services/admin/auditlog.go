@@ -1,28 +1,30 @@
 package admin
 
 import (
+	"strings"
+
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // auditPage is a page of the audit log.
 type auditPage struct {
-	Entries  []*authv1.AuditEntry
+	Entries  []auditLine
 	Next     string
 	Form     *form
 	Actors   []option
 	Subjects []option
 }
 
-func (auditPage) head() (string, string) { return "Audit log", "audit" }
+func (auditPage) head() (*message, string) { return msg("audit.page.title"), "audit" }
 
-// auditSubjects are what entries are about, as the filter offers them.
-var auditSubjects = []option{
-	{"", "Everything"}, {"api_client.", "API clients"}, {"api_key.", "API keys"}, {"webhook_endpoint.", "Webhook endpoints"},
-	{"webhook_delivery.", "Webhook deliveries"}, {"administrator.", "Administrators"}, {"invitation.", "Invitations"}, {"session.", "Sessions"},
-	{"company.", "Company"}, {"event.", "Events"}, {"event_date.", "Event dates"}, {"booking.", "Bookings"}, {"waitlist.", "Waitlist"}, {"discount.", "Discount codes"},
-	{"customer.", "Customers"}, {"customer_pass.", "Customers' passes"}, {"pass_type.", "Pass types"},
+// auditSubjects are the prefixes of actions by which the log can be filtered.
+var auditSubjects = []string{
+	"administrator.", "api_client.", "api_key.", "booking.", "company.", "customer.", "customer_pass.", "discount.", "event.",
+	"event_date.", "invitation.", "pass_type.", "service_credential.", "session.", "waitlist.", "webhook_delivery.", "webhook_endpoint.",
 }
 
+// auditLog shows a page of the audit log. It makes at most one call for each kind of thing that
+// the page names.
 func (r *request) auditLog() error {
 	res, err := r.services.audit.ListAuditEntries(r.ctx, &authv1.ListAuditEntriesRequest{
 		PageSize: 50, PageToken: r.query("page"), Actor: r.query("actor"), Action: r.query("action"), Target: r.query("target"),
@@ -35,10 +37,19 @@ func (r *request) auditLog() error {
 	if err != nil {
 		return err
 	}
-	page := auditPage{Entries: res.GetEntries(), Next: r.with("page", res.GetNextPageToken()), Subjects: auditSubjects, Actors: []option{{"", "Everybody"}},
-		Form: r.filterForm("actor", "action", "target", "since", "until")}
+	page := auditPage{
+		Next: r.with("page", res.GetNextPageToken()), Actors: []option{{"", r.text("audit.subject.everyone")}},
+		Form: r.filterForm("actor", "action", "target", "since", "until"), Subjects: []option{{"", r.text("audit.subject.all")}},
+	}
+	for _, subject := range auditSubjects {
+		page.Subjects = append(page.Subjects, option{subject, r.text("audit.subject." + strings.TrimSuffix(subject, "."))})
+	}
 	for _, a := range people.GetAdministrators() {
 		page.Actors = append(page.Actors, option{a.GetId(), a.GetName()})
+	}
+	names := r.namesOf(res.GetEntries(), people.GetAdministrators())
+	for _, e := range res.GetEntries() {
+		page.Entries = append(page.Entries, auditLine{e, names, r.session.Clock, r.session.Company.GetCurrency()})
 	}
 	return r.render("audit", page)
 }

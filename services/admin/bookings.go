@@ -11,8 +11,8 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// bookPage books places of a date for a customer, or puts the customer on the
-// waitlist: first the customer is found, then the rest is asked.
+// bookPage books spaces on a date, or adds a customer to its waitlist. It first finds the
+// customer, then shows the form.
 type bookPage struct {
 	Event    eventView
 	Slot     slot
@@ -26,11 +26,11 @@ type bookPage struct {
 	Action   string
 }
 
-func (p bookPage) head() (string, string) {
+func (p bookPage) head() (*message, string) {
 	if p.Wait {
-		return "Add to the waitlist", "events"
+		return msg("desk.wait.title"), "events"
 	}
-	return "Book", "events"
+	return msg("desk.book.title"), "events"
 }
 
 func (r *request) bookForm() error { return r.bookOrWait(false) }
@@ -45,7 +45,7 @@ func (r *request) bookOrWait(wait bool) error {
 		page.Query = r.query("q")
 		res, err := r.services.customers.ListCustomers(r.ctx, &customerv1.ListCustomersRequest{Query: page.Query, PageSize: 20, TotalLimit: 1, Archived: new(bool)})
 		if err != nil && r.live() {
-			return err // nobody is led away while they type
+			return err // a search while typing must not leave the page
 		}
 		if err != nil {
 			return r.refused(page.Slot.Path(), err)
@@ -58,8 +58,8 @@ func (r *request) bookOrWait(wait bool) error {
 	return r.render("book", page)
 }
 
-// bookPage reads what the form offers. Passes are those that the customer has and
-// that could pay for one place of the first option that takes credits.
+// bookPage reads what the form offers. The passes are the customer's passes that could pay for
+// one space at the pricing option with the fewest credits.
 func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 	e, s, err := r.findDate()
 	if err != nil {
@@ -76,14 +76,10 @@ func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 	page.Customer = res.GetCustomer()
 	least, payable := int32(0), false
 	for _, o := range e.GetPricingOptions() {
-		text := o.GetName() + ": " + priceText(o.GetPrice(), o.GetCurrency())
-		if o.Credits != nil {
-			text += " or " + plural(o.GetCredits(), "credit", "credits")
-			if !payable || o.GetCredits() < least {
-				least, payable = o.GetCredits(), true
-			}
+		if o.Credits != nil && (!payable || o.GetCredits() < least) {
+			least, payable = o.GetCredits(), true
 		}
-		page.Options = append(page.Options, option{o.GetId(), text})
+		page.Options = append(page.Options, option{o.GetId(), o.GetName() + ": " + r.text(optionPrice(o))})
 	}
 	if !payable {
 		return page, nil
@@ -92,8 +88,8 @@ func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 	return page, err
 }
 
-// payingPasses offers the passes of a customer that could pay so many credits for
-// a date.
+// payingPasses returns the choices of a customer's passes that could pay that many credits for
+// a date; none if there is no such pass.
 func (r *request) payingPasses(customer string, e eventView, s slot, credits int32) (options []option, err error) {
 	day := zone.Day(s.GetDate().GetStartsAt().AsTime(), s.GetDate().GetTimezone())
 	passes, err := r.services.passes.ListEligiblePasses(r.ctx, &passv1.ListEligiblePassesRequest{
@@ -104,9 +100,9 @@ func (r *request) payingPasses(customer string, e eventView, s slot, credits int
 	}
 	for i, p := range passes.GetCustomerPasses() {
 		if i == 0 {
-			options = append(options, option{"", "The one that fits and expires first"})
+			options = append(options, option{"", r.text("desk.pay.any_pass")})
 		}
-		options = append(options, option{p.GetId(), plural(p.GetRemainingUses(), "credit", "credits") + " left, until " + wallDate(p.GetExpiryDate())})
+		options = append(options, option{p.GetId(), r.text("desk.pay.pass_option", "count", p.GetRemainingUses(), "day", wallDate(p.GetExpiryDate()))})
 	}
 	return options, nil
 }
@@ -117,7 +113,7 @@ func (r *request) book() error {
 		return orMissing(err)
 	}
 	page.Form = r.sent(bookFields)
-	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
+	spaces := page.Form.count("spaces", msg("desk.field.spaces"), 1, 1000)
 	req := &bookingv1.CreateTransactionRequest{
 		PurchaserId: page.Customer.GetId(),
 		Lines: []*bookingv1.TransactionLine{{
@@ -137,8 +133,8 @@ func (r *request) book() error {
 	r.target(b.GetId())
 	r.detail("customer", "", page.Customer.GetId())
 	r.detail("event", "", page.Event.GetTitle())
-	r.detail("paid", "", paid(b))
-	return r.back(page.Slot.Path(), "Booked: "+plural(b.GetSpaces(), "place", "places")+" for "+fullName(page.Customer)+", "+paid(b)+".")
+	r.detail("paid", "", r.text(paid(b)))
+	return r.back(page.Slot.Path(), r.text("desk.book.booked", "spaces", spacesText(b.GetSpaces()), "name", fullName(page.Customer), "paid", paid(b)))
 }
 
 // bookFields are the form's names of the service's fields.
@@ -147,7 +143,7 @@ var bookFields = map[string]string{
 	"lines[0].spaces": "spaces", "lines[0].pricing_option_id": "option", "lines": "spaces", "pricing_option_id": "option",
 }
 
-// orMissing is the error of what was not found.
+// orMissing returns err; if it is nil, that the customer is missing.
 func orMissing(err error) error {
 	if err == nil {
 		err = fault.Missing("customer")
@@ -155,6 +151,7 @@ func orMissing(err error) error {
 	return err
 }
 
+// fullName returns a customer's first and last name.
 func fullName(c interface {
 	GetFirstName() string
 	GetLastName() string
@@ -162,13 +159,14 @@ func fullName(c interface {
 	return strings.TrimSpace(c.GetFirstName() + " " + c.GetLastName())
 }
 
+// attendances are the values of an attendance form, with the messages that confirm them.
 var attendances = map[string]struct {
 	value bookingv1.Attendance
-	said  string
+	done  string
 }{
-	"checked-in": {bookingv1.Attendance_ATTENDANCE_CHECKED_IN, "Checked in: "},
-	"no-show":    {bookingv1.Attendance_ATTENDANCE_NO_SHOW, "Marked as not come: "},
-	"unknown":    {bookingv1.Attendance_ATTENDANCE_UNKNOWN, "Taken back: "},
+	"checked-in": {bookingv1.Attendance_ATTENDANCE_CHECKED_IN, "desk.attend.checked_in"},
+	"no-show":    {bookingv1.Attendance_ATTENDANCE_NO_SHOW, "desk.attend.marked"},
+	"unknown":    {bookingv1.Attendance_ATTENDANCE_UNKNOWN, "desk.attend.undone"},
 }
 
 func (r *request) attendance() error {
@@ -182,22 +180,25 @@ func (r *request) attendance() error {
 		return r.refused(back, err)
 	}
 	r.detail("attendance", "", r.value("attendance"))
-	// Who checks many in stays at the row where they were.
+	// After each check-in, the page stays at the row.
 	if row := r.value("row"); row != "" {
 		back += "#" + url.PathEscape(row)
 	}
-	return r.back(back, a.said+r.value("name")+".")
+	return r.back(back, r.text(a.done, "name", r.value("name")))
 }
 
-// bookingPage is one booking, with what cancelling it would do now.
+// bookingPage is a booking, with what cancelling it would do now.
 type bookingPage struct {
 	Registration registrationView
-	Outcome      *bookingv1.CancellationOutcome // nil: cancelled already
+	Outcome      *bookingv1.CancellationOutcome // nil if the booking is cancelled
 	Back         string
 }
 
-func (p bookingPage) head() (string, string) {
-	return "Booking of " + fullName(p.Registration.Guest()), "events"
+func (p bookingPage) head() (*message, string) { return p.Title(), "events" }
+
+// Title says whose booking it is.
+func (p bookingPage) Title() *message {
+	return msg("desk.booking.of", "name", fullName(p.Registration.Guest()))
 }
 
 func (r *request) findBooking() (bookingPage, error) {
@@ -230,20 +231,20 @@ func (r *request) confirmBooking() error {
 	switch r.path("action") {
 	case "cancel", "waive":
 		if p.Outcome == nil {
-			return r.back(back, sentences["ALREADY_CANCELLED"])
+			return r.back(back, r.text(reason("ALREADY_CANCELLED")))
 		}
-		c.Title, c.Button, c.Effects = "Cancel this booking", "Cancel the booking", r.outcomeText(b, p.Outcome)
+		c.Title, c.Button, c.Effects = r.text("desk.booking.cancel_title"), r.text("desk.booking.cancel_button"), r.outcomeText(b, p.Outcome)
 		if r.path("action") == "waive" {
-			c.Title, c.Button = "Cancel this booking, as if it were in time", "Cancel and waive the policy"
-			c.Effects = []string{plural(b.GetSpaces(), "place becomes", "places become") + " free, for the waitlist first.", "The policy is waived: credits go back, and what was paid by card is owed to the customer."}
+			c.Title, c.Button = r.text("desk.booking.waive_title"), r.text("desk.booking.waive_button")
+			c.Effects = []string{r.text("desk.outcome.freed", "count", b.GetSpaces()), r.text("desk.booking.waive_effect")}
 		}
 	case "refund":
-		c.Title, c.Button = "Record the refund", "Record the refund"
-		c.Effects = []string{"The booking is marked as refunded. It is not cancelled by that."}
+		c.Title, c.Button = r.text("desk.booking.refund_title"), r.text("desk.booking.refund_title")
+		c.Effects = []string{r.text("desk.booking.refund_marks")}
 		if b.GetPass() != nil {
-			c.Effects = append(c.Effects, plural(b.GetPass().GetCreditsUsed(), "credit goes", "credits go")+" back to the pass, once.")
+			c.Effects = append(c.Effects, r.text("desk.booking.refund_credits", "count", b.GetPass().GetCreditsUsed()))
 		} else {
-			c.Effects = append(c.Effects, "No money is moved: give "+paid(b)+" back where it was paid.")
+			c.Effects = append(c.Effects, r.text("desk.booking.refund_card", "paid", paid(b)))
 		}
 	default:
 		return fault.Missing("page")
@@ -270,16 +271,16 @@ func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest) error {
 	}
 	if !res.GetChanged() {
 		r.unchanged()
-		return r.back(path, sentences["ALREADY_CANCELLED"])
+		return r.back(path, r.text(reason("ALREADY_CANCELLED")))
 	}
-	text := "The booking is cancelled."
+	text := r.text("desk.booking.cancelled")
 	switch o := res.GetOutcome(); {
 	case o.GetCreditsReturned() > 0:
-		text += " " + plural(o.GetCreditsReturned(), "credit went", "credits went") + " back to the pass."
+		text += " " + r.text("desk.booking.credits_returned", "count", o.GetCreditsReturned())
 	case o.GetRefundDue() > 0:
-		text += " " + priceText(o.GetRefundDue(), o.GetCurrency()) + " are owed to the customer."
+		text += " " + r.text("desk.outcome.refund_due", "amount", priceText(o.GetRefundDue(), o.GetCurrency()))
 	case o.GetLate():
-		text += " It was late: what was paid is kept."
+		text += " " + r.text("desk.booking.was_late")
 	}
 	r.detail("outcome", "", text)
 	return r.back(path, text)
@@ -293,7 +294,7 @@ func (r *request) refundBooking(booking string) error {
 	}
 	if !res.GetChanged() {
 		r.unchanged()
-		return r.back(path, sentences["ALREADY_REFUNDED"])
+		return r.back(path, r.text(reason("ALREADY_REFUNDED")))
 	}
-	return r.back(path, "The refund is recorded.")
+	return r.back(path, r.text("desk.booking.refunded"))
 }

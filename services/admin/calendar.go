@@ -8,7 +8,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// slot is a date as the calendar shows it.
+// slot is an event date as the calendar shows it.
 type slot struct {
 	*bookingv1.ScheduledDate
 	clock clock
@@ -25,7 +25,7 @@ func fullnessOf(d *bookingv1.EventDate) fullness {
 	return fullness{Booked: d.GetBooked(), Capacity: d.GetCapacity(), Unlimited: d.Capacity == nil}
 }
 
-// Percent is how full it is, 0 to 100.
+// Percent returns the booked share of the capacity, 0 to 100.
 func (f fullness) Percent() int {
 	if f.Unlimited || f.Capacity <= 0 {
 		if !f.Unlimited {
@@ -36,7 +36,7 @@ func (f fullness) Percent() int {
 	return min(100, int(100*int64(f.Booked)/int64(f.Capacity)))
 }
 
-// Class tells how full it is in three steps.
+// Class is the gauge's style: "", "nearly" from 80 % on, or "full".
 func (f fullness) Class() string {
 	switch {
 	case f.Unlimited:
@@ -49,52 +49,57 @@ func (f fullness) Class() string {
 	return ""
 }
 
-// Left is how many places are left.
+// Left returns the number of free spaces.
 func (f fullness) Left() int32 { return f.Capacity - f.Booked }
 
-// Text says it in words.
-func (f fullness) Text() string {
+// Text says it in words, such as "3 of 8 spaces booked".
+func (f fullness) Text() *message {
 	switch {
 	case f.Unlimited:
-		return plural(f.Booked, "place", "places") + " taken"
+		return msg("desk.full.booked", "spaces", spacesText(f.Booked))
 	case f.Left() <= 0:
-		return "Full: " + plural(f.Capacity, "place", "places")
+		return msg("desk.full.full", "spaces", spacesText(f.Capacity))
 	}
-	return thousands(int64(f.Booked)) + " of " + plural(f.Capacity, "place", "places") + " taken"
+	return msg("desk.full.of", "booked", f.Booked, "spaces", spacesText(f.Capacity))
 }
 
-// Fullness is how full the date is.
+// spacesText says a number of spaces: "3 spaces".
+func spacesText(n int32) *message { return msg("desk.count.spaces", "count", n) }
+
+// creditsText says a number of credits: "3 credits".
+func creditsText(n int32) *message { return msg("desk.count.credits", "count", n) }
+
 func (s slot) Fullness() fullness { return fullnessOf(s.GetDate()) }
 
-// Cancelled tells that the date does not take place.
+// Cancelled reports whether the date was cancelled.
 func (s slot) Cancelled() bool {
 	return s.GetDate().GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED
 }
 
-// Bookable tells that the date has not begun and takes place.
+// Bookable reports whether the date has not started and is not cancelled.
 func (s slot) Bookable() bool { return !s.Cancelled() && !s.clock.Past(s.GetDate().GetStartsAt()) }
 
-// Full tells that no place is left.
+// Full reports whether no space is left.
 func (s slot) Full() bool { return s.Fullness().Class() == "full" }
 
-// Over tells that the date has ended.
+// Over reports whether the date has ended.
 func (s slot) Over() bool {
 	end := s.GetDate().GetStartsAt().AsTime().Add(time.Duration(s.GetDate().GetDurationMinutes()) * time.Minute)
 	return end.Before(s.clock.now)
 }
 
-// From and To are the times of day.
+// From returns the time of day at which the date starts.
 func (s slot) From() string { return s.clock.Hour(s.GetDate().GetStartsAt()) }
 
-// To is when it ends.
+// To returns the time of day at which the date ends.
 func (s slot) To() string {
 	return s.GetDate().GetStartsAt().AsTime().In(s.clock.Zone).Add(time.Duration(s.GetDate().GetDurationMinutes()) * time.Minute).Format("15:04")
 }
 
-// Path is the page of the date.
+// Path returns the path of the date's page.
 func (s slot) Path() string { return datePath(s.GetEventId(), s.GetDate().GetId()) }
 
-// Draft tells that the event cannot be booked yet.
+// Draft reports whether the event is not published yet.
 func (s slot) Draft() bool { return s.GetEventStatus() == bookingv1.EventStatus_EVENT_STATUS_DRAFT }
 
 func datePath(event, date string) string { return "/events/" + event + "/dates/" + date }
@@ -110,28 +115,28 @@ type day struct {
 type dayPage struct {
 	Day            day
 	Previous, Next time.Time
-	// Taken sums the places of the day's dates; Waiting who waits for more.
+	// Taken is the number of booked spaces on the day, Waiting the number of waitlist entries.
 	Taken, Waiting int32
-	Cut            bool
+	// Cut says that the day has more dates than the page shows.
+	Cut bool
 }
 
-func (p dayPage) head() (string, string) {
+func (p dayPage) head() (*message, string) {
 	if p.Day.Today {
-		return "Today", "today"
+		return msg("desk.today.title"), "today"
 	}
-	return p.Day.At.Format("Monday 2 January 2006"), "today"
+	return literal(p.Day.At.Format("Monday 2 January 2006")), "today"
 }
 
-// midnight is the start of a day in the company's zone, with days added on the
-// calendar.
+// midnight returns the start of t's day in the company's zone, days calendar days later.
 func (r *request) midnight(t time.Time, days int) time.Time {
 	zone := r.session.Clock.Zone
 	t = t.In(zone)
 	return startOf(t.Year(), t.Month(), t.Day()+days, zone)
 }
 
-// startOf is the first instant of a day. Where clocks are put forward at midnight,
-// the day begins with the change.
+// startOf returns the first instant of a day. If daylight saving skips midnight, the day
+// begins at the change.
 func startOf(year int, month time.Month, day int, zone *time.Location) time.Time {
 	t := time.Date(year, month, day, 0, 0, 0, 0, zone)
 	if t.Hour() > 12 { // of the day before: this day has no midnight
@@ -140,7 +145,7 @@ func startOf(year int, month time.Month, day int, zone *time.Location) time.Time
 	return t
 }
 
-// dayOf reads a date as the start of that day.
+// dayOf returns the start of a day, given as YYYY-MM-DD.
 func dayOf(text string, zone *time.Location) (time.Time, error) {
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {
@@ -149,7 +154,7 @@ func dayOf(text string, zone *time.Location) (time.Time, error) {
 	return startOf(t.Year(), t.Month(), t.Day(), zone), nil
 }
 
-// chosenDay is the day that the address names; today where it names none.
+// chosenDay returns the day in a query parameter; today if there is none.
 func (r *request) chosenDay(name string) time.Time {
 	t, err := dayOf(r.query(name), r.session.Clock.Zone)
 	if err != nil {
@@ -164,7 +169,8 @@ const (
 	calendarPages = 3
 )
 
-// slots reads the dates of a time; cut tells that there are more than are shown.
+// slots lists the dates from one instant to before another; cut reports that there are more
+// than calendarPages pages.
 func (r *request) slots(from, before time.Time) (all []slot, cut bool, err error) {
 	req := &bookingv1.ListEventDatesRequest{StartsFrom: timestamppb.New(from), StartsBefore: timestamppb.New(before), PageSize: calendarSize}
 	for range calendarPages {
@@ -208,7 +214,7 @@ type weekPage struct {
 	Empty          bool
 }
 
-func (weekPage) head() (string, string) { return "Week", "week" }
+func (weekPage) head() (*message, string) { return msg("desk.week.title"), "week" }
 
 func (r *request) week() error {
 	from := r.chosenDay("from")
@@ -232,7 +238,8 @@ func (r *request) week() error {
 	return r.render("week", page)
 }
 
-// day reads a date of a filter as its start in the company's zone; nil: none.
+// day returns the start of a filter's day in the company's zone, plus days later; nil if the
+// filter is empty.
 func (r *request) day(name string, plus int) *timestamppb.Timestamp {
 	return r.dayOf(r.query(name), plus)
 }

@@ -12,7 +12,7 @@ func TestDaysWithoutMidnight(t *testing.T) {
 		{"America/Santiago", "2027-09-06", "2027-09-06T00:00:00-03:00"},
 		{"America/Havana", "2027-03-14", "2027-03-14T01:00:00-04:00"},
 		{"Europe/London", "2027-03-28", "2027-03-28T00:00:00Z"},
-		{"America/Havana", "2026-11-01", "2026-11-01T00:00:00-04:00"}, // it comes twice
+		{"America/Havana", "2026-11-01", "2026-11-01T00:00:00-04:00"}, // midnight occurs twice
 		{"Australia/Lord_Howe", "2026-10-04", "2026-10-04T00:00:00+10:30"},
 	} {
 		zone, err := time.LoadLocation(c.zone)
@@ -21,7 +21,7 @@ func TestDaysWithoutMidnight(t *testing.T) {
 		}
 		got, err := dayOf(c.day, zone)
 		if err != nil || got.Format(time.RFC3339) != c.starts {
-			t.Errorf("%s in %s begins at %s, %v, want %s", c.day, c.zone, got.Format(time.RFC3339), err, c.starts)
+			t.Errorf("%s in %s starts at %s, %v, want %s", c.day, c.zone, got.Format(time.RFC3339), err, c.starts)
 		}
 		if next := startOf(got.Year(), got.Month(), got.Day()+1, zone); next.Day() == got.Day() {
 			t.Errorf("the day after %s in %s is %s", c.day, c.zone, next)

@@ -19,27 +19,28 @@ const (
 
 // span is a length of time that charts can show.
 type span struct {
-	Name, Label string
-	length      time.Duration
-	bucket      time.Duration
-	format      string
-	every       int // of how many buckets one is labelled
+	Name   string
+	Label  *message
+	length time.Duration
+	bucket time.Duration
+	format string // of the labels
+	every  int    // buckets from one label to the next
 }
 
 var spans = []span{
-	{"day", "24 hours", 24 * time.Hour, time.Hour, "15:04", 4},
-	{"week", "7 days", 7 * 24 * time.Hour, 6 * time.Hour, "Mon 2", 4},
-	{"month", "30 days", 30 * 24 * time.Hour, 24 * time.Hour, "2 Jan", 5},
+	{"day", msg("shared.charts.day"), 24 * time.Hour, time.Hour, "15:04", 4},
+	{"week", msg("shared.charts.week"), 7 * 24 * time.Hour, 6 * time.Hour, "Mon 2", 4},
+	{"month", msg("shared.charts.month"), 30 * 24 * time.Hour, 24 * time.Hour, "2 Jan", 5},
 }
 
-// charts are how deliveries went over a time: how many, and how fast.
+// charts show the number of deliveries over a span of time, by outcome, and their response times.
 type charts struct {
 	Spans   []span
 	Span    span
 	Base    string // the path of the page
 	Columns []column
 	Labels  []chartLabel
-	// CountTicks and TimeTicks are lines across the charts.
+	// CountTicks and TimeTicks are the horizontal lines of the two charts.
 	CountTicks, TimeTicks []chartTick
 	P50, P95              string // points of the lines
 	Dots                  []dot
@@ -49,43 +50,45 @@ type charts struct {
 	Width, Height         int
 }
 
-// Empty tells that nothing was sent.
+// Empty reports whether no delivery was attempted.
 func (c charts) Empty() bool { return c.Delivered+c.Retried+c.Failed == 0 }
 
-// Show tells whether there are charts at all.
+// Show reports whether the statistics have any bucket.
 func (c charts) Show() bool { return len(c.Columns) > 0 }
 
-// column is what happened in one bucket.
+// column is one bucket of the charts.
 type column struct {
 	X, Width float64
 	Parts    []columnPart
 	From     string
 	Bucket   *webhookv1.StatisticsBucket
-	CountTip string
-	TimeTip  string
+	CountTip *message
+	TimeTip  *message
 	P50, P95 string
 }
 
-// columnPart is a piece of a stacked bar.
+// columnPart is one section of a stacked bar.
 type columnPart struct {
 	Class     string
 	Y, Height float64
 }
 
-// dot marks a point of a line, which alone would not be seen.
+// dot marks a point of a line, because a line of one point is invisible.
 type dot struct{ X, Y string }
 
-// chartLabel is text below the axis, chartTick a line with its value.
+// chartLabel is a text below the horizontal axis.
 type chartLabel struct {
 	X    float64
 	Text string
 }
+
+// chartTick is a horizontal line with its value.
 type chartTick struct {
 	Y    float64
 	Text string
 }
 
-// charts asks for the statistics of an endpoint, or of all, and lays them out.
+// charts returns the charts of an endpoint; of all endpoints if endpoint is empty.
 func (r *request) charts(endpoint, base string) (charts, error) {
 	c := charts{Spans: spans, Span: spans[0], Base: base, Width: chartWidth, Height: chartHeight, Right: chartWidth - chartRight, Bottom: chartHeight - 6}
 	for _, s := range spans {
@@ -93,7 +96,7 @@ func (r *request) charts(endpoint, base string) (charts, error) {
 			c.Span = s
 		}
 	}
-	// Buckets end with the one that is under way, in the company's zone.
+	// The last bucket is the current one, in the company's zone.
 	zone := r.session.Clock.Zone
 	now := r.web.now().In(zone)
 	until := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, zone)
@@ -145,11 +148,11 @@ func (c *charts) layout(buckets []*webhookv1.StatisticsBucket, zone *time.Locati
 			y -= height
 			col.Parts = append(col.Parts, columnPart{part.class, y, height})
 		}
-		col.CountTip = fmt.Sprintf("%s: %d delivered, %d retried, %d failed", col.From, b.GetDelivered(), b.GetRetried(), b.GetFailed())
-		col.TimeTip = col.From + ": nothing sent"
+		col.CountTip = msg("shared.charts.count_tip", "from", col.From, "delivered", b.GetDelivered(), "retried", b.GetRetried(), "failed", b.GetFailed())
+		col.TimeTip = msg("shared.charts.time_tip_empty", "from", col.From)
 		if b.GetDelivered()+b.GetRetried()+b.GetFailed() > 0 {
 			col.P50, col.P95 = milliseconds(b.GetP50Microseconds()), milliseconds(b.GetP95Microseconds())
-			col.TimeTip = fmt.Sprintf("%s: half within %s, 95 of 100 within %s", col.From, col.P50, col.P95)
+			col.TimeTip = msg("shared.charts.time_tip", "from", col.From, "p50", col.P50, "p95", col.P95)
 			for _, line := range []struct {
 				points *[]string
 				value  int64
@@ -171,7 +174,7 @@ func point(x float64, value, top int64) dot {
 	return dot{fmt.Sprintf("%.1f", x), fmt.Sprintf("%.1f", chartTop+plotHeight*(1-float64(value)/float64(top)))}
 }
 
-// roundUp returns an even round number at or above n, as the top of an axis.
+// roundUp returns a round even number of at least n, for the top of an axis.
 func roundUp(n int64) int64 {
 	for unit := int64(1); ; unit *= 10 {
 		for _, m := range []int64{2, 4, 6, 10} {
@@ -182,7 +185,7 @@ func roundUp(n int64) int64 {
 	}
 }
 
-// shortTime prints microseconds as an axis does.
+// shortTime prints microseconds for an axis: "250 ms".
 func shortTime(microseconds int64) string {
 	switch {
 	case microseconds == 0:

@@ -6,14 +6,14 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// companyPage is the settings of the company.
+// companyPage is the form of the company settings.
 type companyPage struct {
 	Form       *form
 	Zones      []string
 	Currencies []option
 }
 
-func (companyPage) head() (string, string) { return "Company", "company" }
+func (companyPage) head() (*message, string) { return msg("settings.company.title"), "company" }
 
 func newCompanyPage(f *form) companyPage {
 	return companyPage{f, zoneNames, optionsOf(money.Currencies(), func(code string) string { return code + " – " + currencies[code].name })}
@@ -30,9 +30,9 @@ func (r *request) company() error {
 
 func (r *request) updateCompany() error {
 	f := r.sent(map[string]string{"unique_customer_emails": "unique"})
-	name, timezone, currency, unique := f.required("name", "A name"), f.required("timezone", "A time zone"), f.text("currency"), f.Get("unique") != ""
+	name, timezone, currency, unique := f.required("name", msg("settings.company.name_label")), f.required("timezone", msg("settings.company.timezone_label")), f.text("currency"), f.Get("unique") != ""
 	if _, err := zone.Load(timezone); timezone != "" && err != nil {
-		f.add("timezone", "This is not the name of a time zone. Names are like Europe/London.")
+		f.add("timezone", msg("settings.company.timezone_unknown"))
 	}
 	_, err := submit(r, f, r.services.companies.UpdateCompany, &authv1.UpdateCompanyRequest{
 		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique,
@@ -40,10 +40,10 @@ func (r *request) updateCompany() error {
 	if err != nil {
 		return r.again(err, "company", newCompanyPage(f))
 	}
-	return r.back("/settings/company", "Saved.")
+	return r.back("/settings/company", r.text("settings.company.saved"))
 }
 
-// zoneNames are suggested; every IANA name is taken.
+// zoneNames are the suggested time zones; every IANA name is accepted.
 var zoneNames = []string{
 	"Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "Africa/Nairobi", "America/Bogota", "America/Chicago", "America/Denver",
 	"America/Halifax", "America/Los_Angeles", "America/Mexico_City", "America/New_York", "America/Phoenix", "America/Santiago",

@@ -25,7 +25,7 @@ type Config struct {
 	Proxies      edge.Proxies  `env:"TRUSTED_PROXIES" doc:"networks (CIDR, separated by commas) whose X-Forwarded-For is trusted; empty: none"`
 }
 
-// Validate reports every wrong setting.
+// Validate returns an error for each invalid setting.
 func (c *Config) Validate() error {
 	var faults []error
 	if c.Drain <= 0 {

@@ -1,40 +1,52 @@
 package admin
 
-// confirmPage says what an action breaks before it is done.
+import "strconv"
+
+// confirmPage says what an action does, before it is done.
 type confirmPage struct {
 	Title, Section string
-	// Subject is what it is done to.
+	// Subject is the thing that the action changes.
 	Subject string
 	Effects []string
-	// Action is the path that the form is sent to, Button what it says.
+	// Action is the path of the form, Button the text of its button.
 	Action, Button string
 	Danger         bool
 	Back           string
-	// Reason offers a field for one.
+	// Reason adds a field for a reason.
 	Reason bool
 	Hidden map[string]string
-	// Affected are the people who are.
+	// Affected are the customers whom the action affects.
 	Affected affected
 }
 
-func (p confirmPage) head() (string, string) { return p.Title, p.Section }
+func (p confirmPage) head() (*message, string) { return literal(p.Title), p.Section }
 
-// confirm asks before the action of this path is done to the subject; p says what it
-// does, and back leads to the page before.
+// confirm shows p before the action of the request's path is done to the subject; back is the
+// path of the previous page.
 func (r *request) confirm(p confirmPage, section, subject, back string) error {
 	p.Section, p.Subject, p.Action, p.Back = section, subject, r.http.URL.Path, back
 	return r.render("confirm", p)
 }
 
-// alreadyPage answers a form that was sent twice and whose answer held a secret:
-// that is nowhere to be shown again.
+// confirmation returns the page before an action, with so many effects. The messages are
+// those whose ids begin with id: title, button, effect_1, effect_2, ….
+func (r *request) confirmation(id string, effects int, danger bool) confirmPage {
+	p := confirmPage{Title: r.text(id + ".title"), Button: r.text(id + ".button"), Danger: danger}
+	for i := range effects {
+		p.Effects = append(p.Effects, r.text(id+".effect_"+strconv.Itoa(i+1)))
+	}
+	return p
+}
+
+// alreadyPage answers a form that was sent twice and whose first response had a secret, which
+// cannot be shown again.
 type alreadyPage struct {
 	Title, Section, Subject string
-	// Text is what has happened, Lost what to do about a secret that nobody has seen.
+	// Text says what was done, Lost what to do if the secret was not copied.
 	Text, Lost   string
 	Next, Button string
-	// Again leads to another secret; "": Next does.
+	// Again is the path of a page that makes another secret; "" if Next is that page.
 	Again, AgainButton string
 }
 
-func (p alreadyPage) head() (string, string) { return p.Title, p.Section }
+func (p alreadyPage) head() (*message, string) { return literal(p.Title), p.Section }

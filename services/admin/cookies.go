@@ -9,19 +9,18 @@ import (
 	"time"
 )
 
-// The names of the cookies, without the prefix that they have over TLS.
+// The names of the cookies, without the prefix that cookieName adds over TLS.
 const (
 	sessionCookie = "session"
 	flashCookie   = "flash"
-	// pendingCookie waits for a code.
+	// pendingCookie is a sign-in that waits for its two-step code.
 	pendingCookie = "sign-in"
-	// deviceCookie is by what auth knows the browser again, see its device.go. It
-	// signs nobody in.
+	// deviceCookie lets auth recognise the browser, see its device.go. It signs nobody in.
 	deviceCookie = "device"
 )
 
-// cookieName has the prefix by which browsers refuse the cookie to other hosts
-// of the domain; they want it over TLS only.
+// cookieName returns the name of a cookie. Over TLS, a prefix makes browsers refuse the cookie
+// from other hosts of the domain.
 func (web *web) cookieName(name string) string {
 	if web.secure {
 		return "__Host-" + name
@@ -42,8 +41,8 @@ func (r *request) forgetCookie(name string) {
 	})
 }
 
-// longestCookie is the longest that a browser keeps, in bytes. No service takes a
-// longer token.
+// longestCookie is the longest cookie that browsers keep, in bytes. No service accepts a longer
+// token.
 const longestCookie = 4096
 
 func (r *request) cookie(name string) string {
@@ -54,17 +53,16 @@ func (r *request) cookie(name string) string {
 	return c.Value
 }
 
-// At most mostDevices tokens of at most longestDevice bytes are sent to auth, which
-// takes no others.
+// auth accepts at most mostDevices device tokens of at most longestDevice bytes each.
 const (
 	mostDevices   = 8
 	longestDevice = 500
 )
 
-// deviceKept is how long a browser keeps what it is known by.
+// deviceKept is how long a browser keeps its device tokens.
 const deviceKept = 180 * 24 * time.Hour
 
-// devices are the tokens of the people who have signed in in this browser.
+// devices returns the device tokens of the administrators who have signed in with this browser.
 func (r *request) devices() []string {
 	value := r.cookie(deviceCookie)
 	if value == "" {
@@ -74,21 +72,21 @@ func (r *request) devices() []string {
 	return slices.DeleteFunc(tokens, func(token string) bool { return len(token) > longestDevice })
 }
 
-// keepDevices keeps what auth has answered with; nothing leaves what there is.
+// keepDevices sets the device tokens that auth returned; without any, the cookie stays.
 func (r *request) keepDevices(tokens []string) {
 	if len(tokens) > 0 {
 		r.setCookie(deviceCookie, strings.Join(tokens, "."), r.web.now().Add(deviceKept))
 	}
 }
 
-// notice is what the last action did, said on the page after it.
+// notice is the message about the last action, shown on the page after it.
 type notice struct {
 	// Kind is "done" or "failed".
 	Kind string `json:"k"`
 	Text string `json:"t"`
 }
 
-// maxNotice keeps the cookie small.
+// maxNotice is the longest message in a cookie, in characters.
 const maxNotice = 600
 
 // flash keeps a message for the next page.
@@ -103,7 +101,7 @@ func (r *request) flash(kind, text string) {
 	r.setCookie(flashCookie, base64.RawURLEncoding.EncodeToString(raw), r.web.now().Add(time.Minute))
 }
 
-// takeFlash returns the message of the last action, once.
+// takeFlash returns the message of the last action and removes it; nil if there is none.
 func (r *request) takeFlash() *notice {
 	value := r.cookie(flashCookie)
 	if value == "" {

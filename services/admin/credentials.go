@@ -10,40 +10,39 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// grant is a scope or a permission, as the pages explain it.
-type grant struct{ Name, Title, About string }
+// grant is a scope, a permission or a webhook event, as a form explains it.
+type grant struct {
+	Name         string
+	Title, About *message
+}
 
-// checkGrants reads the boxes of a form, of which one must be ticked.
-func checkGrants(f *form, name, noun string) []string {
+// checkGrants returns the ticked boxes of a form. If none is ticked, the form says choose.
+func checkGrants(f *form, name string, choose *message) []string {
 	all := f.All(name)
 	if len(all) == 0 {
-		f.add(name, "Choose at least one "+noun+".")
+		f.add(name, choose)
 	}
 	return all
 }
 
-// credentialKind is a kind of credentials: API clients or API keys. Their pages
-// differ only in what this type describes.
+// credentialKind is a kind of credentials: API clients or API keys. Their pages differ only
+// in what this type describes.
 type credentialKind struct {
 	credentialService
-	Path, Section, Title string
-	Noun                 string // what one is called: "client"
-	About, First         string // what they are; why to add the first
-	User                 string // what signs in with one
-	IDLabel, SecretLabel string
-	// GrantField is the form's field of what one may do, GrantNoun what a grant is called.
-	GrantField, GrantNoun, GrantsLabel string
-	Grants                             []grant
-	NoLimit                            string // what an empty rate limit means
-	LimitNew                           bool   // a new one can have a rate limit
-	// tokenPath is where one gets access tokens; idMember and secretMember are the JSON
-	// members of that request.
+	Path, Section string
+	texts         string // the beginning of the kind's message ids: "settings.api_client."
+	// GrantField is the form's field of scopes or permissions.
+	GrantField string
+	Grants     []grant
+	LimitNew   bool // a new credential can have a rate limit
+	// tokenPath is the address that issues access tokens; idMember and secretMember are the
+	// JSON members of that request.
 	tokenPath              func(cfg *Config) string
 	idMember, secretMember string
 }
 
-// AddTitle is the title of the page that adds one.
-func (k credentialKind) AddTitle() string { return "Add " + upperFirst(k.Noun) }
+// Text returns a message of the kind, by the end of its id.
+func (k credentialKind) Text(name string) *message { return msg(k.texts + name) }
 
 // credentialService is the service of a kind of credentials.
 type credentialService interface {
@@ -57,12 +56,12 @@ type credentialService interface {
 	remove(r *request, id string) error
 }
 
-// credentialFields are what a form says of a credential.
+// credentialFields are the fields of a credential's form.
 type credentialFields struct {
 	name, description string
 	grants            []string
-	expires           *int32 // days; nil: never
-	limit             *int32 // nil: not said
+	expires           *int32 // in days; nil for no expiry
+	limit             *int32 // nil if the form does not set it
 }
 
 // credentialView is a credential as a page shows it.
@@ -84,17 +83,22 @@ type credential interface {
 	GetLastUsedAt() *timestamppb.Timestamp
 }
 
-// StateName says how the credential stands.
-func (c credentialView) StateName() string {
+// State returns the credential's state as a tag.
+func (c credentialView) State() stateTag {
 	switch c.GetState() {
 	case authv1.CredentialState_CREDENTIAL_STATE_ACTIVE:
-		return "Active"
+		return stateTag{"good", msg("settings.credential.active")}
 	case authv1.CredentialState_CREDENTIAL_STATE_DISABLED:
-		return "Disabled"
+		return stateTag{"warn", msg("settings.credential.disabled")}
 	case authv1.CredentialState_CREDENTIAL_STATE_EXPIRED:
-		return "Expired"
+		return stateTag{"bad", msg("settings.credential.expired")}
 	}
-	return "Unknown"
+	return stateTag{"bad", msg("settings.credential.unknown")}
+}
+
+// IsDisabled reports whether an owner has disabled the credential.
+func (c credentialView) IsDisabled() bool {
+	return c.GetState() == authv1.CredentialState_CREDENTIAL_STATE_DISABLED
 }
 
 func (k credentialKind) routes() []route {
@@ -116,7 +120,7 @@ type credentialsPage struct {
 	Next        string
 }
 
-func (p credentialsPage) head() (string, string) { return p.Kind.Title, p.Kind.Section }
+func (p credentialsPage) head() (*message, string) { return p.Kind.Text("title"), p.Kind.Section }
 
 func (k credentialKind) showAll(r *request) error {
 	all, next, err := k.list(r, r.query("page"))
@@ -126,33 +130,36 @@ func (k credentialKind) showAll(r *request) error {
 	return r.render("credentials", credentialsPage{k, all, r.with("page", next)})
 }
 
-// credentialPage makes or changes a credential.
+// credentialPage creates or changes a credential.
 type credentialPage struct {
 	Kind       credentialKind
 	Form       *form
-	Credential *credentialView // nil: a new one
+	Credential *credentialView // nil for a new one
 }
 
-func (p credentialPage) head() (string, string) {
+func (p credentialPage) head() (*message, string) {
 	if p.Credential == nil {
-		return p.Kind.AddTitle(), p.Kind.Section
+		return p.Kind.Text("add"), p.Kind.Section
 	}
-	return p.Credential.GetName(), p.Kind.Section
+	return literal(p.Credential.GetName()), p.Kind.Section
 }
 
 func (k credentialKind) showNew(r *request) error {
 	return r.render("credential-new", credentialPage{Kind: k, Form: newForm()})
 }
 
-// form returns the form that was sent, and what it says.
+// form returns the form that was sent, and its fields.
 func (k credentialKind) form(r *request) (*form, credentialFields) {
 	f := r.sent(map[string]string{"expires_after_days": "expires", "rate_limit": "limit"})
-	c := credentialFields{name: f.required("name", "A name"), description: f.text("description"), grants: checkGrants(f, k.GrantField, k.GrantNoun)}
-	if days, given := f.integer("expires", "The number of days", 1, 3650); given {
+	c := credentialFields{
+		name: f.required("name", msg("settings.credential.name_label")), description: f.text("description"),
+		grants: checkGrants(f, k.GrantField, k.Text("choose")),
+	}
+	if days, given := f.integer("expires", msg("settings.credential.expires_after_label"), 1, 3650); given {
 		n := int32(days)
 		c.expires = &n
 	}
-	if limit, given := f.integer("limit", "The limit", 1, 10000); given {
+	if limit, given := f.integer("limit", msg("settings.credential.limit_label"), 1, 10000); given {
 		n := int32(limit)
 		c.limit = &n
 	}
@@ -168,43 +175,42 @@ func (k credentialKind) add(r *request) error {
 	if secret == "" {
 		return k.alreadyAdded(r, c)
 	}
-	return k.showSecret(r, upperFirst(k.Noun)+" created", c, secret, k.Path)
+	return k.showSecret(r, k.Text("created"), c, secret, k.Path)
 }
 
-// secretPage shows a secret, this once.
+// secretPage shows a new secret, the only time that it is shown.
 type secretPage struct {
-	Title, Section, Name, IDLabel, ID, SecretLabel, Secret, Curl, Back string
+	Kind                         credentialKind
+	Title                        *message
+	Name, ID, Secret, Curl, Back string
 }
 
-func (p secretPage) head() (string, string) { return p.Title, p.Section }
+func (p secretPage) head() (*message, string) { return p.Title, p.Kind.Section }
 
-func (k credentialKind) showSecret(r *request, title string, c credentialView, secret, back string) error {
+func (k credentialKind) showSecret(r *request, title *message, c credentialView, secret, back string) error {
 	return r.render("secret", secretPage{
-		Title: title, Section: k.Section, Name: c.GetName(), IDLabel: k.IDLabel, ID: c.GetId(), SecretLabel: k.SecretLabel, Secret: secret,
+		Kind: k, Title: title, Name: c.GetName(), ID: c.GetId(), Secret: secret, Back: back,
 		Curl: "curl -X POST " + k.tokenPath(r.web.cfg) + " \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"" +
 			k.idMember + "\":\"" + c.GetId() + "\",\"" + k.secretMember + "\":\"" + secret + "\"}'",
-		Back: back,
 	})
 }
 
-// alreadyAdded says that a credential was made by the first of two equal forms.
+// alreadyAdded answers the second of two equal forms: the first one created the credential.
 func (k credentialKind) alreadyAdded(r *request, c credentialView) error {
 	path := k.Path + "/" + c.GetId()
 	return r.render("already", alreadyPage{
-		Title: "Already created", Section: k.Section, Subject: c.GetName(),
-		Text: "This form was sent twice. The " + k.Noun + " was made once, the first time, and its secret was shown in the first answer.",
-		Lost: "If you have not copied the secret, rotate it: that makes a new one and shows it.",
-		Next: path, Button: "Open the " + k.Noun, Again: path + "/rotate", AgainButton: "Rotate the secret…",
+		Title: r.text(k.Text("already.title")), Section: k.Section, Subject: c.GetName(),
+		Text: r.text(k.Text("already.text")), Lost: r.text(k.Text("already.lost")),
+		Next: path, Button: r.text(k.Text("already.button")), Again: path + "/rotate", AgainButton: r.text(k.Text("already.again")),
 	})
 }
 
-// alreadyRotated says that a secret was replaced by the first of two equal forms.
+// alreadyRotated answers the second of two equal forms: the first one rotated the secret.
 func (k credentialKind) alreadyRotated(r *request, c credentialView, path string) error {
 	return r.render("already", alreadyPage{
-		Title: "Already rotated", Section: k.Section, Subject: c.GetName(),
-		Text: "This form was sent twice. The secret was rotated once, the first time, and the new one was shown in the first answer.",
-		Lost: "If you have not copied it, rotate again: that makes another one and shows it.",
-		Next: path, Button: "I have copied it", Again: path + "/rotate", AgainButton: "Rotate again…",
+		Title: r.text("settings.secret.already_rotated.title"), Section: k.Section, Subject: c.GetName(),
+		Text: r.text("settings.secret.already_rotated.text"), Lost: r.text("settings.secret.already_rotated.lost"),
+		Next: path, Button: r.text("settings.secret.copied"), Again: path + "/rotate", AgainButton: r.text("settings.secret.already_rotated.again"),
 	})
 }
 
@@ -228,39 +234,28 @@ func (k credentialKind) save(r *request) error {
 	}
 	f, fields := k.form(r)
 	if fields.limit == nil {
-		fields.limit = new(int32) // none of its own
+		fields.limit = new(int32) // 0 removes the limit
 	}
 	if err := k.update(r, f, c.GetId(), fields); err != nil {
 		return r.again(err, "credential", credentialPage{k, f, &c})
 	}
-	return r.back(k.Path+"/"+c.GetId(), "Saved.")
+	return r.back(k.Path+"/"+c.GetId(), r.text("settings.credential.saved"))
 }
 
-// confirmation says what an action does; ok is false if the action does not exist.
-func (k credentialKind) confirmation(action string) (p confirmPage, ok bool) {
-	p, ok = map[string]confirmPage{
-		"rotate": {Title: "Rotate the secret", Button: "Rotate the secret", Danger: true, Effects: []string{
-			"The present secret stops working at once: whatever uses it gets “invalid credentials” until it has the new one.",
-			"Every access token that was issued to this " + k.Noun + " is revoked within a second; requests with it are answered 401.",
-			"The new secret is shown once, on the next page. Have whoever runs the integration ready to put it in place.",
-		}},
-		"disable": {Title: "Disable this " + k.Noun, Button: "Disable", Danger: true, Effects: []string{
-			"It gets no more access tokens, and those it has are revoked within a second.",
-			k.User + " stops until you enable it again. The secret stays the same.",
-		}},
-		"enable": {Title: "Enable this " + k.Noun, Button: "Enable", Effects: []string{
-			"It gets access tokens again, with its present secret.",
-		}},
-		"delete": {Title: "Delete this " + k.Noun, Button: "Delete for good", Danger: true, Effects: []string{
-			"Its id and secret stop working at once and for good; its access tokens are revoked within a second.",
-			k.User + " stops. This cannot be undone: a new " + k.Noun + " has another id and another secret.",
-		}},
-	}[action]
-	return p, ok
+// credentialEffects counts the effects that the page before an action lists.
+var credentialEffects = map[string]int{"rotate": 3, "disable": 2, "enable": 1, "delete": 2}
+
+// confirmation lists the effects of an action; ok is false if the action does not exist.
+func (k credentialKind) confirmation(r *request, action string) (p confirmPage, ok bool) {
+	n, ok := credentialEffects[action]
+	if !ok {
+		return p, false
+	}
+	return r.confirmation(k.texts+"confirm."+action, n, action != "enable"), true
 }
 
 func (k credentialKind) confirm(r *request) error {
-	p, ok := k.confirmation(r.path("action"))
+	p, ok := k.confirmation(r, r.path("action"))
 	if !ok {
 		return fault.Missing("page")
 	}
@@ -280,15 +275,15 @@ func (k credentialKind) change(r *request) error {
 		return k.replaceSecret(r, id, path)
 	case "disable":
 		if err = k.disable(r, id); err == nil {
-			return r.back(path, "The "+k.Noun+" is disabled. Its access tokens are revoked.")
+			return r.back(path, r.text(k.Text("is_disabled")))
 		}
 	case "enable":
 		if err = k.enable(r, id); err == nil {
-			return r.back(path, "The "+k.Noun+" is enabled.")
+			return r.back(path, r.text(k.Text("is_enabled")))
 		}
 	case "delete":
 		if err = k.remove(r, id); err == nil {
-			return r.back(k.Path, "The "+k.Noun+" is deleted.")
+			return r.back(k.Path, r.text(k.Text("is_deleted")))
 		}
 	default:
 		return fault.Missing("page")
@@ -304,5 +299,5 @@ func (k credentialKind) replaceSecret(r *request, id, path string) error {
 	if secret == "" {
 		return k.alreadyRotated(r, c, path)
 	}
-	return k.showSecret(r, "New secret", c, secret, path)
+	return k.showSecret(r, msg("settings.secret.rotated"), c, secret, path)
 }

@@ -9,7 +9,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// customersPage is the list of customers, or what a search has found.
+// customersPage is the list of customers, or the result of a search.
 type customersPage struct {
 	Query     string
 	Archived  bool
@@ -19,22 +19,21 @@ type customersPage struct {
 	Form      *form
 }
 
-// foundMost is how far what a search finds is counted.
+// foundMost is the number up to which the service counts customers.
 const foundMost = 1000
 
-// Count says how many they are.
-func (p customersPage) Count() string {
-	text := plural(p.Total, "customer", "customers")
-	if p.Query == "" {
-		return text
+// Count says how many customers there are, and their order.
+func (p customersPage) Count() *message {
+	switch {
+	case p.Query == "":
+		return msg("desk.customers.count", "count", p.Total)
+	case p.Total >= foundMost:
+		return msg("desk.customers.found_many", "number", p.Total)
 	}
-	if p.Total >= foundMost {
-		text = thousands(p.Total) + " or more customers"
-	}
-	return text + " found"
+	return msg("desk.customers.found", "count", p.Total)
 }
 
-func (customersPage) head() (string, string) { return "Customers", "customers" }
+func (customersPage) head() (*message, string) { return msg("desk.customers.title"), "customers" }
 
 func (r *request) customers() error {
 	page := customersPage{Query: r.query("q"), Archived: r.query("archived") != "", Form: newForm()}
@@ -55,10 +54,10 @@ func (r *request) customers() error {
 	return r.render("customers", page)
 }
 
-// customerFormPage makes a customer.
+// customerFormPage adds a customer.
 type customerFormPage struct{ Form *form }
 
-func (customerFormPage) head() (string, string) { return "Add Customer", "customers" }
+func (customerFormPage) head() (*message, string) { return msg("desk.customer.add"), "customers" }
 
 func (r *request) newCustomer() error {
 	return r.render("customer-new", customerFormPage{newForm()})
@@ -70,21 +69,29 @@ var customerFields = map[string]string{"first_name": "first", "last_name": "last
 func (r *request) createCustomer() error {
 	f := r.sent(customerFields)
 	res, err := submit(r, f, r.services.customers.CreateCustomer, &customerv1.CreateCustomerRequest{
-		FirstName: f.required("first", "A first name"), LastName: f.required("last", "A last name"),
-		Email: f.required("email", "An e-mail address"), Mobile: f.text("mobile"),
+		FirstName: f.required("first", msg("desk.field.first")), LastName: f.required("last", msg("desk.field.last")),
+		Email: f.required("email", msg("desk.field.email")), Mobile: f.text("mobile"),
 	})
 	if err != nil {
 		return r.again(err, "customer-new", customerFormPage{f})
 	}
 	r.target(res.GetCustomer().GetId())
-	return r.back("/customers/"+res.GetCustomer().GetId(), "The customer is added.")
+	return r.back("/customers/"+res.GetCustomer().GetId(), r.text("desk.customer.added"))
 }
 
 // purchaseView is a purchase as a page shows it.
 type purchaseView struct{ *bookingv1.Transaction }
 
-// Paid says what a booking of it cost.
-func (purchaseView) Paid(b *bookingv1.Booking) string { return paid(b) }
+// Paid says what was paid for a booking of the purchase.
+func (purchaseView) Paid(b *bookingv1.Booking) *message { return paid(b) }
+
+// Bought says on which day a booking was bought, and for whom if it is for someone else.
+func (purchaseView) Bought(b *bookingv1.Booking, day string) *message {
+	if guest := b.GetBoughtFor(); guest != nil {
+		return msg("desk.customer.bought_for", "day", day, "name", fullName(guest))
+	}
+	return msg("desk.customer.bought", "day", day)
+}
 
 // passView is a customer's pass as a page shows it.
 type passView struct {
@@ -92,24 +99,39 @@ type passView struct {
 	Title string
 }
 
-// StateName says what it can be used for now.
-func (p passView) StateName() string {
+// State returns the pass's status.
+func (p passView) State() stateTag {
 	switch p.GetStatus() {
 	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE:
-		return "Active"
+		return stateTag{"good", msg("desk.state.active")}
 	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING:
-		return "Starts later"
+		return stateTag{"warn", msg("desk.state.starts_later")}
 	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED:
-		return "Used up"
+		return stateTag{"bad", msg("desk.state.used_up")}
 	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED:
-		return "Expired"
+		return stateTag{"bad", msg("desk.state.expired")}
 	case passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED:
-		return "Paused"
+		return stateTag{"warn", msg("desk.state.paused")}
 	}
-	return "Cancelled"
+	return stateTag{"bad", msg("desk.state.cancelled")}
 }
 
-// customerPage is a customer with bookings and passes.
+// Paused reports whether the pass is paused.
+func (p passView) Paused() bool {
+	return p.GetStatus() == passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED
+}
+
+// Cancelled reports whether the pass was cancelled.
+func (p passView) Cancelled() bool {
+	return p.GetStatus() == passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED
+}
+
+// Valid says from which to which day the pass is valid.
+func (p passView) Valid() *message {
+	return msg("desk.valid.between", "from", wallDate(p.GetStartDate()), "to", wallDate(p.GetExpiryDate()))
+}
+
+// customerPage is a customer with their purchases and passes.
 type customerPage struct {
 	Customer   *customerv1.Customer
 	Form       *form
@@ -123,9 +145,9 @@ type customerPage struct {
 	MorePasses string
 }
 
-func (p customerPage) head() (string, string) { return fullName(p.Customer), "customers" }
+func (p customerPage) head() (*message, string) { return literal(fullName(p.Customer)), "customers" }
 
-// purchasesShown is how many purchases a page of a customer has.
+// purchasesShown is the number of purchases on a customer's page.
 const purchasesShown = 20
 
 func (r *request) findCustomer() (customerPage, error) {
@@ -135,26 +157,23 @@ func (r *request) findCustomer() (customerPage, error) {
 	}
 	c := res.GetCustomer()
 	f := newForm("first", c.GetFirstName(), "last", c.GetLastName(), "email", c.GetEmail(), "mobile", c.GetMobile())
-	f.see(c.GetVersion())
+	f.setVersion(c.GetVersion())
 	return customerPage{Customer: c, Form: f}, nil
 }
 
-// customerDeleted is said of a customer to whom older bookings still lead.
-const customerDeleted = "This customer was deleted. Bookings and passes that were theirs are kept, without a page for the customer."
-
-// orDeleted tells a customer who was deleted from one who never was.
+// orDeleted replaces a NotFound error by one that says so if the customer was deleted.
 func (r *request) orDeleted(err error) error {
 	if !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	which := r.path("id")
-	res, lookup := r.services.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{which}, IncludeDeleted: true})
+	customerID := r.path("id")
+	res, lookup := r.services.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{customerID}, IncludeDeleted: true})
 	if lookup != nil {
 		return err
 	}
 	for _, c := range res.GetCustomers() {
-		if c.GetId() == which && c.GetDeletedAt() != nil {
-			return fault.New(fault.NotFound, fault.ReasonNotFound, customerDeleted)
+		if c.GetId() == customerID && c.GetDeletedAt() != nil {
+			return pageFault(fault.NotFound, fault.ReasonNotFound, "customer_deleted", "the customer is deleted")
 		}
 	}
 	return err
@@ -174,8 +193,7 @@ func (r *request) customer() error {
 	return r.render("customer", page)
 }
 
-// history reads what a customer has booked and holds: three calls, however much
-// it is.
+// history reads a customer's purchases and passes, in three calls.
 func (r *request) history(page *customerPage) error {
 	number, err := strconv.ParseInt(r.query("purchases"), 10, 32)
 	if err != nil || number < 0 {
@@ -227,12 +245,12 @@ func (r *request) updateCustomer() error {
 	}
 	f := r.sent(customerFields)
 	page.Form = f
-	first, last, email, mobile := f.required("first", "A first name"), f.required("last", "A last name"), f.required("email", "An e-mail address"), f.text("mobile")
+	first, last, email, mobile := f.required("first", msg("desk.field.first")), f.required("last", msg("desk.field.last")), f.required("email", msg("desk.field.email")), f.text("mobile")
 	_, err = submit(r, f, r.services.customers.UpdateCustomer, &customerv1.UpdateCustomerRequest{
-		Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.seen(page.Customer.GetVersion()),
+		Id: page.Customer.GetId(), FirstName: &first, LastName: &last, Email: &email, Mobile: &mobile, ExpectedVersion: f.expectedVersion(page.Customer.GetVersion()),
 	})
 	if err == nil {
-		return r.back("/customers/"+page.Customer.GetId(), "Saved.")
+		return r.back("/customers/"+page.Customer.GetId(), r.text("shared.done.saved"))
 	}
 	if !f.Failed() {
 		return err
@@ -243,20 +261,30 @@ func (r *request) updateCustomer() error {
 	return r.notAccepted("customer", page)
 }
 
-// customerActions are what can be done to a customer, as the page before it says.
-var customerActions = map[string]confirmPage{
-	"archive": {Title: "Archive this customer", Button: "Archive", Effects: []string{
-		"The customer leaves the daily lists and the search. Bookings and passes stay, and integrations still see the customer as archived.", "This can be undone.",
-	}},
-	"restore": {Title: "Bring this customer back", Button: "Bring back", Effects: []string{"The customer is in the daily lists and the search again."}},
-	"delete": {Title: "Delete this customer", Button: "Delete for good", Danger: true, Effects: []string{
-		"The customer is gone for everybody: lists, search, integrations. The place on any waitlist is given up.",
-		"Past bookings keep the name. Coming bookings stay and hold their places until they are cancelled.", "This cannot be undone.",
-	}},
+// confirmCustomerPage says what an action does to a customer; ok is false for an unknown action.
+func (r *request) confirmCustomerPage() (p confirmPage, ok bool) {
+	switch r.path("action") {
+	case "archive":
+		return confirmPage{
+			Title: r.text("desk.customer.archive_title"), Button: r.text("desk.customer.archive_button"),
+			Effects: []string{r.text("desk.customer.archive_lists"), r.text("desk.customer.archive_undo")},
+		}, true
+	case "restore":
+		return confirmPage{
+			Title: r.text("desk.customer.restore_title"), Button: r.text("desk.customer.restore_button"),
+			Effects: []string{r.text("desk.customer.restore_lists")},
+		}, true
+	case "delete":
+		return confirmPage{
+			Title: r.text("desk.customer.delete_title"), Button: r.text("desk.customer.delete_button"), Danger: true,
+			Effects: []string{r.text("desk.customer.delete_lists"), r.text("desk.customer.delete_bookings"), r.text("desk.customer.delete_final")},
+		}, true
+	}
+	return p, false
 }
 
 func (r *request) confirmCustomer() error {
-	p, ok := customerActions[r.path("action")]
+	p, ok := r.confirmCustomerPage()
 	if !ok {
 		return fault.Missing("page")
 	}
@@ -274,15 +302,15 @@ func (r *request) changeCustomer() error {
 	switch r.path("action") {
 	case "archive":
 		if _, err = perform(r, s.ArchiveCustomer, &customerv1.ArchiveCustomerRequest{Id: customer, Archived: true}); err == nil {
-			return r.back(path, "The customer is archived.")
+			return r.back(path, r.text("desk.customer.archived"))
 		}
 	case "restore":
 		if _, err = perform(r, s.ArchiveCustomer, &customerv1.ArchiveCustomerRequest{Id: customer}); err == nil {
-			return r.back(path, "The customer is back.")
+			return r.back(path, r.text("desk.customer.restored"))
 		}
 	case "delete":
 		if _, err = perform(r, s.DeleteCustomer, &customerv1.DeleteCustomerRequest{Id: customer}); err == nil {
-			return r.back("/customers", "The customer is deleted.")
+			return r.back("/customers", r.text("desk.customer.deleted"))
 		}
 	default:
 		return fault.Missing("page")

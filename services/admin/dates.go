@@ -11,31 +11,35 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// person is somebody who is affected by what is about to be done.
-type person struct{ ID, Name, What string }
+// person is a customer whom an action affects. What names the effect.
+type person struct {
+	ID, Name string
+	What     *message
+}
 
-// affected is who has booked a date or waits for it. All are counted; as many are
-// named as a page shows.
+// affected are the customers who have booked a date or are on its waitlist. People has at most
+// as many as a page shows; Booked and Waiting count all of them.
 type affected struct {
 	People  []person
-	Booked  int64 // bookings
+	Booked  int64
 	Waiting int64
 }
 
-// peopleShown is how many people a page names.
+// peopleShown is the number of bookings that a page lists.
 const peopleShown = 200
 
-// More is how many are not named.
+// More returns how many customers People does not have.
 func (a affected) More() int64 { return a.Booked + a.Waiting - int64(len(a.People)) }
 
-// Seen stands for those whom the page names: who confirms has seen these.
+// Seen returns a mark of the bookings and waitlist entries that a page has shown. A
+// confirmation carries it, so that later bookings are shown before the date changes.
 func (a affected) Seen() string { return fmt.Sprintf("%d.%d", a.Booked, a.Waiting) }
 
-// affected reads who is affected by a change of a date: three calls.
+// affected reads the customers whom a change of a date affects, in three calls.
 func (r *request) affected(s slot) (affected, error) {
-	taken := false
+	cancelled := false
 	regs, err := r.services.bookings.ListRegistrations(r.ctx, &bookingv1.ListRegistrationsRequest{
-		EventId: s.GetEventId(), EventDateId: s.GetDate().GetId(), PageSize: peopleShown, Cancelled: &taken,
+		EventId: s.GetEventId(), EventDateId: s.GetDate().GetId(), PageSize: peopleShown, Cancelled: &cancelled,
 	})
 	if err != nil {
 		return affected{}, err
@@ -43,7 +47,7 @@ func (r *request) affected(s slot) (affected, error) {
 	all := affected{Booked: regs.GetTotal()}
 	for _, booked := range regs.GetRegistrations() {
 		guest := registrationView{booked}.Guest()
-		all.People = append(all.People, person{guest.GetId(), fullName(guest), plural(booked.GetBooking().GetSpaces(), "place", "places")})
+		all.People = append(all.People, person{guest.GetId(), fullName(guest), spacesText(booked.GetBooking().GetSpaces())})
 	}
 	entries, total, err := r.waitlist(s.GetDate().GetId())
 	if err != nil {
@@ -51,44 +55,40 @@ func (r *request) affected(s slot) (affected, error) {
 	}
 	all.Waiting = total
 	for _, e := range entries {
-		what := "waits for " + plural(e.GetSpaces(), "place", "places")
+		what := msg("desk.affected.waiting", "spaces", spacesText(e.GetSpaces()))
 		if e.Offered() {
-			what = "is offered " + plural(e.GetSpaces(), "place", "places")
+			what = msg("desk.affected.offered", "spaces", spacesText(e.GetSpaces()))
 		}
 		all.People = append(all.People, person{e.GetCustomerId(), e.Name(), what})
 	}
 	return all, nil
 }
 
-// confirmDate asks before a date is cancelled, and names who is affected.
+// confirmDate shows what cancelling a date does and whom it affects, before it is done.
 func (r *request) confirmDate() error {
 	e, s, err := r.findDate()
 	if err != nil {
 		return err
 	}
 	if s.Cancelled() {
-		return r.back(s.Path(), "This date was cancelled before.")
+		return r.back(s.Path(), r.text("desk.date.already_cancelled"))
 	}
-	who, err := r.affected(s)
+	people, err := r.affected(s)
 	if err != nil {
 		return err
 	}
+	bookings := r.text("desk.date.cancel_none")
+	if people.Booked > 0 {
+		bookings = r.text("desk.date.cancel_bookings", "count", people.Booked)
+	}
 	return r.confirm(confirmPage{
-		Title: "Cancel this date", Button: "Cancel the date", Danger: true, Reason: true, Affected: who,
-		Effects: []string{
-			bookingsText(who.Booked) + " cancelled.",
-			"Credits go back to the passes, whatever the policy. What was paid by card is yours to give back; record it as refunded then.",
-			"The waitlist ends, and offers of places with it. A cancelled date cannot be brought back.",
-		},
+		Title: r.text("desk.date.cancel_title"), Button: r.text("desk.date.cancel_button"), Danger: true, Reason: true, Affected: people,
+		Effects: []string{bookings, r.text("desk.date.cancel_refunds"), r.text("desk.date.cancel_final")},
 	}, "events", e.GetTitle()+", "+r.session.Clock.Time(s.GetDate().GetStartsAt()), s.Path())
 }
 
-func bookingsText(n int64) string {
-	if n == 0 {
-		return "Nobody has booked: no booking is"
-	}
-	return plural(n, "booking is", "bookings are")
-}
+// bookingsText says a number of bookings: "3 bookings".
+func bookingsText[N int32 | int64](n N) *message { return msg("desk.count.bookings", "count", n) }
 
 func (r *request) cancelDate() error {
 	_, s, err := r.findDate()
@@ -96,14 +96,14 @@ func (r *request) cancelDate() error {
 		return err
 	}
 	if s.Cancelled() {
-		return r.back(s.Path(), "This date was cancelled before.")
+		return r.back(s.Path(), r.text("desk.date.already_cancelled"))
 	}
 	res, err := perform(r, r.services.events.CancelEventDate, &bookingv1.CancelEventDateRequest{Id: s.GetDate().GetId(), Reason: r.value("reason")})
 	if err != nil {
 		return r.refused(s.Path(), err)
 	}
 	r.detail("reason", "", r.value("reason"))
-	return r.back(s.Path(), "The date is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
+	return r.back(s.Path(), r.text("desk.date.cancelled_with", "bookings", bookingsText(res.GetCancelledBookings())))
 }
 
 // datePage changes a date.
@@ -114,9 +114,9 @@ type datePage struct {
 	Zone  string
 }
 
-func (p datePage) head() (string, string) { return "Change a date", "events" }
+func (p datePage) head() (*message, string) { return msg("desk.date.edit"), "events" }
 
-// dateFields are what the form of a date has.
+// dateFields are the fields of a date's form.
 var dateFields = []string{"start", "duration", "capacity"}
 
 func (r *request) datePage() (datePage, error) {
@@ -130,7 +130,7 @@ func (r *request) datePage() (datePage, error) {
 	if s.GetDate().Capacity != nil {
 		p.Form.values.Set("capacity", strconv.Itoa(int(s.GetDate().GetCapacity())))
 	}
-	p.Form.keep(dateFields...)
+	p.Form.remember(dateFields...)
 	return p, nil
 }
 
@@ -140,37 +140,37 @@ func (r *request) editDate() error {
 		return err
 	}
 	if p.Slot.Cancelled() {
-		return r.sayFailed(p.Slot.Path(), sentences["EVENT_CANCELLED"])
+		return r.sayFailed(p.Slot.Path(), r.text(reason("EVENT_CANCELLED")))
 	}
 	return r.render("date-edit", p)
 }
 
-// dateChange reads what the form changes of a date; moves tells that it is when it
-// takes place. nil: nothing.
+// dateChange returns the changes that the form makes to a date; nil if there are none. moves
+// reports whether its start or its duration changes.
 func (p datePage) dateChange(z *time.Location) (change *bookingv1.EventDateChange, moves bool) {
 	date, f := p.Slot.GetDate(), p.Form
 	c := &bookingv1.EventDateChange{Id: date.GetId()}
 	changed := false
-	// A start that stands as it was is not read: the hour that comes twice in
-	// autumn would become the first.
-	if !f.stands("start") && f.text("start") != wallText(date.GetStartsAt(), z) {
+	// An unchanged start is not read: when clocks go back, an hour occurs twice, and its second
+	// occurrence would become the first.
+	if !f.unchanged("start") && f.text("start") != wallText(date.GetStartsAt(), z) {
 		if wall, ok := f.wall("start", z); ok {
 			local := wall.Format(wallLayout) + ":00"
 			c.LocalStart, moves = &local, true
 		}
 	}
-	if minutes := f.count("duration", "The duration", 1, 525600); !f.stands("duration") && minutes != date.GetDurationMinutes() {
+	if minutes := f.count("duration", msg("desk.field.duration"), 1, 525600); !f.unchanged("duration") && minutes != date.GetDurationMinutes() {
 		c.DurationMinutes, moves = &minutes, true
 	}
-	capacity, given := f.integer("capacity", "The number of places", 0, 1_000_000)
+	capacity, given := f.integer("capacity", msg("desk.field.spaces"), 0, 1_000_000)
 	switch n := int32(capacity); {
-	case f.stands("capacity"):
+	case f.unchanged("capacity"):
 	case !given && date.Capacity != nil:
 		c.Unlimited, changed = true, true
 	case given && (date.Capacity == nil || date.GetCapacity() != n):
 		c.Capacity, changed = &n, true
 		if n < date.GetBooked() {
-			f.add("capacity", "There must be at least "+plural(date.GetBooked(), "place", "places")+", because so many are taken.")
+			f.add("capacity", msg("desk.date.too_few", "count", date.GetBooked()))
 		}
 	}
 	if !moves && !changed {
@@ -179,8 +179,8 @@ func (p datePage) dateChange(z *time.Location) (change *bookingv1.EventDateChang
 	return c, moves
 }
 
-// updateDate changes a date. Before it takes place at another time, everyone is
-// named who has booked it or waits for it.
+// updateDate changes a date. Before the date moves, the page lists the customers who have
+// booked it or are on its waitlist.
 func (r *request) updateDate() error {
 	p, err := r.datePage()
 	if err != nil {
@@ -192,16 +192,16 @@ func (r *request) updateDate() error {
 		return r.notAccepted("date-edit", p)
 	}
 	if change == nil {
-		// It may be by the same form, which was sent twice.
-		return r.back(p.Slot.Path(), "Nothing is left to change: "+r.when(p.Slot)+". "+p.Slot.Fullness().Text()+".")
+		// The same form may have been sent twice.
+		return r.back(p.Slot.Path(), r.text("desk.date.unchanged", "when", r.when(p.Slot), "booked", p.Slot.Fullness().Text()))
 	}
 	if moves {
-		who, err := r.affected(p.Slot)
+		people, err := r.affected(p.Slot)
 		if err != nil {
 			return err
 		}
-		if who.Booked+who.Waiting > 0 && r.value("seen") != who.Seen() {
-			return r.confirmMove(p, change, who)
+		if people.Booked+people.Waiting > 0 && r.value("seen") != people.Seen() {
+			return r.confirmMove(p, change, people)
 		}
 	}
 	res, err := submit(r, p.Form, unindexed(r.services.events.UpdateEventDate), &bookingv1.UpdateEventDateRequest{Date: change})
@@ -210,17 +210,17 @@ func (r *request) updateDate() error {
 	}
 	now := slot{&bookingv1.ScheduledDate{Date: res.GetDate()}, r.session.Clock}
 	r.detail("starts_at", r.when(p.Slot), r.when(now))
-	r.detail("capacity", p.Slot.Fullness().Text(), now.Fullness().Text())
-	return r.back(p.Slot.Path(), "The date is changed: "+r.when(now)+". "+now.Fullness().Text()+".")
+	r.detail("capacity", r.text(p.Slot.Fullness().Text()), r.text(now.Fullness().Text()))
+	return r.back(p.Slot.Path(), r.text("desk.date.changed", "when", r.when(now), "booked", now.Fullness().Text()))
 }
 
-// when prints when a date takes place: "Sat 21 Nov 2026, 13:04–14:04".
+// when prints the start and end of a date: "Sat 21 Nov 2026, 13:04–14:04".
 func (r *request) when(s slot) string {
 	return r.session.Clock.Time(s.GetDate().GetStartsAt()) + "–" + s.To()
 }
 
-// confirmMove asks before a date takes place at another time.
-func (r *request) confirmMove(p datePage, change *bookingv1.EventDateChange, who affected) error {
+// confirmMove shows the new time of a date and whom the change affects, before it is done.
+func (r *request) confirmMove(p datePage, change *bookingv1.EventDateChange, people affected) error {
 	to := slot{&bookingv1.ScheduledDate{Date: &bookingv1.EventDate{StartsAt: p.Slot.GetDate().GetStartsAt(), DurationMinutes: p.Slot.GetDate().GetDurationMinutes()}}, r.session.Clock}
 	if change.LocalStart != nil {
 		if wall, ok := p.Form.wall("start", r.zoneOf(p.Event)); ok {
@@ -231,7 +231,7 @@ func (r *request) confirmMove(p datePage, change *bookingv1.EventDateChange, who
 	if change.DurationMinutes != nil {
 		to.Date.DurationMinutes = change.GetDurationMinutes()
 	}
-	hidden := map[string]string{"seen": who.Seen()}
+	hidden := map[string]string{"seen": people.Seen()}
 	for _, name := range dateFields {
 		hidden[name] = p.Form.text(name)
 		if was, known := p.Form.values["was-"+name]; known {
@@ -239,11 +239,9 @@ func (r *request) confirmMove(p datePage, change *bookingv1.EventDateChange, who
 		}
 	}
 	return r.confirm(confirmPage{
-		Title: "Change when this takes place", Button: "Change it", Affected: who, Hidden: hidden,
+		Title: r.text("desk.date.move_title"), Button: r.text("desk.date.move_button"), Affected: people, Hidden: hidden,
 		Effects: []string{
-			"Until now: " + r.when(p.Slot) + ".",
-			"From now on: " + r.when(to) + ".",
-			"Bookings stay, and so do places in the waitlist. Nobody is written to from here: tell those named below.",
+			r.text("desk.date.move_from", "when", r.when(p.Slot)), r.text("desk.date.move_to", "when", r.when(to)), r.text("desk.date.move_bookings"),
 		},
 	}, "events", p.Event.GetTitle(), p.Slot.Path())
 }
@@ -255,9 +253,10 @@ type addDatesPage struct {
 	When  scheduleFields
 }
 
-func (p addDatesPage) head() (string, string) { return "Add dates", "events" }
+func (p addDatesPage) head() (*message, string) { return msg("desk.dates.add"), "events" }
 
-// newDates offers the day after the last date, at its time and of its size.
+// newDates shows the form, filled in from the event's last date: its time a week or more later,
+// its duration and its capacity.
 func (r *request) newDates() error {
 	e, err := r.findEvent()
 	if err != nil {
@@ -276,7 +275,7 @@ func (r *request) newDates() error {
 			f.values.Set("capacity", strconv.Itoa(int(last.GetCapacity())))
 		}
 	}
-	return r.render("dates-new", addDatesPage{e, f, scheduleIn(z)})
+	return r.render("dates-new", addDatesPage{e, f, r.scheduleIn(z)})
 }
 
 func (r *request) addDates() error {
@@ -285,7 +284,7 @@ func (r *request) addDates() error {
 		return err
 	}
 	z := r.zoneOf(e)
-	page := addDatesPage{e, r.sent(scheduleNames), scheduleIn(z)}
+	page := addDatesPage{e, r.sent(scheduleNames), r.scheduleIn(z)}
 	date, rule := page.Form.schedule(z)
 	res, err := submit(r, page.Form, unindexed(r.services.events.AddEventDates), &bookingv1.AddEventDatesRequest{
 		EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{date}, Recurrence: rule,
@@ -296,10 +295,10 @@ func (r *request) addDates() error {
 	n := len(res.GetDates())
 	r.detail("dates", "", strconv.Itoa(n))
 	first := r.session.Clock.Time(res.GetDates()[0].GetStartsAt())
-	return r.back("/events/"+e.GetId(), plural(n, "date is", "dates are")+" added, from "+first+" on."+later(res.GetDates(), rule, z))
+	return r.back("/events/"+e.GetId(), r.text("desk.dates.added", "count", n, "time", first)+r.shifted(res.GetDates(), rule, z))
 }
 
-// scheduleNames are the form's names of what the service says of dates.
+// scheduleNames are the form's names of the service's fields of dates.
 var scheduleNames = map[string]string{
 	"starts_at": "start", "local_start": "start", "duration_minutes": "duration", "rule": "every", "dates": "start",
 }

@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"unicode/utf8"
 
 	"reservation.dev/platform/webhookevent"
@@ -12,59 +13,63 @@ import (
 // attemptView is an attempt as a page shows it.
 type attemptView struct{ *webhookv1.Attempt }
 
-// Succeeded tells whether the receiver took it.
+// Succeeded reports whether the receiver accepted the message.
 func (a attemptView) Succeeded() bool {
 	return a.GetFailure() == webhookv1.Failure_FAILURE_UNSPECIFIED
 }
 
-// Took prints its duration.
+// Took prints the duration of the attempt.
 func (a attemptView) Took() string { return milliseconds(a.GetDurationMicroseconds()) }
 
-// Outcome says what came of it.
-func (a attemptView) Outcome() string { return outcome(a.GetFailure(), a.GetStatus()) }
+// Outcome says how the attempt ended.
+func (a attemptView) Outcome() *message { return outcome(a.GetFailure(), a.GetStatus()) }
 
-// Body is the answer's body, where it is text.
-func (a attemptView) Body() string {
+// Body returns the response body; if it is not text, its length. It is nil if there is no body.
+func (a attemptView) Body() *message {
 	body := a.GetResponseBody()
 	for len(body) > 0 && !utf8.Valid(body) && len(body) > len(a.GetResponseBody())-utf8.UTFMax {
-		body = body[:len(body)-1] // cut in the middle of a character
+		body = body[:len(body)-1] // the body was cut within a character
 	}
-	if !utf8.Valid(body) {
-		return plural(len(body), "byte", "bytes") + " that are no text"
+	switch {
+	case len(body) == 0:
+		return nil
+	case !utf8.Valid(body):
+		return msg("settings.attempt.binary", "count", len(body))
 	}
-	return string(body)
+	return literal(string(body))
 }
 
 // outcome says how an attempt ended.
-func outcome(f webhookv1.Failure, status int32) string {
+func outcome(f webhookv1.Failure, status int32) *message {
 	switch f {
 	case webhookv1.Failure_FAILURE_UNSPECIFIED:
 		if status == 0 {
-			return "Not sent yet"
+			return msg("settings.attempt.not_sent")
 		}
-		return fmt.Sprintf("Answered %d", status)
+		return msg("settings.attempt.answered", "status", strconv.Itoa(int(status)))
 	case webhookv1.Failure_FAILURE_DNS:
-		return "The name did not resolve"
+		return msg("settings.attempt.dns")
 	case webhookv1.Failure_FAILURE_REFUSED:
-		return "No connection"
+		return msg("settings.attempt.refused")
 	case webhookv1.Failure_FAILURE_TLS:
-		return "The certificate was not accepted"
+		return msg("settings.attempt.tls")
 	case webhookv1.Failure_FAILURE_TIMEOUT:
-		return "No answer in time"
+		return msg("settings.attempt.timeout")
 	case webhookv1.Failure_FAILURE_BLOCKED:
-		return "A private address, which is not sent to"
+		return msg("settings.attempt.blocked")
 	case webhookv1.Failure_FAILURE_STATUS:
-		return fmt.Sprintf("Answered %d", status)
+		return msg("settings.attempt.answered", "status", strconv.Itoa(int(status)))
 	case webhookv1.Failure_FAILURE_RESET:
-		return "The connection ended too early"
+		return msg("settings.attempt.reset")
 	case webhookv1.Failure_FAILURE_PROTOCOL:
-		return "The answer could not be read"
+		return msg("settings.attempt.protocol")
 	case webhookv1.Failure_FAILURE_ENDPOINT:
-		return "Not sent: the endpoint was disabled or deleted"
+		return msg("settings.attempt.endpoint")
 	}
-	return "Failed"
+	return msg("settings.attempt.failed")
 }
 
+// milliseconds prints a duration in the unit that suits it: "1.5 ms", "1,200 ms", "10.5 s".
 func milliseconds(microseconds int64) string {
 	if microseconds < 10_000 {
 		return fmt.Sprintf("%.1f ms", float64(microseconds)/1000)
@@ -75,33 +80,42 @@ func milliseconds(microseconds int64) string {
 	return fmt.Sprintf("%.1f s", float64(microseconds)/1e6)
 }
 
-// deliveryView is a delivery as a list shows it.
+// deliveryView is a delivery as a page shows it.
 type deliveryView struct {
 	*webhookv1.Delivery
-	// URL is that of the endpoint; "": it was deleted.
+	// URL is that of the endpoint; "" if the endpoint was deleted.
 	URL string
 }
 
-// Event is the name of what it tells of.
+// Event returns the name of the webhook event.
 func (d deliveryView) Event() string { return webhookevent.Name(d.GetEvent()) }
 
-// StateName says how it stands.
-func (d deliveryView) StateName() string {
+// State returns the delivery's state as a tag.
+func (d deliveryView) State() stateTag {
 	switch {
 	case d.GetState() == webhookv1.DeliveryState_DELIVERY_STATE_DELIVERED:
-		return "Delivered"
+		return stateTag{"good", msg("settings.delivery.delivered")}
 	case d.GetState() == webhookv1.DeliveryState_DELIVERY_STATE_FAILED:
-		return "Failed"
+		return stateTag{"bad", msg("settings.delivery.failed")}
 	case d.GetAttempts() > 0:
-		return "Retrying"
+		return stateTag{"warn", msg("settings.delivery.retrying")}
 	}
-	return "Waiting"
+	return stateTag{"warn", msg("settings.delivery.waiting")}
 }
 
-// Last says what came of the last attempt.
-func (d deliveryView) Last() string { return outcome(d.GetLastFailure(), d.GetLastStatus()) }
+// Last says how the last attempt ended.
+func (d deliveryView) Last() *message { return outcome(d.GetLastFailure(), d.GetLastStatus()) }
 
-// deliveriesPage is a page of the log.
+// Choose labels the box that selects the delivery.
+func (d deliveryView) Choose(c clock) *message {
+	created := c.Seconds(d.GetCreatedAt())
+	if d.URL == "" {
+		return msg("settings.deliveries.choose_one", "event", d.Event(), "time", created)
+	}
+	return msg("settings.deliveries.choose_one_to", "event", d.Event(), "time", created, "endpoint", d.URL)
+}
+
+// deliveriesPage is a page of the list of deliveries.
 type deliveriesPage struct {
 	Deliveries []deliveryView
 	Endpoints  []option
@@ -112,19 +126,19 @@ type deliveriesPage struct {
 	Live       bool
 	LiveURL    string
 	Self       string
-	// All leads to the replay of everything that the filters show.
+	// All is the address of the page that replays everything the filters match.
 	All string
 }
 
-func (deliveriesPage) head() (string, string) { return "Deliveries", "webhooks" }
+func (deliveriesPage) head() (*message, string) { return msg("settings.deliveries.title"), "webhooks" }
 
-// endpointURLs returns the endpoints' addresses by id, and as choices.
+// endpointURLs returns the URLs of the endpoints, by id and as options.
 func (r *request) endpointURLs() (map[string]string, []option, error) {
 	list, err := r.services.webhooks.ListEndpoints(r.ctx, &webhookv1.ListEndpointsRequest{})
 	if err != nil {
 		return nil, nil, err
 	}
-	urls, options := map[string]string{}, []option{{"", "All endpoints"}}
+	urls, options := map[string]string{}, []option{{"", r.text("settings.deliveries.all_endpoints")}}
 	for _, e := range list.GetEndpoints() {
 		urls[e.GetId()] = e.GetUrl()
 		options = append(options, option{e.GetId(), e.GetUrl()})
@@ -148,7 +162,10 @@ func (r *request) deliveries() error {
 	f := r.filterForm(filterFields...)
 	page := deliveriesPage{
 		Endpoints: options, Form: f, Live: r.query("live") != "", Next: r.with("page", res.GetNextPageToken()), Self: r.http.URL.RequestURI(),
-		Events: []option{{"", "All events"}}, States: []option{{"", "All states"}, {"pending", "Waiting or retrying"}, {"delivered", "Delivered"}, {"failed", "Failed"}},
+		Events: []option{{"", r.text("settings.deliveries.all_events")}}, States: []option{{"", r.text("settings.deliveries.all_states")}},
+	}
+	for _, state := range []string{"pending", "delivered", "failed"} {
+		page.States = append(page.States, option{state, r.text(stateWords[state])})
 	}
 	page.All = filtered("/settings/webhooks/deliveries/replay", filterQuery(r.query))
 	for _, name := range webhookevent.Names() {
@@ -166,8 +183,8 @@ func (r *request) deliveries() error {
 	return r.render("deliveries", page)
 }
 
-// with returns the address of this page with another value of one parameter;
-// "-" drops it, "" means that there is no such page.
+// with returns the address of this page with another value of one parameter. The value "-"
+// drops the parameter; "" returns "", because there is no such page.
 func (r *request) with(name, value string) string {
 	if value == "" {
 		return ""
@@ -188,7 +205,7 @@ func (r *request) with(name, value string) string {
 	return r.http.URL.Path + "?" + query.Encode()
 }
 
-// deliveryPage is one delivery with everything that was sent and answered.
+// deliveryPage is a delivery with its message and its attempts.
 type deliveryPage struct {
 	Delivery deliveryView
 	Body     string // as sent
@@ -196,7 +213,9 @@ type deliveryPage struct {
 	Attempts []attemptView
 }
 
-func (p deliveryPage) head() (string, string) { return "Delivery of " + p.Delivery.Event(), "webhooks" }
+func (p deliveryPage) head() (*message, string) {
+	return msg("settings.delivery.title", "event", p.Delivery.Event()), "webhooks"
+}
 
 func (r *request) delivery() error {
 	res, err := r.services.webhooks.GetDelivery(r.ctx, &webhookv1.GetDeliveryRequest{Id: r.path("id")})

@@ -17,56 +17,56 @@ type discountView struct {
 	clock clock
 }
 
-// Off says by how much it lowers a price.
-func (d discountView) Off() string {
+// Off says by how much the code lowers a price.
+func (d discountView) Off() *message {
 	if d.GetAmount() > 0 {
-		return priceText(d.GetAmount(), d.GetCurrency()) + " off"
+		return msg("desk.discount.off_amount", "amount", priceText(d.GetAmount(), d.GetCurrency()))
 	}
-	return hundredthsText(int64(d.GetBasisPoints())) + " % off"
+	return msg("desk.discount.off_share", "share", hundredthsText(int64(d.GetBasisPoints())))
 }
 
-// Used says how often it was used.
-func (d discountView) Used() string {
+// Used says how often the code was used.
+func (d discountView) Used() *message {
 	if d.MaxUses == nil {
-		return plural(d.GetUses(), "time", "times")
+		return msg("desk.discount.times", "count", d.GetUses())
 	}
-	return thousands(int64(d.GetUses())) + " of " + plural(d.GetMaxUses(), "time", "times")
+	return msg("desk.discount.times_of", "used", d.GetUses(), "count", d.GetMaxUses())
 }
 
-// lastDay is the last day on which it can be used. The window ends with the start
-// of the next.
+// lastDay returns the last day on which the code is valid; ValidUntil is the start of the next
+// day.
 func (d discountView) lastDay() time.Time {
 	return d.GetValidUntil().AsTime().In(d.clock.Zone).Add(-time.Second)
 }
 
-// Valid says when it can be used.
-func (d discountView) Valid() string {
+// Valid says on which days the code is valid.
+func (d discountView) Valid() *message {
 	const layout = "2 Jan 2006"
 	from := d.GetValidFrom().AsTime().In(d.clock.Zone).Format(layout)
 	switch {
 	case d.GetValidFrom() == nil && d.GetValidUntil() == nil:
-		return "always"
+		return msg("desk.valid.always")
 	case d.GetValidUntil() == nil:
-		return "from " + from
+		return msg("desk.valid.from", "from", from)
 	case d.GetValidFrom() == nil:
-		return "until " + d.lastDay().Format(layout)
+		return msg("desk.valid.until", "to", d.lastDay().Format(layout))
 	}
-	return from + " to " + d.lastDay().Format(layout)
+	return msg("desk.valid.between", "from", from, "to", d.lastDay().Format(layout))
 }
 
-// StateName says whether it counts now.
-func (d discountView) StateName() string {
+// State says whether the code can be used now.
+func (d discountView) State() stateTag {
 	switch {
 	case d.GetDisabled():
-		return "Disabled"
+		return stateTag{"bad", msg("desk.state.disabled")}
 	case d.MaxUses != nil && d.GetUses() >= d.GetMaxUses():
-		return "Used up"
+		return stateTag{"bad", msg("desk.state.used_up")}
 	case d.GetValidUntil() != nil && d.clock.Past(d.GetValidUntil()):
-		return "Expired"
+		return stateTag{"bad", msg("desk.state.expired")}
 	case d.GetValidFrom() != nil && !d.clock.Past(d.GetValidFrom()):
-		return "Starts later"
+		return stateTag{"warn", msg("desk.state.starts_later")}
 	}
-	return "Active"
+	return stateTag{"good", msg("desk.state.active")}
 }
 
 // discountsPage is the list of discount codes.
@@ -76,7 +76,7 @@ type discountsPage struct {
 	Next  string
 }
 
-func (discountsPage) head() (string, string) { return "Discount codes", "discounts" }
+func (discountsPage) head() (*message, string) { return msg("desk.discounts.title"), "discounts" }
 
 func (r *request) discounts() error {
 	res, err := r.services.discounts.ListDiscountCodes(r.ctx, &bookingv1.ListDiscountCodesRequest{PageSize: 50, PageToken: r.query("page")})
@@ -90,26 +90,26 @@ func (r *request) discounts() error {
 	return r.render("discounts", page)
 }
 
-// discountPage makes a code, or changes one.
+// discountPage adds or changes a discount code.
 type discountPage struct {
-	Code   *discountView // nil: a new one
+	Code   *discountView // nil for a new one
 	Form   *form
 	Kinds  []option
 	Events []option
-	Only   []option // the events that it is for
+	Only   []option // the event that the code is for, if it is for one
 }
 
-func (p discountPage) head() (string, string) {
+func (p discountPage) head() (*message, string) {
 	if p.Code == nil {
-		return "Add Discount Code", "discounts"
+		return msg("desk.discount.add"), "discounts"
 	}
-	return p.Code.GetCode(), "discounts"
+	return literal(p.Code.GetCode()), "discounts"
 }
 
-// newDiscountPage offers the events that are on sale, of which a code may be for one.
+// newDiscountPage offers the published events; a code can be for one of them.
 func (r *request) newDiscountPage(f *form) (discountPage, error) {
-	p := discountPage{Form: f, Kinds: []option{{"share", "Per cent"}, {"amount", "An amount"}},
-		Events: []option{{"", "All events"}}}
+	p := discountPage{Form: f, Kinds: []option{{"share", r.text("desk.discount.share")}, {"amount", r.text("desk.discount.amount")}},
+		Events: []option{{"", r.text("desk.discount.every_event")}}}
 	res, err := r.services.events.ListEvents(r.ctx, &bookingv1.ListEventsRequest{
 		PageSize: 200, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, Order: bookingv1.EventOrder_EVENT_ORDER_CREATED_DESC,
 	})
@@ -127,7 +127,7 @@ func (r *request) newDiscount() error {
 	return r.render("discount", p)
 }
 
-// dayField reads a day of the company's zone as its start; nil: the field is empty.
+// dayField returns the start of the day in a field, after days later; nil if the field is empty.
 func (r *request) dayField(f *form, name string, after int) *timestamppb.Timestamp {
 	text := f.text(name)
 	if text == "" {
@@ -135,17 +135,17 @@ func (r *request) dayField(f *form, name string, after int) *timestamppb.Timesta
 	}
 	at, err := dayOf(text, r.session.Clock.Zone)
 	if err != nil {
-		f.add(name, "Give a day.")
+		f.add(name, msg("desk.field.no_day"))
 		return nil
 	}
 	return timestamppb.New(r.midnight(at, after))
 }
 
-// checkWindow reports a last day before the first one, in the words of the form.
+// checkWindow adds an error if the last day is before the first.
 func checkWindow(f *form) {
-	// Days as fields of dates send them are in the order of their text.
+	// YYYY-MM-DD dates sort as text.
 	if from, until := f.text("from"), f.text("until"); from != "" && until != "" && until < from {
-		f.add("until", "The last day must not be before the first one.")
+		f.add("until", msg("desk.discount.window"))
 	}
 }
 
@@ -157,22 +157,22 @@ var discountFields = map[string]string{
 func (r *request) createDiscount() error {
 	f := r.sent(discountFields)
 	req := &bookingv1.CreateDiscountCodeRequest{
-		Code: f.required("code", "A code"), ValidFrom: r.dayField(f, "from", 0), ValidUntil: r.dayField(f, "until", 1),
+		Code: f.required("code", msg("desk.field.code")), ValidFrom: r.dayField(f, "from", 0), ValidUntil: r.dayField(f, "until", 1),
 	}
 	if f.text("kind") == "amount" {
-		value, given := f.money("value", "The amount")
+		value, given := f.money("value", msg("desk.field.amount"))
 		if !given || value == 0 {
-			f.add("value", "Say how much is taken off.")
+			f.add("value", msg("desk.discount.no_value"))
 		}
 		req.Reduction = &bookingv1.CreateDiscountCodeRequest_Amount{Amount: value}
 	} else {
-		value, given := f.hundredths("value", "The share", 100)
+		value, given := f.hundredths("value", msg("desk.field.share"), 100)
 		if !given || value == 0 {
-			f.add("value", "Say how much is taken off.")
+			f.add("value", msg("desk.discount.no_value"))
 		}
 		req.Reduction = &bookingv1.CreateDiscountCodeRequest_BasisPoints{BasisPoints: int32(value)}
 	}
-	if uses, given := f.integer("uses", "The number of uses", 1, 1_000_000_000); given {
+	if uses, given := f.integer("uses", msg("desk.field.uses"), 1, 1_000_000_000); given {
 		req.MaxUses = proto.Int32(int32(uses))
 	}
 	if event := f.text("event"); event != "" {
@@ -184,8 +184,8 @@ func (r *request) createDiscount() error {
 		d := discountView{res.GetDiscountCode(), r.session.Clock}
 		r.target(d.GetId())
 		r.detail("code", "", d.GetCode())
-		r.detail("off", "", d.Off())
-		return r.back("/discounts", "The code "+d.GetCode()+" is added: "+d.Off()+".")
+		r.detail("off", "", r.text(d.Off()))
+		return r.back("/discounts", r.text("desk.discount.added", "code", d.GetCode(), "off", d.Off()))
 	}
 	if !f.Failed() {
 		return err
@@ -213,8 +213,8 @@ func (r *request) findDiscount() (discountPage, error) {
 	if d.MaxUses != nil {
 		p.Form.values.Set("uses", strconv.Itoa(int(d.GetMaxUses())))
 	}
-	p.Form.keep("from", "until")
-	// One that is made here is for one event at most; others are counted.
+	p.Form.remember("from", "until")
+	// The dashboard adds codes for one event at most; for several, the page shows their number.
 	if only := d.GetEventIds(); len(only) == 1 {
 		e, err := r.services.events.GetEvent(r.ctx, &bookingv1.GetEventRequest{Id: only[0]})
 		if err != nil && !fault.Is(err, fault.NotFound) {
@@ -222,7 +222,7 @@ func (r *request) findDiscount() (discountPage, error) {
 		}
 		title := e.GetEvent().GetTitle()
 		if title == "" {
-			title = "an event that was deleted"
+			title = r.text("desk.discount.deleted_event")
 		}
 		p.Only = []option{{only[0], title}}
 	}
@@ -237,16 +237,16 @@ func (r *request) updateDiscount() error {
 	f := r.sent(discountFields)
 	p.Form = f
 	req := &bookingv1.UpdateDiscountCodeRequest{Id: p.Code.GetId(), MaxUses: proto.Int32(0)}
-	// A day that stands as it was is not sent: an integration may have set an hour.
-	if !f.stands("from") {
+	// An unchanged day is not sent, because an integration may have set a time of day.
+	if !f.unchanged("from") {
 		req.ValidFrom = r.dayField(f, "from", 0)
 		req.NoValidFrom = req.ValidFrom == nil
 	}
-	if !f.stands("until") {
+	if !f.unchanged("until") {
 		req.ValidUntil = r.dayField(f, "until", 1)
 		req.NoValidUntil = req.ValidUntil == nil
 	}
-	if uses, given := f.integer("uses", "The number of uses", max(1, int64(p.Code.GetUses())), 1_000_000_000); given {
+	if uses, given := f.integer("uses", msg("desk.field.uses"), max(1, int64(p.Code.GetUses())), 1_000_000_000); given {
 		req.MaxUses = proto.Int32(int32(uses))
 	}
 	checkWindow(f)
@@ -255,9 +255,9 @@ func (r *request) updateDiscount() error {
 		return r.again(err, "discount", p)
 	}
 	after := discountView{res.GetDiscountCode(), r.session.Clock}
-	r.detail("valid", p.Code.Valid(), after.Valid())
-	r.detail("uses", p.Code.Used(), after.Used())
-	return r.back("/discounts", "The code "+after.GetCode()+" is changed.")
+	r.detail("valid", r.text(p.Code.Valid()), r.text(after.Valid()))
+	r.detail("uses", r.text(p.Code.Used()), r.text(after.Used()))
+	return r.back("/discounts", r.text("desk.discount.changed", "code", after.GetCode()))
 }
 
 // switchDiscount disables a code, or enables it.
@@ -273,7 +273,7 @@ func (r *request) switchDiscount() error {
 		return r.refused(path, err)
 	}
 	if disabled {
-		return r.back(path, "The code "+res.GetDiscountCode().GetCode()+" is disabled: it counts no more. What was bought with it stays.")
+		return r.back(path, r.text("desk.discount.disabled", "code", res.GetDiscountCode().GetCode()))
 	}
-	return r.back(path, "The code "+res.GetDiscountCode().GetCode()+" can be used again.")
+	return r.back(path, r.text("desk.discount.enabled", "code", res.GetDiscountCode().GetCode()))
 }

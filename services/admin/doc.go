@@ -1,31 +1,31 @@
-// Package admin is the dashboard: the pages with which a business's own people
-// run it. It renders HTML on the server and has no data: sessions, administrators
-// and the audit log are auth's, everything else is the other services'.
+// Package admin is the dashboard: the web pages with which the people of a company run their
+// business. It renders HTML on the server and stores no data. The auth service owns sessions,
+// administrators and the audit log; the other services own everything else.
 //
 //	browser ──form──▶ Host ▶ headers ▶ same origin ▶ session (auth) ▶ CSRF token ▶ role ▶ page
 //	                                                      │                              │
 //	                                                      └── access token of the ───────┴──gRPC──▶ services
 //	                                                          administrator
 //
-// A page is a method of request: it asks the services what it needs, under the
-// administrator's own token, and renders a template or redirects. What a service
-// refuses becomes a sentence beside the form, never a blank page.
+// A page is a method of request. It calls the services with the administrator's own token, and
+// renders a template or redirects. A refusal of a service becomes a sentence on the form, never
+// a blank page.
 //
 // # Invariants
 //
-//  1. Every call for tenant data carries the access token of the administrator
-//     who asks, and nothing else: what a company may see is decided below, and an
-//     identifier of another company is a page that does not exist.
-//  2. Nothing changes by a GET. Everything that changes something comes from a
-//     page of this site (origin), in this session (token), by POST.
-//  3. A session begins under a new identifier, which is in a cookie that no script
-//     reads and that is sent over TLS only, where the dashboard is served over it.
-//  4. Nothing that a person typed is markup, and nothing inline is executed: the
-//     policy allows scripts and styles of this site alone.
-//  5. A secret is in one answer only, which no cache keeps.
-//  6. A redirection leads to a path of this site.
-//  7. A request for another host name than the dashboard's is not answered.
-//  8. A page makes a number of calls that does not depend on the rows it shows.
-//  9. Every change made in another service is recorded in the audit log, before it is
-//     answered. The route declares the entry.
+//  1. Every call for tenant data carries the access token of the signed-in administrator and
+//     nothing else. The services decide what a company can see. The identifier of another
+//     company's data leads to “page not found”.
+//  2. A GET changes nothing. Every change is a POST from a page of this site (origin) in this
+//     session (token).
+//  3. Each session starts with a new identifier. It is in a cookie that scripts cannot read and
+//     that, if the dashboard is served over TLS, is sent over TLS only.
+//  4. Text that people typed is never markup, and nothing inline is executed: the content
+//     security policy allows only scripts and styles of this site.
+//  5. A secret is in one response only, which no cache stores.
+//  6. Every redirect leads to a path of this site.
+//  7. Requests for another host name than the dashboard's are refused.
+//  8. The number of calls for a page does not depend on the number of rows it shows.
+//  9. Every change made in another service is in the audit log before the response. The route
+//     declares the entry.
 package admin

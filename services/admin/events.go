@@ -14,18 +14,46 @@ import (
 // eventView is an event as a page shows it.
 type eventView struct{ *bookingv1.Event }
 
-// Kind is what kind of offering it is.
+// Kind returns the name of the event's type, as the API has it: "class".
 func (e eventView) Kind() string { return cmp.Or(enum.Name(e.GetType()), "event") }
 
-// StateName says whether it is on offer.
-func (e eventView) StateName() string {
-	switch e.GetStatus() {
-	case bookingv1.EventStatus_EVENT_STATUS_DRAFT:
-		return "Draft"
-	case bookingv1.EventStatus_EVENT_STATUS_CANCELLED:
-		return "Cancelled"
+// KindName returns the event's type as people call it.
+func (e eventView) KindName() *message { return kindName(e.Kind()) }
+
+// kindName returns an event type as people call it.
+func kindName(kind string) *message { return msg("desk.kind." + kind).or(upperFirst(kind)) }
+
+// Draft reports whether the event is not published yet.
+func (e eventView) Draft() bool { return e.GetStatus() == bookingv1.EventStatus_EVENT_STATUS_DRAFT }
+
+// Cancelled reports whether the event was cancelled.
+func (e eventView) Cancelled() bool {
+	return e.GetStatus() == bookingv1.EventStatus_EVENT_STATUS_CANCELLED
+}
+
+// State returns the event's status.
+func (e eventView) State() stateTag {
+	switch {
+	case e.Draft():
+		return stateTag{"", msg("desk.state.draft")}
+	case e.Cancelled():
+		return stateTag{"bad", msg("desk.state.cancelled")}
 	}
-	return "Published"
+	return stateTag{"good", msg("desk.state.published")}
+}
+
+// optionPrice says what a pricing option costs: "£12.50 or 2 credits".
+func optionPrice(o *bookingv1.PricingOption) *message {
+	return priceOrCredits(o, 1)
+}
+
+// priceOrCredits says what a number of spaces costs at a pricing option.
+func priceOrCredits(o *bookingv1.PricingOption, spaces int32) *message {
+	price := priceText(o.GetPrice()*int64(spaces), o.GetCurrency())
+	if o.Credits == nil {
+		return literal(price)
+	}
+	return msg("desk.price.or_credits", "price", price, "credits", creditsText(o.GetCredits()*spaces))
 }
 
 // eventsPage is the list of events.
@@ -37,7 +65,7 @@ type eventsPage struct {
 	States []option
 }
 
-func (eventsPage) head() (string, string) { return "Events", "events" }
+func (eventsPage) head() (*message, string) { return msg("desk.events.title"), "events" }
 
 func (r *request) events() error {
 	status, _ := enum.Parse[bookingv1.EventStatus](r.query("status"))
@@ -48,7 +76,10 @@ func (r *request) events() error {
 		return err
 	}
 	page := eventsPage{Total: res.GetTotal(), Next: r.with("page", res.GetNextPageToken()), Status: r.query("status"),
-		States: []option{{"", "All"}, {"published", "Published"}, {"draft", "Drafts"}, {"cancelled", "Cancelled"}}}
+		States: []option{
+			{"", r.text("desk.events.all")}, {"published", r.text("desk.state.published")}, {"draft", r.text("desk.events.drafts")},
+			{"cancelled", r.text("desk.state.cancelled")},
+		}}
 	for _, e := range res.GetEvents() {
 		page.Events = append(page.Events, eventView{e})
 	}
@@ -63,7 +94,7 @@ type eventPage struct {
 	Next  string
 }
 
-func (p eventPage) head() (string, string) { return p.Event.GetTitle(), "events" }
+func (p eventPage) head() (*message, string) { return literal(p.Event.GetTitle()), "events" }
 
 func (r *request) findEvent() (eventView, error) {
 	res, err := r.services.events.GetEvent(r.ctx, &bookingv1.GetEventRequest{Id: r.path("id")})
@@ -93,29 +124,29 @@ func (r *request) event() error {
 	return r.render("event", page)
 }
 
-// eventFormPage makes an event.
+// eventFormPage adds an event.
 type eventFormPage struct {
 	Form  *form
 	Kinds []option
 	When  scheduleFields
 }
 
-func (eventFormPage) head() (string, string) { return "Add Event", "events" }
+func (eventFormPage) head() (*message, string) { return msg("desk.event.add"), "events" }
 
 func (r *request) eventForm(f *form) eventFormPage {
-	return eventFormPage{Form: f, Kinds: kindOptions(), When: scheduleIn(r.session.Clock.Zone)}
+	return eventFormPage{Form: f, Kinds: r.kindOptions(), When: r.scheduleIn(r.session.Clock.Zone)}
 }
 
 func (r *request) newEvent() error {
 	tomorrow := r.midnight(r.web.now(), 1)
 	return r.render("event-new", r.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format(wallLayout),
-		"duration", "60", "count", "10", "name", "Drop-in", "tax", "0")))
+		"duration", "60", "count", "10", "name", r.text("desk.price.default_name"), "tax", "0")))
 }
 
 func (r *request) createEvent() error {
 	f := r.sent(eventNames)
 	req := &bookingv1.CreateEventRequest{
-		Title: f.required("title", "A title"), Description: f.text("description"), Location: f.text("location"), Type: kindOf(f.text("type")),
+		Title: f.required("title", msg("desk.field.title")), Description: f.text("description"), Location: f.text("location"), Type: kindOf(f.text("type")),
 	}
 	if f.Get("draft") != "" {
 		req.Status = bookingv1.EventStatus_EVENT_STATUS_DRAFT
@@ -134,7 +165,7 @@ func (r *request) createEvent() error {
 	e := res.GetEvent()
 	r.target(e.GetId())
 	r.detail("title", "", e.GetTitle())
-	return r.back("/events/"+e.GetId(), "The event is added, with "+plural(len(e.GetDates()), "date", "dates")+"."+later(e.GetDates(), rule, r.session.Clock.Zone))
+	return r.back("/events/"+e.GetId(), r.text("desk.event.added", "dates", datesText(len(e.GetDates())))+r.shifted(e.GetDates(), rule, r.session.Clock.Zone))
 }
 
 // eventNames are the form's names of the service's fields.
@@ -143,7 +174,7 @@ var eventNames = withPolicyFields(map[string]string{
 	"tax_rate_basis_points": "tax", "pricing_options": "price",
 })
 
-// publishEvent puts a draft on offer.
+// publishEvent makes a draft bookable.
 func (r *request) publishEvent() error {
 	path := "/events/" + r.path("id")
 	_, err := perform(r, r.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
@@ -152,28 +183,33 @@ func (r *request) publishEvent() error {
 	if err != nil {
 		return r.refused(path, err)
 	}
-	return r.back(path, "The event is published and can be booked.")
+	return r.back(path, r.text("desk.event.published"))
 }
 
-// kindOptions are the kinds of offerings.
-func kindOptions() []option {
-	return optionsOf(enum.Names[bookingv1.EventType](), upperFirst)
+// datesText says a number of dates: "3 dates".
+func datesText(n int) *message { return msg("desk.count.dates", "count", n) }
+
+// kindOptions are the choices of an event's type.
+func (r *request) kindOptions() []option {
+	return optionsOf(enum.Names[bookingv1.EventType](), func(kind string) string { return r.text(kindName(kind)) })
 }
 
-// kindOf returns the kind with the name; EVENT_TYPE_UNSPECIFIED: there is none.
+// kindOf returns the event type with a name; EVENT_TYPE_UNSPECIFIED if there is none.
 func kindOf(name string) bookingv1.EventType {
 	kind, _ := enum.Parse[bookingv1.EventType](name)
 	return kind
 }
 
-// eventEditPage changes what an event says of itself.
+// eventEditPage changes the details of an event.
 type eventEditPage struct {
 	Event eventView
 	Form  *form
 	Kinds []option
 }
 
-func (p eventEditPage) head() (string, string) { return "Change " + p.Event.GetTitle(), "events" }
+func (p eventEditPage) head() (*message, string) {
+	return msg("desk.event.edit_title", "event", p.Event.GetTitle()), "events"
+}
 
 func (r *request) editEvent() error {
 	e, err := r.findEvent()
@@ -181,9 +217,9 @@ func (r *request) editEvent() error {
 		return err
 	}
 	f := newForm("title", e.GetTitle(), "description", e.GetDescription(), "type", e.Kind(), "location", e.GetLocation())
-	f.see(e.GetVersion())
+	f.setVersion(e.GetVersion())
 	f.setPolicy(e)
-	return r.render("event-edit", eventEditPage{e, f, kindOptions()})
+	return r.render("event-edit", eventEditPage{e, f, r.kindOptions()})
 }
 
 func (r *request) updateEvent() error {
@@ -192,54 +228,54 @@ func (r *request) updateEvent() error {
 		return err
 	}
 	f := r.sent(withPolicyFields(nil))
-	title, description, location := f.required("title", "A title"), f.text("description"), f.text("location")
+	title, description, location := f.required("title", msg("desk.field.title")), f.text("description"), f.text("location")
 	req := &bookingv1.UpdateEventRequest{
-		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.seen(e.GetVersion()),
+		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.expectedVersion(e.GetVersion()),
 	}
-	if e.StateName() != "Cancelled" { // what a cancelled event sells is changed no more
+	if !e.Cancelled() { // the service refuses to change what a cancelled event sells
 		req.Type = kindOf(f.text("type"))
 		f.changePolicy(req)
 	}
 	res, err := submit(r, f, r.services.events.UpdateEvent, req)
 	if err != nil {
-		return r.again(err, "event-edit", eventEditPage{e, f, kindOptions()})
+		return r.again(err, "event-edit", eventEditPage{e, f, r.kindOptions()})
 	}
 	after := eventView{res.GetEvent()}
 	r.detail("title", e.GetTitle(), title)
 	r.detail("location", e.GetLocation(), location)
 	r.detail("kind", e.Kind(), after.Kind())
-	r.detail("policy", e.Policy(), after.Policy())
-	return r.back("/events/"+e.GetId(), "The event is changed.")
+	r.detail("policy", r.text(e.Policy()), r.text(after.Policy()))
+	return r.back("/events/"+e.GetId(), r.text("desk.event.changed"))
 }
 
-// confirmEvent asks before an event is cancelled or deleted.
+// confirmEvent shows what cancelling or deleting an event does, before it is done.
 func (r *request) confirmEvent() error {
 	e, err := r.findEvent()
 	if err != nil {
 		return err
 	}
 	p, back := confirmPage{Danger: true}, "/events/"+e.GetId()
-	var dates, places int32
+	var dates, booked int32
 	for _, d := range e.GetDates() {
 		if d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED && d.GetStartsAt().AsTime().After(r.web.now()) {
 			dates++
-			places += d.GetBooked()
+			booked += d.GetBooked()
 		}
 	}
 	switch r.path("action") {
 	case "cancel":
-		if e.StateName() == "Cancelled" {
-			return r.back(back, "This event was cancelled before.")
+		if e.Cancelled() {
+			return r.back(back, r.text("desk.event.already_cancelled"))
 		}
-		p.Title, p.Button, p.Reason = "Cancel this event", "Cancel the event", true
+		p.Title, p.Button, p.Reason = r.text("desk.event.cancel_title"), r.text("desk.event.cancel_button"), true
 		p.Effects = []string{
-			"All its dates to come are cancelled: " + plural(dates, "date", "dates") + ", of which " + plural(places, "place is", "places are") + " taken.",
-			"Credits go back to the passes, whatever the policy. What was paid by card is yours to give back; record it as refunded then.",
-			"What has taken place stays as it is. A cancelled event cannot be brought back.",
+			r.text("desk.event.cancel_dates", "dates", datesText(int(dates)), "spaces", spacesText(booked)),
+			r.text("desk.date.cancel_refunds"),
+			r.text("desk.event.cancel_final"),
 		}
 	case "delete":
-		p.Title, p.Button = "Delete this event", "Delete for good"
-		p.Effects = []string{"It is gone from every list, with its dates. Bookings of it keep its title.", "An event that is still booked is not deleted: cancel it first."}
+		p.Title, p.Button = r.text("desk.event.delete_title"), r.text("desk.event.delete_button")
+		p.Effects = []string{r.text("desk.event.delete_lists"), r.text("desk.event.delete_booked")}
 	default:
 		return fault.Missing("page")
 	}
@@ -256,12 +292,12 @@ func (r *request) changeEvent() error {
 			return r.refused(path, err)
 		}
 		r.detail("reason", "", r.value("reason"))
-		return r.back(path, "The event is cancelled, with "+plural(res.GetCancelledBookings(), "booking", "bookings")+".")
+		return r.back(path, r.text("desk.event.cancelled", "bookings", bookingsText(res.GetCancelledBookings())))
 	case "delete":
 		if _, err := perform(r, r.services.events.DeleteEvent, &bookingv1.DeleteEventRequest{Id: event}); err != nil {
 			return r.refused(path, err)
 		}
-		return r.back("/events", "The event is deleted.")
+		return r.back("/events", r.text("desk.event.deleted"))
 	}
 	return fault.Missing("page")
 }

@@ -12,7 +12,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// withEvent answers with an event that has a date, and a customer.
+// withEvent adds an event with a date and a booking, and a customer.
 func withEvent(w *world, title, first string) (event *bookingv1.Event, customer *customerv1.Customer) {
 	capacity := int32(8)
 	starts := timestamppb.New(time.Now().Add(time.Hour))
@@ -74,7 +74,7 @@ func withEvent(w *world, title, first string) (event *bookingv1.Event, customer 
 	return event, customer
 }
 
-// withSignIn lets the right password in, and gives the session another token.
+// withSignIn accepts the password "right", and for totp@example.com the code 123456.
 func withSignIn(w *world) {
 	on(w.backend, "SignIn", func(req *authv1.SignInRequest) (*authv1.SignInResponse, error) {
 		switch {
@@ -110,7 +110,7 @@ func withAPIClient(b *backend) *authv1.ApiClient {
 	return c
 }
 
-// withColleague is another administrator, whose name is a trap.
+// withColleague adds another administrator, whose name contains markup.
 func withColleague(w *world) *authv1.Administrator {
 	a := &authv1.Administrator{
 		Id: "admin_2", Name: `<script>alert("x")</script> نورا 🧘`, Email: "nora@example.com", Role: authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF,
@@ -128,7 +128,7 @@ func withColleague(w *world) *authv1.Administrator {
 	return a
 }
 
-// withoutPasses is a company that sells none.
+// withoutPasses adds a company without passes.
 func withoutPasses(w *world) {
 	on(w.backend, "ListCustomerPasses", func(*passv1.ListCustomerPassesRequest) (*passv1.ListCustomerPassesResponse, error) {
 		return &passv1.ListCustomerPassesResponse{}, nil

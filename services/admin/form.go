@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -10,29 +9,29 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// form is what a person has typed, and what is wrong with it.
+// form holds the values of a form and the errors in them.
 type form struct {
 	values url.Values
-	errors map[string]string
+	errors map[string]*message
 	order  []string // of the fields with errors
-	// names are the form's names of a service's fields, where they differ.
+	// names maps a service's field names to the form's, where they differ.
 	names map[string]string
-	// current is the version that is there now, of what the form changes.
+	// current is the present version of the resource that the form changes.
 	current int64
-	// Summary is what is wrong with all of it.
-	Summary string
+	// Summary says what is wrong with the form as a whole; nil if nothing is.
+	Summary *message
 }
 
-// newForm returns a form with first values: field, value, field, value, …
+// newForm returns a form with initial values: field, value, field, value, …
 func newForm(pairs ...string) *form {
-	f := &form{values: url.Values{}, errors: map[string]string{}}
+	f := &form{values: url.Values{}, errors: map[string]*message{}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		f.values.Add(pairs[i], pairs[i+1])
 	}
 	return f
 }
 
-// filterForm returns the form of a filter, with what the address says of its fields.
+// filterForm returns the form of a filter, with the values of the query parameters.
 func (r *request) filterForm(names ...string) *form {
 	f := newForm()
 	for _, name := range names {
@@ -41,30 +40,29 @@ func (r *request) filterForm(names ...string) *form {
 	return f
 }
 
-// sent returns the form that was sent; names are its names of the service's fields,
-// where they differ.
+// sent returns the submitted form; names maps a service's field names to the form's, where they
+// differ.
 func (r *request) sent(names map[string]string) *form {
-	return &form{values: r.http.PostForm, errors: map[string]string{}, names: names}
+	return &form{values: r.http.PostForm, errors: map[string]*message{}, names: names}
 }
 
-// keep notes what fields are while the form is made, for stands.
-func (f *form) keep(names ...string) {
+// remember stores the initial values of fields, for unchanged.
+func (f *form) remember(names ...string) {
 	for _, name := range names {
 		f.values.Set("was-"+name, f.values.Get(name))
 	}
 }
 
-// stands tells whether a field is as it was when the page was made. Such a one is
-// not sent on: somebody else may have changed it since, or more precisely.
-func (f *form) stands(name string) bool {
+// unchanged reports whether a field has the value from when the page was made. An unchanged field
+// is not sent to the service, because another person or an integration may have changed it.
+func (f *form) unchanged(name string) bool {
 	was, known := f.values["was-"+name]
 	return known && f.text(name) == was[0]
 }
 
-// seen returns the version that the form was made from, for services that refuse
-// to overwrite another one; nil: the form does not say. current is the version that is
-// there now.
-func (f *form) seen(current int64) *int64 {
+// expectedVersion returns the version from which the form was made, so that the service refuses to
+// overwrite another one; nil if the form has none. current is the present version.
+func (f *form) expectedVersion(current int64) *int64 {
 	f.current = current
 	version, err := strconv.ParseInt(f.text("version"), 10, 64)
 	if err != nil {
@@ -73,26 +71,26 @@ func (f *form) seen(current int64) *int64 {
 	return &version
 }
 
-// see takes over the version that is there now, after a refusal: what is on the form
-// is this person's, and sent again, it is meant.
-func (f *form) see(version int64) { f.values.Set("version", strconv.FormatInt(version, 10)) }
+// setVersion sets the version of the form. After a refusal, it is the present one: if the person sends
+// the form again, it overwrites that version.
+func (f *form) setVersion(version int64) { f.values.Set("version", strconv.FormatInt(version, 10)) }
 
-// Get returns a field's value as it was typed.
+// Get returns a field's value, as typed.
 func (f *form) Get(name string) string { return f.values.Get(name) }
 
-// All returns the values of a field with several.
+// All returns all values of a field.
 func (f *form) All(name string) []string { return f.values[name] }
 
-// Has tells whether a field has a value, of a set of boxes, say.
+// Has reports whether a value is among those of a field, such as a set of check boxes.
 func (f *form) Has(name, value string) bool { return slices.Contains(f.values[name], value) }
 
-// Error returns what is wrong with a field; "": nothing.
-func (f *form) Error(name string) string { return f.errors[name] }
+// Error returns the error of a field; nil if there is none.
+func (f *form) Error(name string) *message { return f.errors[name] }
 
-// Failed tells whether anything is wrong.
-func (f *form) Failed() bool { return f.Summary != "" || len(f.errors) > 0 }
+// Failed reports whether the form has errors.
+func (f *form) Failed() bool { return f.Summary != nil || len(f.errors) > 0 }
 
-// Faults lists what is wrong, for the summary above the form.
+// Faults lists the errors of the fields, for the summary above the form.
 func (f *form) Faults() []formFault {
 	var all []formFault
 	for _, name := range f.order {
@@ -101,74 +99,80 @@ func (f *form) Faults() []formFault {
 	return all
 }
 
-// formFault is one line of that list.
-type formFault struct{ Field, Text string }
+// formFault is the error of a field.
+type formFault struct {
+	Field string
+	Text  *message
+}
 
-// add notes what is wrong with a field; the first one counts.
-func (f *form) add(name, text string) {
+// add sets the error of a field, unless it has one.
+func (f *form) add(name string, text *message) {
 	if _, known := f.errors[name]; !known {
 		f.errors[name] = text
 		f.order = append(f.order, name)
 	}
 }
 
-// text returns a field without space around it.
+// text returns a field's value without surrounding space, and with "\n" at line ends.
 func (f *form) text(name string) string {
 	return strings.TrimSpace(strings.ReplaceAll(f.values.Get(name), "\r\n", "\n"))
 }
 
-// required returns a field that must not be empty.
-func (f *form) required(name, label string) string {
+// required returns the value of a field; an empty one is an error. label names the field, such
+// as "a title".
+func (f *form) required(name string, label *message) string {
 	value := f.text(name)
 	if value == "" {
-		f.add(name, label+" is needed.")
+		f.add(name, msg("refusals.form.required", "label", label))
 	}
 	return value
 }
 
-// integer returns a whole number within bounds, and whether there is one.
-func (f *form) integer(name, label string, least, most int64) (int64, bool) {
+// integer returns a whole number from least to most, and whether the field has one. An empty
+// field is not an error.
+func (f *form) integer(name string, label *message, least, most int64) (int64, bool) {
 	text := f.text(name)
 	if text == "" {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < least || n > most {
-		f.add(name, fmt.Sprintf("%s must be a whole number from %d to %d.", label, least, most))
+		f.add(name, msg("refusals.form.integer", "label", label, "least", least, "most", most))
 		return 0, false
 	}
 	return n, true
 }
 
-// count returns a whole number that must be given; 0 where it is not.
-func (f *form) count(name, label string, least, most int64) int32 {
+// count returns a whole number from least to most; an empty field is an error.
+func (f *form) count(name string, label *message, least, most int64) int32 {
 	n, given := f.integer(name, label, least, most)
 	if !given {
-		f.add(name, label+" is needed.")
+		f.add(name, msg("refusals.form.required", "label", label))
 	}
 	return int32(n)
 }
 
-// hundredths returns a number of at most most, typed with up to two decimals, as
-// hundredths: a tax of "17.5" % is 1750 basis points.
-func (f *form) hundredths(name, label string, most int64) (int64, bool) {
+// hundredths returns a number up to most, typed with at most two decimals, in hundredths: a tax
+// of "17.5" % is 1750 basis points.
+func (f *form) hundredths(name string, label *message, most int64) (int64, bool) {
 	wrong := len(f.errors)
 	n, given := f.money(name, label)
 	if len(f.errors) > wrong || given && n > 100*most {
-		f.add(name, "") // it is listed above the form, whoever has found it
-		f.errors[name] = fmt.Sprintf("%s must be a number from 0 to %d, such as 17.5.", label, most)
+		f.add(name, nil) // lists the field; the text below replaces that of money
+		f.errors[name] = msg("refusals.form.share", "label", label, "most", most)
 		return 0, false
 	}
 	return n, given
 }
 
-// hundredthsText prints hundredths as such a field has them.
+// hundredthsText prints hundredths in the format of such a field.
 func hundredthsText(n int64) string {
 	return strings.TrimSuffix(strings.TrimRight(amount(n), "0"), ".")
 }
 
-// money returns an amount in minor units, typed with or without decimals.
-func (f *form) money(name, label string) (int64, bool) {
+// money returns an amount in minor units, typed with at most two decimals, and whether the field
+// has one.
+func (f *form) money(name string, label *message) (int64, bool) {
 	text := strings.ReplaceAll(f.text(name), ",", ".")
 	if text == "" {
 		return 0, false
@@ -179,14 +183,13 @@ func (f *form) money(name, label string) (int64, bool) {
 	}
 	n, err := strconv.ParseUint(whole+fraction, 10, 40)
 	if err != nil || len(fraction) > 2 || whole == "" {
-		f.add(name, label+" must be an amount like 12.50.")
+		f.add(name, msg("refusals.form.amount", "label", label))
 		return 0, false
 	}
 	return int64(n), true
 }
 
-// isRefusal tells a refusal, about which the person can do something, from other
-// errors.
+// isRefusal reports whether an error is a refusal that the person can act on.
 func isRefusal(f *fault.Error) bool {
 	switch f.Kind {
 	case fault.Invalid, fault.Refused, fault.VersionMismatch, fault.Conflict, fault.RateLimited:
@@ -195,26 +198,26 @@ func isRefusal(f *fault.Error) bool {
 	return false
 }
 
-// refuse shows a service's refusal on the form and reports whether err is a refusal.
-// Any other error is an error of the page.
+// refuse adds a service's refusal to the form and reports whether err is a refusal.
 func (f *form) refuse(err error) bool {
 	e := fault.From(err)
 	if !isRefusal(e) {
 		return false
 	}
 	for _, field := range e.Fields {
-		f.add(f.nameOf(field.Field), capital("this "+field.Message))
+		f.add(f.nameOf(field.Field), msg("refusals.form.field", "problem", withFullStop(field.Message)))
 	}
 	if len(e.Fields) == 0 || e.Kind != fault.Invalid {
 		f.Summary = sentence(e)
 	}
 	if e.Kind == fault.VersionMismatch {
-		f.see(f.current) // sent again, what is on the form is meant
+		f.setVersion(f.current)
 	}
 	return true
 }
 
-// nameOf returns the form's name of a service's field, or of the list that it is in.
+// nameOf returns the form's name of a service's field; that of the list for a field of its
+// elements.
 func (f *form) nameOf(field string) string {
 	if name, ok := f.names[field]; ok {
 		return name
@@ -229,7 +232,7 @@ func (f *form) nameOf(field string) string {
 // option is a choice of a select.
 type option struct{ Value, Text string }
 
-// optionsOf returns the choices with the values; text says what each is called.
+// optionsOf returns the choices with the given values and their texts.
 func optionsOf(values []string, text func(value string) string) []option {
 	options := make([]option, len(values))
 	for i, value := range values {

@@ -23,12 +23,12 @@ func priceText(minor int64, currency string) string {
 	return fmt.Sprintf("%s%s%s.%02d", sign, symbol, thousands(minor/100), minor%100)
 }
 
-// currencies are how currencies are written.
+// currencies are the symbols and names of the currencies.
 var currencies = map[string]struct{ symbol, name string }{
 	money.GBP: {"£", "pound sterling"}, money.EUR: {"€", "euro"}, money.USD: {"$", "US dollar"},
 }
 
-// amount prints minor units as a field holds them: "12.50".
+// amount prints minor units as a form field has them: "12.50".
 func amount(minor int64) string { return fmt.Sprintf("%d.%02d", minor/100, minor%100) }
 
 // thousands groups the digits of a number.
@@ -40,15 +40,7 @@ func thousands(n int64) string {
 	return text
 }
 
-// plural prints a number with its noun: "1 place", "2 places".
-func plural(n any, one, many string) string {
-	number := toInt(n)
-	if number == 1 {
-		return "1 " + one
-	}
-	return thousands(number) + " " + many
-}
-
+// toInt returns an int, int32 or int64; 0 for any other value.
 func toInt(n any) int64 {
 	switch n := n.(type) {
 	case int:
@@ -61,42 +53,41 @@ func toInt(n any) int64 {
 	return 0
 }
 
-// duration prints minutes: "45 min", "1 h 30 min", "2 h".
-func duration(minutes int32) string {
+// duration says minutes: "45 min", "1 h 30 min", "2 h".
+func duration(minutes int32) *message {
 	h, m := minutes/60, minutes%60
 	switch {
 	case h == 0:
-		return fmt.Sprintf("%d min", m)
+		return msg("shared.duration.minutes", "minutes", m)
 	case m == 0:
-		return fmt.Sprintf("%d h", h)
+		return msg("shared.duration.hours", "hours", h)
 	}
-	return fmt.Sprintf("%d h %d min", h, m)
+	return msg("shared.duration.both", "hours", h, "minutes", m)
 }
 
-// pluralOf returns the plural of a noun of the protocols: "classes".
-func pluralOf(noun string) string {
-	if strings.HasSuffix(noun, "s") {
-		return noun + "es"
-	}
-	return noun + "s"
+// stateTag is a status as pages show it: its text, and the class of the tag's colour.
+type stateTag struct {
+	Class string
+	Text  *message
 }
 
-// views returns what a page shows of the things that a service answered with.
+// views converts the items of a service's response into those of a page.
 func views[T, V any](all []T, view func(T) V) []V {
-	shown := make([]V, len(all))
-	for i, one := range all {
-		shown[i] = view(one)
+	views := make([]V, len(all))
+	for i, item := range all {
+		views[i] = view(item)
 	}
-	return shown
+	return views
 }
 
 // clock prints times in the company's zone.
 type clock struct {
-	Zone *time.Location
-	now  time.Time
+	Zone  *time.Location
+	now   time.Time
+	texts *texts
 }
 
-// Name returns the zone's name, to be printed beside times.
+// Name returns the zone's name, printed next to times.
 func (c clock) Name() string { return strings.ReplaceAll(c.Zone.String(), "_", " ") }
 
 // Time prints date and time: "Sat 21 Nov 2026, 13:04".
@@ -131,39 +122,31 @@ func (c clock) Hour(t *timestamppb.Timestamp) string {
 	return t.AsTime().In(c.Zone).Format("15:04")
 }
 
-// ISO prints an instant for machines.
-func (c clock) ISO(t *timestamppb.Timestamp) string {
-	if t == nil {
-		return ""
-	}
-	return t.AsTime().In(c.Zone).Format(time.RFC3339)
-}
-
-// Past tells whether an instant is over.
+// Past reports whether an instant is not in the future.
 func (c clock) Past(t *timestamppb.Timestamp) bool { return t != nil && !t.AsTime().After(c.now) }
 
-// Ago prints how long ago something was: "5 minutes ago", or the date.
+// Ago prints the time since an instant: "5 minutes ago"; from 14 days on, its date.
 func (c clock) Ago(t *timestamppb.Timestamp) string {
 	if t == nil {
-		return "never"
+		return c.texts.text("shared.ago.never")
 	}
 	d := c.now.Sub(t.AsTime())
 	switch {
 	case d < 0:
 		return c.Time(t)
 	case d < time.Minute:
-		return "just now"
+		return c.texts.text("shared.ago.now")
 	case d < time.Hour:
-		return plural(int(d/time.Minute), "minute", "minutes") + " ago"
+		return c.texts.text("shared.ago.minutes", "count", int(d/time.Minute))
 	case d < 24*time.Hour:
-		return plural(int(d/time.Hour), "hour", "hours") + " ago"
+		return c.texts.text("shared.ago.hours", "count", int(d/time.Hour))
 	case d < 14*24*time.Hour:
-		return plural(int(d/(24*time.Hour)), "day", "days") + " ago"
+		return c.texts.text("shared.ago.days", "count", int(d/(24*time.Hour)))
 	}
 	return c.Day(t)
 }
 
-// wallDate prints a YYYY-MM-DD date as people write it.
+// wallDate prints a YYYY-MM-DD date: "21 Nov 2026".
 func wallDate(text string) string {
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {
@@ -172,7 +155,7 @@ func wallDate(text string) string {
 	return t.Format("2 Jan 2006")
 }
 
-// indented prints JSON for people; text that is not JSON stays unchanged.
+// indented returns JSON with indentation; text that is not JSON is returned unchanged.
 func indented(raw []byte) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {

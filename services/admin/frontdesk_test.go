@@ -17,9 +17,9 @@ func TestCalendar(t *testing.T) {
 	w := newWorld(t)
 	w.signIn()
 	withEvent(w, "Yoga", "Ann")
-	t.Run("a day is asked for from midnight to midnight in the company's zone", func(t *testing.T) {
+	t.Run("lists a day from midnight to midnight in the company's zone", func(t *testing.T) {
 		w.backend.count()
-		w.get("/?day=2026-03-29").must(t, "Yoga", "2 of 8 places taken", "1 waiting", "Europe/London")
+		w.get("/?day=2026-03-29").must(t, "Yoga", "2 of 8 spaces booked", "1 waiting", "Europe/London")
 		req := w.backend.called("ListEventDates")[0].req.(*bookingv1.ListEventDatesRequest)
 		if from, before := req.GetStartsFrom().AsTime(), req.GetStartsBefore().AsTime(); from.Hour() != 0 || before.Sub(from) != 23*time.Hour {
 			t.Errorf("from %s to %s", from, before)
@@ -28,10 +28,10 @@ func TestCalendar(t *testing.T) {
 			t.Errorf("%d calls", n)
 		}
 	})
-	t.Run("a week begins on its Monday", func(t *testing.T) {
+	t.Run("starts a week on Monday", func(t *testing.T) {
 		w.get("/week?from=2026-11-22").must(t, "16 November", "22 November 2026", "/week?from=2026-11-09", "/week?from=2026-11-23")
 	})
-	t.Run("a date shows who comes and who waits, in five calls", func(t *testing.T) {
+	t.Run("shows a date with its bookings and its waitlist in five calls", func(t *testing.T) {
 		w.backend.count()
 		w.get("/events/evt_1/dates/date_1").must(t, "Ann Smith", "£12.50", "Check in", "1 waiting")
 		if n := w.backend.count(); n != 5 {
@@ -55,38 +55,38 @@ func TestBooking(t *testing.T) {
 			Id: "booking_9", Spaces: req.GetLines()[0].GetSpaces(), Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 2500}},
 		}}}}, nil
 	})
-	t.Run("the customer is found first", func(t *testing.T) {
+	t.Run("finds the customer first", func(t *testing.T) {
 		w.get(path+"?q=an").must(t, path+"?customer=cust_1")
 	})
-	t.Run("a refusal becomes a sentence that says what to do, and what was typed stays", func(t *testing.T) {
+	t.Run("explains a refusal and keeps the form's values", func(t *testing.T) {
 		a := w.post(path, "customer", "cust_1", "spaces", "2", "option", "po-1", "method", "card", "reference", "till 4")
 		if a.StatusCode != http.StatusUnprocessableEntity {
 			t.Fatal(describe(a))
 		}
 		a.must(t, "waitlist", "till 4", `value="2"`)
 	})
-	t.Run("a booking says what happened, is recorded, and asks for once", func(t *testing.T) {
+	t.Run("confirms a booking once and records it in the audit log", func(t *testing.T) {
 		full = false
 		a := w.post(path, "customer", "cust_1", "spaces", "2", "option", "po-1", "method", "card")
 		if a.to() != "/events/evt_1/dates/date_1" {
 			t.Fatal(describe(a))
 		}
-		w.get(a.to()).must(t, "Booked: 2 places for Ann Smith, £25.00.", `role="status"`)
-		if strings.Contains(w.page(a.to()), "Booked: 2 places") {
-			t.Error("it is said twice")
+		w.get(a.to()).must(t, "Booked: 2 spaces for Ann Smith, £25.00.", `role="status"`)
+		if strings.Contains(w.page(a.to()), "Booked: 2 spaces") {
+			t.Error("the message is shown twice")
 		}
 		records := w.backend.called("RecordAuditEntry")
 		if got := records[len(records)-1].req.(*authv1.RecordAuditEntryRequest); got.GetAction() != "booking.create" || got.GetTarget() != "booking_9" {
 			t.Errorf("%v", got)
 		}
 	})
-	t.Run("cancelling says first what the policy makes of it", func(t *testing.T) {
-		w.get("/bookings/booking_1/cancel").must(t, "It is late", "what was paid is kept")
+	t.Run("shows the outcome under the policy before cancelling", func(t *testing.T) {
+		w.get("/bookings/booking_1/cancel").must(t, "late cancellation", "Neither money nor credits are refunded.")
 		on(w.backend, "CancelBooking", func(req *bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
 			return &bookingv1.CancelBookingResponse{Changed: true, Outcome: &bookingv1.CancellationOutcome{RefundDue: 1250, Currency: "GBP"}}, nil
 		})
 		a := w.post("/bookings/booking_1/waive")
-		w.get(a.to()).must(t, "£12.50 are owed to the customer")
+		w.get(a.to()).must(t, "Refund due: £12.50.")
 		if !w.backend.called("CancelBooking")[0].req.(*bookingv1.CancelBookingRequest).GetWaivePolicy() {
 			t.Error("the policy was not waived")
 		}
@@ -98,7 +98,7 @@ func TestCustomers(t *testing.T) {
 	w := newWorld(t)
 	w.signIn()
 	_, ann := withEvent(w, "Yoga", "Ann")
-	t.Run("the list is a search, in two calls", func(t *testing.T) {
+	t.Run("searches customers in two calls", func(t *testing.T) {
 		w.backend.count()
 		w.get("/customers?q=ann+sm").must(t, "Ann Smith", "1 customer found")
 		if req := w.backend.called("ListCustomers")[0].req.(*customerv1.ListCustomersRequest); req.GetQuery() != "ann sm" || req.GetArchived() {
@@ -108,7 +108,7 @@ func TestCustomers(t *testing.T) {
 			t.Errorf("%d calls", n)
 		}
 	})
-	t.Run("with JavaScript only what was found comes", func(t *testing.T) {
+	t.Run("returns only the search results to JavaScript", func(t *testing.T) {
 		req, err := http.NewRequest(http.MethodGet, w.server.URL+"/customers?q=ann", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -118,25 +118,25 @@ func TestCustomers(t *testing.T) {
 			t.Error(a.body)
 		}
 	})
-	t.Run("a profile that is refused is shown again with the history", func(t *testing.T) {
+	t.Run("shows a refused profile again with the customer's bookings", func(t *testing.T) {
 		on(w.backend, "UpdateCustomer", func(*customerv1.UpdateCustomerRequest) (*customerv1.UpdateCustomerResponse, error) {
 			return nil, fault.InvalidFields(fault.Field{Field: "email", Rule: "email", Message: "must be an e-mail address"})
 		})
 		a := w.post("/customers/cust_1", "first", "Ann", "last", "Smith", "email", "nonsense")
 		a.must(t, "This must be an e-mail address.", `value="nonsense"`, "Yoga")
 	})
-	t.Run("a profile that somebody else has changed meanwhile is not written over unseen", func(t *testing.T) {
+	t.Run("does not overwrite another person's changes unseen", func(t *testing.T) {
 		ann.Version = 7
 		on(w.backend, "UpdateCustomer", func(req *customerv1.UpdateCustomerRequest) (*customerv1.UpdateCustomerResponse, error) {
 			if req.ExpectedVersion != nil && req.GetExpectedVersion() != ann.GetVersion() {
-				return nil, fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the customer was changed meanwhile")
+				return nil, fault.New(fault.VersionMismatch, fault.ReasonVersionMismatch, "the customer has changed")
 			}
 			return &customerv1.UpdateCustomerResponse{Customer: ann}, nil
 		})
 		w.get("/customers/cust_1").must(t, `name="version" value="7"`)
 		typed := []string{"first", "Mine", "last", "Smith", "email", "x@example.com"}
 		a := w.post("/customers/cust_1", append(typed, "version", "6")...)
-		a.must(t, "Somebody else has changed this meanwhile", `value="Mine"`, `name="version" value="7"`)
+		a.must(t, "Someone else has changed this", `value="Mine"`, `name="version" value="7"`)
 		if a := w.post("/customers/cust_1", append(typed, "version", "7")...); a.to() != "/customers/cust_1" {
 			t.Error(describe(a))
 		}
@@ -147,14 +147,14 @@ func TestMoney(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]int64{"12.50": 1250, "12": 1200, "12,5": 1250, "0.07": 7, "1000000": 100000000} {
 		f := newForm("price", typed)
-		if got, given := f.money("price", "The price"); !given || got != want || f.Failed() {
+		if got, given := f.money("price", literal("the price")); !given || got != want || f.Failed() {
 			t.Errorf("%q is %d", typed, got)
 		}
 	}
 	for _, typed := range []string{"12.345", "-1", ".5", "1e3", "abc", "12.5.0", "99999999999999999999"} {
 		f := newForm("price", typed)
-		if _, given := f.money("price", "The price"); given || !f.Failed() {
-			t.Errorf("%q is taken", typed)
+		if _, given := f.money("price", literal("the price")); given || !f.Failed() {
+			t.Errorf("%q is accepted", typed)
 		}
 	}
 	for minor, want := range map[int64]string{0: "£0.00", 7: "£0.07", 123456789: "£1,234,567.89", -150: "−£1.50"} {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -13,7 +14,7 @@ import (
 	"reservation.dev/platform/scopes"
 )
 
-// grantNames are the names of what the boxes of a form offer, sorted.
+// grantNames returns the names of grants, sorted.
 func grantNames(grants []grant) []string {
 	var names []string
 	for _, g := range grants {
@@ -46,7 +47,7 @@ func TestEveryCurrencyHasANameAndASymbol(t *testing.T) {
 	}
 }
 
-func TestTheReadmeListsTheFiles(t *testing.T) {
+func TestReadmeListsTheFiles(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
@@ -60,6 +61,34 @@ func TestTheReadmeListsTheFiles(t *testing.T) {
 	for _, name := range files {
 		if !strings.HasSuffix(name, "_test.go") && !slices.Contains(everyService, name) && !strings.Contains(string(readme), "`"+name+"`") {
 			t.Errorf("the layout lacks %s", name)
+		}
+	}
+}
+
+func TestActionsListAllTheirEffects(t *testing.T) {
+	t.Parallel()
+	english := messageFiles(t, files)["en"]
+	effects := map[string]int{}
+	for action, n := range credentialEffects {
+		effects["settings.api_client.confirm."+action], effects["settings.api_key.confirm."+action] = n, n
+	}
+	for action, n := range endpointEffects {
+		effects["settings.webhook.confirm."+action] = n
+	}
+	for action, a := range administratorActions {
+		effects["settings.administrator.confirm."+strings.ReplaceAll(action, "-", "_")] = a.effects
+	}
+	for id := range english {
+		action, effect, ok := strings.Cut(id, ".effect_")
+		if n, _ := strconv.Atoi(effect); ok && n > effects[action] {
+			t.Errorf("the page before %s does not show %s", action, id)
+		}
+	}
+	for action, n := range effects {
+		for i := range n {
+			if id := action + ".effect_" + strconv.Itoa(i+1); english[id] == nil {
+				t.Errorf("the catalogue has no message %s", id)
+			}
 		}
 	}
 }

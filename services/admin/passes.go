@@ -2,7 +2,6 @@ package admin
 
 import (
 	"strconv"
-	"strings"
 
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/eventtype"
@@ -15,21 +14,23 @@ import (
 // typeView is a pass type as a page shows it.
 type typeView struct{ *passv1.PassType }
 
-// Validity says for how long a pass is valid.
-func (t typeView) Validity() string {
-	unit := enum.Name(t.GetValidityUnit())
-	return plural(t.GetValidityCount(), unit, unit+"s")
+// Validity says for how long a pass is valid: "6 months".
+func (t typeView) Validity() *message {
+	return msg("desk.validity."+enum.Name(t.GetValidityUnit()), "count", t.GetValidityCount())
 }
 
-// For says what it can pay for.
-func (t typeView) For() string {
-	if len(t.GetEligibleEventTypes()) == 0 {
-		return "everything"
+// Kinds returns the types of events that the pass can pay for; none if it can pay for all.
+func (t typeView) Kinds() []*message { return views(t.GetEligibleEventTypes(), kindName) }
+
+// State says whether the pass type is sold.
+func (t typeView) State() stateTag {
+	if t.Archived() {
+		return stateTag{"warn", msg("desk.state.archived")}
 	}
-	return strings.Join(t.GetEligibleEventTypes(), ", ")
+	return stateTag{"good", msg("desk.state.on_sale")}
 }
 
-// Archived tells that it is no longer sold.
+// Archived reports whether the pass type is no longer sold.
 func (t typeView) Archived() bool {
 	return t.GetStatus() == passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED
 }
@@ -40,7 +41,7 @@ type typesPage struct {
 	Next  string
 }
 
-func (typesPage) head() (string, string) { return "Pass types", "pass-types" }
+func (typesPage) head() (*message, string) { return msg("desk.pass_types.title"), "pass-types" }
 
 func (r *request) passTypes() error {
 	res, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{
@@ -56,7 +57,7 @@ func (r *request) passTypes() error {
 	return r.render("pass-types", page)
 }
 
-// passTitles are the titles of the company's pass types, by id. A company has few.
+// passTitles returns the titles of the company's newest 200 pass types, by id.
 func (r *request) passTitles() (map[string]string, error) {
 	res, err := r.services.passes.ListPassTypes(r.ctx, &passv1.ListPassTypesRequest{PageSize: 200, Order: passv1.PassOrder_PASS_ORDER_CREATED_DESC})
 	if err != nil {
@@ -69,31 +70,33 @@ func (r *request) passTitles() (map[string]string, error) {
 	return titles, nil
 }
 
-// typeFormPage makes or changes a pass type.
+// typeFormPage adds or changes a pass type.
 type typeFormPage struct {
 	Form  *form
-	Type  *typeView // nil: a new one
+	Type  *typeView // nil for a new one
 	Units []option
 	Kinds []grant
 }
 
-func (p typeFormPage) head() (string, string) {
+func (p typeFormPage) head() (*message, string) {
 	if p.Type == nil {
-		return "Add Pass Type", "pass-types"
+		return msg("desk.pass_type.add"), "pass-types"
 	}
-	return p.Type.GetTitle(), "pass-types"
+	return literal(p.Type.GetTitle()), "pass-types"
 }
 
-func typeForm(f *form, t *typeView) typeFormPage {
-	p := typeFormPage{Form: f, Type: t, Units: optionsOf(enum.Names[passv1.ValidityUnit](), pluralOf)}
+func (r *request) typeForm(f *form, t *typeView) typeFormPage {
+	p := typeFormPage{Form: f, Type: t, Units: optionsOf(enum.Names[passv1.ValidityUnit](), func(unit string) string {
+		return r.text(msg("desk.unit." + unit).or(unit))
+	})}
 	for _, kind := range eventtype.Names() {
-		p.Kinds = append(p.Kinds, grant{Name: kind, Title: upperFirst(pluralOf(kind))})
+		p.Kinds = append(p.Kinds, grant{Name: kind, Title: msg("desk.kinds." + kind).or(upperFirst(kind))})
 	}
 	return p
 }
 
 func (r *request) newPassType() error {
-	return r.render("pass-type", typeForm(newForm("uses", "10", "count", "6", "unit", "month", "kinds", "class"), nil))
+	return r.render("pass-type", r.typeForm(newForm("uses", "10", "count", "6", "unit", "month", "kinds", "class"), nil))
 }
 
 func (r *request) passType() error {
@@ -105,7 +108,7 @@ func (r *request) passType() error {
 		"count", strconv.Itoa(int(t.GetValidityCount())), "price", amount(t.GetPrice()))
 	f.values.Set("unit", enum.Name(t.GetValidityUnit()))
 	f.values["kinds"] = t.GetEligibleEventTypes()
-	return r.render("pass-type", typeForm(f, &t))
+	return r.render("pass-type", r.typeForm(f, &t))
 }
 
 func (r *request) findPassType() (typeView, error) {
@@ -118,18 +121,11 @@ var typeFields = map[string]string{"total_uses": "uses", "validity_count": "coun
 
 // readType reads the fields of a pass type.
 func readType(f *form) *passv1.CreatePassTypeRequest {
-	req := &passv1.CreatePassTypeRequest{Title: f.required("title", "A title"), Description: f.text("description"), EligibleEventTypes: f.All("kinds")}
-	uses, given := f.integer("uses", "The number of credits", 1, 100_000)
-	if !given {
-		f.add("uses", "The number of credits is needed.")
-	}
-	count, given := f.integer("count", "The validity", 1, 1000)
-	if !given {
-		f.add("count", "The validity is needed.")
-	}
-	req.TotalUses, req.ValidityCount = int32(uses), int32(count)
+	req := &passv1.CreatePassTypeRequest{Title: f.required("title", msg("desk.field.title")), Description: f.text("description"), EligibleEventTypes: f.All("kinds")}
+	req.TotalUses = f.count("uses", msg("desk.field.credits"), 1, 100_000)
+	req.ValidityCount = f.count("count", msg("desk.field.validity"), 1, 1000)
 	req.ValidityUnit, _ = enum.Parse[passv1.ValidityUnit](f.text("unit"))
-	req.Price, _ = f.money("price", "The price")
+	req.Price, _ = f.money("price", msg("desk.field.price"))
 	return req
 }
 
@@ -138,11 +134,11 @@ func (r *request) createPassType() error {
 	req := readType(f)
 	res, err := submit(r, f, r.services.passes.CreatePassType, req)
 	if err != nil {
-		return r.again(err, "pass-type", typeForm(f, nil))
+		return r.again(err, "pass-type", r.typeForm(f, nil))
 	}
 	r.target(res.GetPassType().GetId())
 	r.detail("title", "", req.GetTitle())
-	return r.back("/pass-types", "The pass type is added.")
+	return r.back("/pass-types", r.text("desk.pass_type.added"))
 }
 
 func (r *request) updatePassType() error {
@@ -157,17 +153,17 @@ func (r *request) updatePassType() error {
 		ValidityUnit: req.GetValidityUnit(), Price: &req.Price, EligibleEventTypes: &passv1.EventTypes{Types: req.GetEligibleEventTypes()},
 	})
 	if err != nil {
-		return r.again(err, "pass-type", typeForm(f, &t))
+		return r.again(err, "pass-type", r.typeForm(f, &t))
 	}
 	r.detail("title", t.GetTitle(), req.GetTitle())
 	r.detail("price", amount(t.GetPrice()), amount(req.GetPrice()))
-	return r.back("/pass-types", "Saved.")
+	return r.back("/pass-types", r.text("shared.done.saved"))
 }
 
 func (r *request) archivePassType() error {
-	status, said := passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED, "The pass type is archived: it is no longer sold. Passes that customers hold stay good."
+	status, done := passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED, "desk.pass_type.archived"
 	if r.path("action") == "restore" {
-		status, said = passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE, "The pass type is sold again."
+		status, done = passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE, "desk.pass_type.restored"
 	} else if r.path("action") != "archive" {
 		return fault.Missing("page")
 	}
@@ -175,17 +171,17 @@ func (r *request) archivePassType() error {
 	if err != nil {
 		return r.refused("/pass-types", err)
 	}
-	return r.back("/pass-types", said)
+	return r.back("/pass-types", r.text(done))
 }
 
-// assignPage gives a pass to a customer.
+// assignPage assigns a pass to a customer.
 type assignPage struct {
 	Customer *customerv1.Customer
 	Form     *form
 	Types    []option
 }
 
-func (assignPage) head() (string, string) { return "Assign a pass", "customers" }
+func (assignPage) head() (*message, string) { return msg("desk.assign.title"), "customers" }
 
 func (r *request) assignPage(f *form) (assignPage, error) {
 	c, err := r.findCustomer()
@@ -198,8 +194,8 @@ func (r *request) assignPage(f *form) (assignPage, error) {
 		return page, err
 	}
 	for _, t := range types.GetPassTypes() {
-		page.Types = append(page.Types, option{t.GetId(), t.GetTitle() + ": " + plural(t.GetTotalUses(), "credit", "credits") + ", " +
-			typeView{t}.Validity() + ", " + priceText(t.GetPrice(), t.GetCurrency())})
+		page.Types = append(page.Types, option{t.GetId(), r.text("desk.assign.option", "title", t.GetTitle(), "credits", creditsText(t.GetTotalUses()),
+			"validity", typeView{t}.Validity(), "price", priceText(t.GetPrice(), t.GetCurrency()))})
 	}
 	return page, nil
 }
@@ -217,7 +213,7 @@ func (r *request) assign() error {
 	if err != nil {
 		return err
 	}
-	req := &passv1.AssignCustomerPassRequest{CustomerId: page.Customer.GetId(), PassTypeId: page.Form.required("type", "A pass type"), StartDate: page.Form.text("start")}
+	req := &passv1.AssignCustomerPassRequest{CustomerId: page.Customer.GetId(), PassTypeId: page.Form.required("type", msg("desk.field.pass_type")), StartDate: page.Form.text("start")}
 	if page.Form.text("paid") == "card" {
 		req.Purchase = &passv1.PassPurchase{Method: money.MethodCard, Reference: page.Form.text("reference")}
 	}
@@ -228,23 +224,23 @@ func (r *request) assign() error {
 	r.target(res.GetCustomerPass().GetId())
 	r.detail("customer", "", page.Customer.GetId())
 	r.detail("paid", "", page.Form.text("paid"))
-	return r.back("/passes/"+res.GetCustomerPass().GetId(), "The pass is assigned.")
+	return r.back("/passes/"+res.GetCustomerPass().GetId(), r.text("desk.assign.done"))
 }
 
-// entryOfLedger is a change of credits as a page shows it.
+// entryOfLedger is a change of a pass's credits as a page shows it.
 type entryOfLedger struct{ *passv1.LedgerEntry }
 
-// KindName says what happened.
-func (e entryOfLedger) KindName() string {
+// KindName says why the credits changed.
+func (e entryOfLedger) KindName() *message {
 	switch e.GetKind() {
 	case passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_ASSIGNED:
-		return "Assigned"
+		return msg("desk.ledger.assigned")
 	case passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_REDEEMED:
-		return "Paid a booking"
+		return msg("desk.ledger.redeemed")
 	case passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_RETURNED:
-		return "Came back from a booking"
+		return msg("desk.ledger.returned")
 	}
-	return "Adjusted"
+	return msg("desk.ledger.adjusted")
 }
 
 // Change prints the credits with their sign.
@@ -264,7 +260,7 @@ type passPage struct {
 	Form     *form
 }
 
-func (p passPage) head() (string, string) { return p.Pass.Title, "customers" }
+func (p passPage) head() (*message, string) { return literal(p.Pass.Title), "customers" }
 
 func (r *request) findPass() (passPage, error) {
 	s := r.services
@@ -305,11 +301,11 @@ func (r *request) adjustPass() error {
 	f := r.sent(nil)
 	f.values.Set("expiry", page.Pass.GetExpiryDate())
 	page.Form = f
-	credits, given := f.integer("credits", "The change", -100_000, 100_000)
+	credits, given := f.integer("credits", msg("desk.field.change"), -100_000, 100_000)
 	if !given || credits == 0 {
-		f.add("credits", "Say how many credits to add, or with a minus how many to take.")
+		f.add("credits", msg("desk.pass.no_change"))
 	}
-	reason := f.required("reason", "A reason")
+	reason := f.required("reason", msg("desk.field.reason"))
 	res, err := submit(r, f, r.services.passes.AdjustCredits, &passv1.AdjustCreditsRequest{CustomerPassId: page.Pass.GetId(), Credits: int32(credits), Reason: reason})
 	if err != nil {
 		return r.again(err, "pass", page)
@@ -318,7 +314,7 @@ func (r *request) adjustPass() error {
 	r.detail("customer", "", page.Pass.GetCustomerId())
 	r.detail("credits", strconv.Itoa(int(page.Pass.GetRemainingUses())), strconv.Itoa(int(after)))
 	r.detail("reason", "", reason)
-	return r.back("/passes/"+page.Pass.GetId(), "The pass now has "+plural(after, "credit", "credits")+".")
+	return r.back("/passes/"+page.Pass.GetId(), r.text("desk.pass.adjusted", "credits", creditsText(after)))
 }
 
 func (r *request) extendPass() error {
@@ -327,26 +323,39 @@ func (r *request) extendPass() error {
 		return err
 	}
 	page.Form = r.sent(map[string]string{"expiry_date": "expiry"})
-	expiry := page.Form.required("expiry", "A date")
+	expiry := page.Form.required("expiry", msg("desk.field.date"))
 	_, err = submit(r, page.Form, r.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: page.Pass.GetId(), ExpiryDate: &expiry})
 	if err != nil {
 		return r.again(err, "pass", page)
 	}
 	r.detail("expiry_date", page.Pass.GetExpiryDate(), expiry)
-	return r.back("/passes/"+page.Pass.GetId(), "The pass is now valid until "+wallDate(expiry)+".")
+	return r.back("/passes/"+page.Pass.GetId(), r.text("desk.pass.extended", "day", wallDate(expiry)))
 }
 
-// passActions are what can be done to a customer's pass, as the page before it says.
-var passActions = map[string]confirmPage{
-	"pause":  {Title: "Pause this pass", Button: "Pause", Effects: []string{"It cannot pay until it is resumed.", "When it is resumed, its last day moves by as many days as it was paused."}},
-	"resume": {Title: "Resume this pass", Button: "Resume", Effects: []string{"It can pay again, and its last day moves by as many days as it was paused."}},
-	"cancel": {Title: "Cancel this pass", Button: "Cancel for good", Danger: true, Effects: []string{
-		"It can never pay again: a cancelled pass cannot be brought back.", "Bookings that it has paid stay. No money is moved.",
-	}},
+// confirmPassPage says what an action does to a pass; ok is false for an unknown action.
+func (r *request) confirmPassPage() (p confirmPage, ok bool) {
+	switch r.path("action") {
+	case "pause":
+		return confirmPage{
+			Title: r.text("desk.pass.pause_title"), Button: r.text("desk.pass.pause_button"),
+			Effects: []string{r.text("desk.pass.pause_effect"), r.text("desk.pass.pause_last_day")},
+		}, true
+	case "resume":
+		return confirmPage{
+			Title: r.text("desk.pass.resume_title"), Button: r.text("desk.pass.resume_button"),
+			Effects: []string{r.text("desk.pass.resume_effect")},
+		}, true
+	case "cancel":
+		return confirmPage{
+			Title: r.text("desk.pass.cancel_title"), Button: r.text("desk.pass.cancel_button"), Danger: true,
+			Effects: []string{r.text("desk.pass.cancel_effect"), r.text("desk.pass.cancel_bookings")},
+		}, true
+	}
+	return p, false
 }
 
 func (r *request) confirmPass() error {
-	p, ok := passActions[r.path("action")]
+	p, ok := r.confirmPassPage()
 	if !ok {
 		return fault.Missing("page")
 	}
@@ -354,17 +363,17 @@ func (r *request) confirmPass() error {
 	if err != nil {
 		return err
 	}
-	return r.confirm(p, "customers", page.Pass.Title+" of "+fullName(page.Customer), "/passes/"+page.Pass.GetId())
+	return r.confirm(p, "customers", r.text("desk.pass.of", "pass", page.Pass.Title, "name", fullName(page.Customer)), "/passes/"+page.Pass.GetId())
 }
 
-// passStates are the states that the actions put a customer's pass into.
+// passStates are the statuses that the actions set, with the messages that confirm them.
 var passStates = map[string]struct {
 	status passv1.CustomerPassStatus
-	said   string
+	done   string
 }{
-	"pause":  {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, "The pass is paused."},
-	"resume": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "The pass is resumed."},
-	"cancel": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "The pass is cancelled."},
+	"pause":  {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, "desk.pass.paused"},
+	"resume": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "desk.pass.resumed"},
+	"cancel": {passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED, "desk.pass.cancelled"},
 }
 
 func (r *request) changePass() error {
@@ -377,5 +386,5 @@ func (r *request) changePass() error {
 	if err != nil {
 		return r.refused(path, err)
 	}
-	return r.back(path, to.said)
+	return r.back(path, r.text(to.done))
 }

@@ -10,44 +10,33 @@ import (
 )
 
 // Policy says until when cancelling is free.
-func (e eventView) Policy() string {
+func (e eventView) Policy() *message {
 	if e.FreeCancellationMinutes == nil {
-		return "Cancelling is free until the start. After that, what was paid is kept."
+		return msg("desk.policy.start")
 	}
-	return "Cancelling is free until " + duration(e.GetFreeCancellationMinutes()) + " before the start. After that, what was paid is kept."
+	return msg("desk.policy.before", "duration", duration(e.GetFreeCancellationMinutes()))
 }
 
-// maxPolicyHours is how long before a date a policy may end.
+// maxPolicyHours is the longest notice that a policy may require, in hours.
 const maxPolicyHours = 8760
 
-// outcomeText says what the policy makes of a cancellation.
+// outcomeText says what a cancellation does under the event's policy.
 func (r *request) outcomeText(b *bookingv1.Booking, o *bookingv1.CancellationOutcome) []string {
-	texts := []string{plural(b.GetSpaces(), "place becomes", "places become") + " free, for the waitlist first."}
+	texts := []string{r.text("desk.outcome.freed", "count", b.GetSpaces())}
 	switch {
 	case o.GetLate():
-		texts = append(texts, "It is late: cancelling was free until "+r.session.Clock.Time(o.GetFreeUntil())+", so what was paid is kept.")
+		texts = append(texts, r.text("desk.outcome.late", "time", r.session.Clock.Time(o.GetFreeUntil())))
 	case b.GetPass() != nil && o.GetCreditsReturned() > 0:
-		texts = append(texts, plural(o.GetCreditsReturned(), "credit goes", "credits go")+" back to the pass.")
+		texts = append(texts, r.text("desk.outcome.credits", "count", o.GetCreditsReturned()))
 	case o.GetRefundDue() > 0:
-		texts = append(texts, "By the policy, "+priceText(o.GetRefundDue(), o.GetCurrency())+" are owed to the customer. Give them back where they were paid, then record the refund here.")
+		texts = append(texts, r.text("desk.outcome.refund_due", "amount", priceText(o.GetRefundDue(), o.GetCurrency())))
 	default:
-		texts = append(texts, "Nothing was paid, so nothing is owed.")
+		texts = append(texts, r.text("desk.outcome.nothing_paid"))
 	}
 	return texts
 }
 
-// policyInput is a field of the forms that have a cancellation policy.
-type policyInput struct{ Name, Label, Help string }
-
-// policyInputs returns the fields of a cancellation policy.
-func policyInputs() []policyInput {
-	return []policyInput{{
-		"policy", "Cancelling is free until (hours before)", "Empty: free until the start. After that, what was paid is kept.",
-	}}
-}
-
-// withPolicyFields adds the form's names of the policy's fields to those of an event's
-// other fields.
+// withPolicyFields adds the policy's fields to a form's names of an event's fields.
 func withPolicyFields(names map[string]string) map[string]string {
 	all := map[string]string{"free_cancellation_minutes": "policy"}
 	maps.Copy(all, names)
@@ -69,10 +58,10 @@ func (f *form) changePolicy(req *bookingv1.UpdateEventRequest) {
 // noPolicy is the number of free minutes that removes an event's policy.
 const noPolicy = -1
 
-// freeMinutes reads how many minutes before a date cancelling ceases to be free; nil
-// if it is free until the start.
+// freeMinutes returns how many minutes before the start free cancellation ends; nil if it
+// ends at the start.
 func (f *form) freeMinutes() *int32 {
-	hours, given := f.hundredths("policy", "The number of hours", maxPolicyHours)
+	hours, given := f.hundredths("policy", msg("desk.field.hours"), maxPolicyHours)
 	if !given {
 		return nil
 	}

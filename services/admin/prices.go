@@ -12,19 +12,19 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// pricePage makes or changes a pricing option.
+// pricePage adds or changes a pricing option.
 type pricePage struct {
 	Event    eventView
-	Option   *bookingv1.PricingOption // nil: a new one
+	Option   *bookingv1.PricingOption // nil for a new one
 	Form     *form
 	Currency string
 }
 
-func (p pricePage) head() (string, string) {
+func (p pricePage) head() (*message, string) {
 	if p.Option == nil {
-		return "Add a price", "events"
+		return msg("desk.price.add"), "events"
 	}
-	return "Change a price", "events"
+	return msg("desk.price.edit"), "events"
 }
 
 // Action is the path that the form is sent to.
@@ -36,19 +36,20 @@ func (p pricePage) Action() string {
 	return path
 }
 
-// findPrice returns the page of an event's pricing option, or of a new one.
+// findPrice returns the page of the pricing option in the path; that of a new one if the path
+// has none.
 func (r *request) findPrice() (pricePage, error) {
 	e, err := r.findEvent()
 	if err != nil {
 		return pricePage{}, err
 	}
 	p := pricePage{Event: e, Form: newForm("tax", "0"), Currency: r.session.Company.GetCurrency()}
-	which := r.path("option")
-	if which == "" {
+	optionID := r.path("option")
+	if optionID == "" {
 		return p, nil
 	}
 	for _, o := range e.GetPricingOptions() {
-		if o.GetId() != which {
+		if o.GetId() != optionID {
 			continue
 		}
 		p.Option, p.Currency = o, o.GetCurrency()
@@ -56,7 +57,7 @@ func (r *request) findPrice() (pricePage, error) {
 		if o.Credits != nil {
 			p.Form.values.Set("credits", strconv.Itoa(int(o.GetCredits())))
 		}
-		p.Form.see(e.GetVersion())
+		p.Form.setVersion(e.GetVersion())
 		return p, nil
 	}
 	return p, fault.Missing("price")
@@ -64,11 +65,11 @@ func (r *request) findPrice() (pricePage, error) {
 
 // readPrice reads the fields of a pricing option.
 func readPrice(f *form) *bookingv1.PricingOptionChange {
-	change := &bookingv1.PricingOptionChange{Name: proto.String(f.required("name", "A name"))}
-	price, _ := f.money("price", "The price")
-	tax, _ := f.hundredths("tax", "The tax", 100)
+	change := &bookingv1.PricingOptionChange{Name: proto.String(f.required("name", msg("desk.field.name")))}
+	price, _ := f.money("price", msg("desk.field.price"))
+	tax, _ := f.hundredths("tax", msg("desk.field.tax"), 100)
 	change.Price, change.TaxRateBasisPoints = &price, proto.Int32(int32(tax))
-	if credits, given := f.integer("credits", "The number of credits", 0, 100_000); given {
+	if credits, given := f.integer("credits", msg("desk.field.credits"), 0, 100_000); given {
 		change.Credits = proto.Int32(int32(credits))
 	} else {
 		change.NoCredits = true
@@ -82,23 +83,23 @@ func (r *request) savePrice() error {
 		return err
 	}
 	p.Form = r.sent(map[string]string{"tax_rate_basis_points": "tax"})
-	change, said := readPrice(p.Form), "The price is added."
+	change, done := readPrice(p.Form), "desk.price.added"
 	if p.Option != nil {
-		change.Id, said = p.Option.GetId(), "The price is changed. What is booked already stays as it was bought."
+		change.Id, done = p.Option.GetId(), "desk.price.changed"
 	}
 	_, err = submit(r, p.Form, unindexed(r.services.events.UpdateEvent), &bookingv1.UpdateEventRequest{
-		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change}, ExpectedVersion: p.Form.seen(p.Event.GetVersion()),
+		Id: p.Event.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{change}, ExpectedVersion: p.Form.expectedVersion(p.Event.GetVersion()),
 	})
 	if err != nil {
 		return r.again(err, "price", p)
 	}
 	r.detail("name", p.Option.GetName(), change.GetName())
 	r.detail("price", amount(p.Option.GetPrice()), amount(change.GetPrice()))
-	return r.back("/events/"+p.Event.GetId()+"#prices", said)
+	return r.back("/events/"+p.Event.GetId()+"#prices", r.text(done))
 }
 
-// unindexed returns the method with the fields of its refusals named as those of the one
-// part that is sent.
+// unindexed returns a method whose refusals name the fields of a list's only element without
+// its index: "name" for "pricing_options[0].name".
 func unindexed[Q, R any](call method[Q, R]) method[Q, R] {
 	return func(ctx context.Context, req Q, opts ...grpc.CallOption) (R, error) {
 		res, err := call(ctx, req, opts...)
@@ -119,30 +120,26 @@ func (r *request) confirmPrice() error {
 		return err
 	}
 	if len(p.Event.GetPricingOptions()) == 1 {
-		return r.sayFailed("/events/"+p.Event.GetId()+"#prices", "This is the only price of the event. Add another one first, or change it.")
+		return r.sayFailed("/events/"+p.Event.GetId()+"#prices", r.text("desk.price.only"))
 	}
 	return r.confirm(confirmPage{
-		Title: "End this price", Button: "End the price", Danger: true,
-		Effects: []string{
-			"It is sold no more, on any date of the event.",
-			"What was booked at it stays, and who waits for a place at it is served at it.",
-			"It cannot be brought back. Add a new one instead.",
-		},
+		Title: r.text("desk.price.end_title"), Button: r.text("desk.price.end_button"), Danger: true,
+		Effects: []string{r.text("desk.price.end_sales"), r.text("desk.price.end_bookings"), r.text("desk.price.end_final")},
 	}, "events", p.Event.GetTitle()+": "+p.Option.GetName()+", "+priceText(p.Option.GetPrice(), p.Option.GetCurrency()), "/events/"+p.Event.GetId()+"#prices")
 }
 
 func (r *request) endPrice() error {
-	event, which := r.path("id"), r.path("option")
+	event, optionID := r.path("id"), r.path("option")
 	path := "/events/" + event + "#prices"
 	_, err := perform(r, r.services.events.UpdateEvent, &bookingv1.UpdateEventRequest{
-		Id: event, PricingOptions: []*bookingv1.PricingOptionChange{{Id: which, Ended: true}},
+		Id: event, PricingOptions: []*bookingv1.PricingOptionChange{{Id: optionID, Ended: true}},
 	})
 	if err != nil {
 		if fault.Is(err, fault.Invalid) {
-			return r.sayFailed(path, "An event keeps one price. Add another one first.")
+			return r.sayFailed(path, r.text("desk.price.last"))
 		}
 		return r.refused(path, err)
 	}
-	r.detail("pricing_option", which, "")
-	return r.back(path, "The price has ended.")
+	r.detail("pricing_option", optionID, "")
+	return r.back(path, r.text("desk.price.ended"))
 }

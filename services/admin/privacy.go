@@ -18,13 +18,13 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// personalStore is a service that knows something of customers.
+// personalStore is a service that stores personal data of customers.
 type personalStore struct {
 	name   string
 	client privacyv1.PersonalDataServiceClient
 }
 
-// exportedRecord is one thing in the file that an export is.
+// exportedRecord is a record in the file of an export.
 type exportedRecord struct {
 	Service string          `json:"service"`
 	Kind    string          `json:"kind"`
@@ -32,8 +32,8 @@ type exportedRecord struct {
 	Data    json.RawMessage `json:"data"`
 }
 
-// exportCustomer answers with everything that is stored about a customer, as a
-// file. It is whole before it is sent: half of one would look like all of it.
+// exportCustomer responds with a file of all data that the services store about a customer. It
+// reads everything before it sends the first byte, because a truncated file would look complete.
 func (r *request) exportCustomer() error {
 	page, err := r.findCustomer()
 	if err != nil {
@@ -65,6 +65,7 @@ func (r *request) exportCustomer() error {
 	return nil
 }
 
+// stored returns the records that a service has about a customer.
 func (r *request) stored(s personalStore, customer string) ([]exportedRecord, error) {
 	stream, err := s.client.ExportPersonalData(r.ctx, &privacyv1.ExportPersonalDataRequest{CustomerId: customer})
 	if err != nil {
@@ -79,32 +80,34 @@ func (r *request) stored(s personalStore, customer string) ([]exportedRecord, er
 		if err != nil {
 			return nil, err
 		}
-		one := res.GetRecord()
-		records = append(records, exportedRecord{one.GetService(), one.GetKind(), one.GetId(), json.RawMessage(one.GetJson())})
+		record := res.GetRecord()
+		records = append(records, exportedRecord{record.GetService(), record.GetKind(), record.GetId(), json.RawMessage(record.GetJson())})
 	}
 }
 
-// erasePage asks for an erasure, or tells how far one is.
+// erasePage is the form of an erasure, or the progress of one.
 type erasePage struct {
 	Customer *customerv1.Customer
 	Form     *form
-	// What is to come, and so is in the way.
+	// Bookings and Passes must be cancelled before the erasure. More says that there are other
+	// bookings.
 	Bookings []*bookingv1.Booking
 	Passes   []*passv1.CustomerPass
 	More     bool
-	// Erasure is one that was asked for; then there is no customer.
+	// Erasure is the erasure in progress or completed; Customer is nil then.
 	Erasure *privacyv1.Erasure
 }
 
-func (erasePage) head() (string, string) { return "Erase a customer", "customers" }
+func (erasePage) head() (*message, string) { return msg("desk.erase.title"), "customers" }
 
-// Name is what has to be typed.
+// Name returns the name that the form must have.
 func (p erasePage) Name() string { return fullName(p.Customer) }
 
-// Open tells whether something is in the way.
+// Open reports whether a booking or pass must be cancelled first.
 func (p erasePage) Open() bool { return len(p.Bookings)+len(p.Passes) > 0 }
 
-// eraseForm shows what an erasure would do, what is in its way, or how far it is.
+// eraseForm shows what an erasure does and what must be cancelled first; the progress of an
+// erasure if there is one.
 func (r *request) eraseForm() error {
 	res, err := r.services.erasures.GetErasure(r.ctx, &privacyv1.GetErasureRequest{CustomerId: r.path("id")})
 	if err == nil {
@@ -120,7 +123,8 @@ func (r *request) eraseForm() error {
 	return r.render("erase", page)
 }
 
-// erasable is a customer with what is in the way of an erasure.
+// erasable returns the page of a customer, with the bookings and passes that must be cancelled
+// before an erasure.
 func (r *request) erasable() (erasePage, error) {
 	found, err := r.findCustomer()
 	if err != nil {
@@ -141,7 +145,7 @@ func (r *request) erasable() (erasePage, error) {
 			}
 		}
 	}
-	// The rest of so many shows once these are cancelled, or nothing of them is open.
+	// The other purchases are listed once these bookings are cancelled.
 	page.More = txns.GetTotal() > int64(size)
 	for _, status := range []passv1.CustomerPassStatus{
 		passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING,
@@ -158,8 +162,8 @@ func (r *request) erasable() (erasePage, error) {
 	return page, nil
 }
 
-// eraseAgain goes on with the erasure of a form that was sent before: the services
-// may not have confirmed it. A deleted customer whom nobody erased stays as it is.
+// eraseAgain repeats the request for an erasure that was already requested, because not every
+// service may have confirmed it. It changes nothing for a customer who was only deleted.
 func (r *request) eraseAgain() error {
 	customer, erasures := r.path("id"), r.services.erasures
 	_, err := erasures.GetErasure(r.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
@@ -172,7 +176,7 @@ func (r *request) eraseAgain() error {
 	return r.eraseForm()
 }
 
-// eraseCustomer erases, once the name was typed and nothing is in the way.
+// eraseCustomer erases a customer if the name was typed and nothing must be cancelled first.
 func (r *request) eraseCustomer() error {
 	page, err := r.erasable()
 	if fault.Is(err, fault.NotFound) {
@@ -183,7 +187,7 @@ func (r *request) eraseCustomer() error {
 	}
 	page.Form = r.sent(nil)
 	if !slices.Equal(strings.Fields(page.Form.text("name")), strings.Fields(page.Name())) {
-		page.Form.add("name", "Type the customer's name as it stands above.")
+		page.Form.add("name", msg("desk.erase.wrong_name"))
 	}
 	if page.Open() || page.Form.Failed() {
 		page.Form.values.Del("name")
@@ -193,5 +197,5 @@ func (r *request) eraseCustomer() error {
 	if _, err := perform(r, r.services.erasures.EraseCustomer, &privacyv1.EraseCustomerRequest{CustomerId: customer}); err != nil {
 		return r.refused("/customers/"+customer+"/erase", err)
 	}
-	return r.back("/customers/"+customer+"/erase", "The customer is erased. The services confirm it within minutes.")
+	return r.back("/customers/"+customer+"/erase", r.text("desk.erase.done"))
 }

@@ -21,7 +21,7 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// recordStream is what a service exports, and how it ends.
+// recordStream is a stream of exported records that ends with end.
 type recordStream struct {
 	grpc.ClientStream
 	records []*privacyv1.PersonalRecord
@@ -40,7 +40,7 @@ func (s *recordStream) RecvMsg(m any) error {
 func (s *recordStream) SendMsg(any) error { return nil }
 func (s *recordStream) CloseSend() error  { return nil }
 
-// storing is a backend of which every service has one record.
+// storing is a backend in which every service has one record to export.
 type storing struct {
 	*backend
 	end error
@@ -72,7 +72,7 @@ func privacyWorld(t *testing.T, end error) *world {
 
 func TestExportCustomer(t *testing.T) {
 	t.Parallel()
-	t.Run("an owner gets one file with what every service has, and the audit log says so", func(t *testing.T) {
+	t.Run("gives an owner one file with the data of every service, and records the export", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
 		a := w.get("/customers/cust_1/export")
 		var document struct {
@@ -88,7 +88,7 @@ func TestExportCustomer(t *testing.T) {
 			t.Errorf("recorded %v", calls)
 		}
 	})
-	t.Run("where one service breaks off there is no file", func(t *testing.T) {
+	t.Run("gives no file if a service fails", func(t *testing.T) {
 		w := privacyWorld(t, fault.Away(io.ErrUnexpectedEOF))
 		if a := w.get("/customers/cust_1/export"); a.StatusCode != http.StatusServiceUnavailable || strings.Contains(a.body, "txn_1") || a.Header.Get("Content-Disposition") != "" {
 			t.Error(describe(a))
@@ -101,11 +101,11 @@ func TestExportCustomer(t *testing.T) {
 
 func TestEraseCustomer(t *testing.T) {
 	t.Parallel()
-	t.Run("the name has to be typed as it stands", func(t *testing.T) {
+	t.Run("requires the exact name", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
-		w.get("/customers/cust_1/erase").must(t, "&lt;Ann&gt; Smith", "cannot be undone", "stay for your books")
+		w.get("/customers/cust_1/erase").must(t, "&lt;Ann&gt; Smith", "You cannot undo this.", "stay in your records")
 		for _, typed := range []string{"", "<ann> smith", "Smith"} {
-			if a := w.post("/customers/cust_1/erase", "name", typed); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "as it stands above") {
+			if a := w.post("/customers/cust_1/erase", "name", typed); a.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(a.body, "exactly as it appears above") {
 				t.Error(describe(a))
 			}
 		}
@@ -122,7 +122,7 @@ func TestEraseCustomer(t *testing.T) {
 			t.Errorf("recorded %v", calls)
 		}
 	})
-	t.Run("what is to come is in the way, whatever is typed", func(t *testing.T) {
+	t.Run("requires upcoming bookings and open passes to be cancelled first", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
 		on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
 			return &bookingv1.ListTransactionsResponse{Transactions: []*bookingv1.Transaction{{Bookings: []*bookingv1.Booking{
@@ -137,7 +137,7 @@ func TestEraseCustomer(t *testing.T) {
 		})
 		for _, a := range []answer{w.get("/customers/cust_1/erase"), w.post("/customers/cust_1/erase", "name", "<Ann> Smith")} {
 			a.must(t, "/bookings/booking_1", "/passes/cp_1", "3 credits")
-			if strings.Contains(a.body, "booking_2") || strings.Contains(a.body, "Erase for good") {
+			if strings.Contains(a.body, "booking_2") || strings.Contains(a.body, "Erase permanently") {
 				t.Error(describe(a))
 			}
 		}
@@ -145,20 +145,20 @@ func TestEraseCustomer(t *testing.T) {
 			t.Error("the customer was erased")
 		}
 	})
-	t.Run("an erasure that was asked for shows how far it is", func(t *testing.T) {
+	t.Run("shows the progress of an erasure", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
 		on(w.backend, "GetErasure", func(*privacyv1.GetErasureRequest) (*privacyv1.GetErasureResponse, error) {
 			return &privacyv1.GetErasureResponse{Erasure: &privacyv1.Erasure{CustomerId: "cust_1", RequestedAt: timestamppb.Now(), Services: []*privacyv1.ErasureProgress{
 				{Service: "booking", ErasedAt: timestamppb.Now()}, {Service: "webhook"},
 			}}}, nil
 		})
-		w.get("/customers/cust_1/erase").must(t, "An erased customer", "booking", "webhook", "Under way", "In a few minutes")
+		w.get("/customers/cust_1/erase").must(t, "Erased customer", "booking", "webhook", "In progress", "In a few minutes")
 		on(w.backend, "GetCustomer", func(*customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {
 			return nil, fault.Missing("customer")
 		})
-		w.post("/customers/cust_1/erase", "name", "<Ann> Smith").must(t, "An erased customer", "Under way")
+		w.post("/customers/cust_1/erase", "name", "<Ann> Smith").must(t, "Erased customer", "In progress")
 	})
-	t.Run("staff can do neither, and are offered neither", func(t *testing.T) {
+	t.Run("hides export and erasure from staff", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
 		w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
 		for _, a := range []answer{w.get("/customers/cust_1/export"), w.get("/customers/cust_1/erase"), w.post("/customers/cust_1/erase", "name", "<Ann> Smith")} {
@@ -167,7 +167,7 @@ func TestEraseCustomer(t *testing.T) {
 			}
 		}
 		if body := w.page("/customers/cust_1"); strings.Contains(body, "/erase") || strings.Contains(body, "/export") {
-			t.Error("the page offers it")
+			t.Error("the page offers export or erasure")
 		}
 		if len(w.backend.called("EraseCustomer")) != 0 {
 			t.Error("the customer was erased")
@@ -175,14 +175,14 @@ func TestEraseCustomer(t *testing.T) {
 	})
 }
 
-// unconfirmed is the answer to a deletion that a service has not confirmed.
+// unconfirmed is the error of a deletion that a service has not confirmed.
 func unconfirmed() error {
 	return fault.New(fault.Unavailable, fault.ReasonServiceUnavailable, "repeat the request").With("deletion", "unconfirmed")
 }
 
 func TestUnconfirmedDeletion(t *testing.T) {
 	t.Parallel()
-	t.Run("of a customer says what happened and how to go on", func(t *testing.T) {
+	t.Run("says that the customer is deleted and how to retry", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
 		on(w.backend, "DeleteCustomer", func(*customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {
 			return nil, unconfirmed()
@@ -192,7 +192,7 @@ func TestUnconfirmedDeletion(t *testing.T) {
 			t.Error(describe(a))
 		}
 	})
-	t.Run("of an erased customer is confirmed by sending the form again", func(t *testing.T) {
+	t.Run("confirms an erasure when the form is sent again", func(t *testing.T) {
 		w := privacyWorld(t, io.EOF)
 		erased := false
 		on(w.backend, "GetCustomer", func(*customerv1.GetCustomerRequest) (*customerv1.GetCustomerResponse, error) {

@@ -5,12 +5,12 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// registrationView is a booking as those see it who run the event.
+// registrationView is a booking as the page of its date shows it.
 type registrationView struct {
 	*bookingv1.Registration
 }
 
-// Guest is whom the place is for.
+// Guest returns the customer who takes part.
 func (r registrationView) Guest() *bookingv1.CustomerReference {
 	if c := r.GetBooking().GetBoughtFor(); c != nil {
 		return c
@@ -18,31 +18,35 @@ func (r registrationView) Guest() *bookingv1.CustomerReference {
 	return r.GetPurchaser()
 }
 
-// Paid says how much was paid and how.
-func (r registrationView) Paid() string { return paid(r.GetBooking()) }
+// Purchaser returns the name of the customer who bought the booking.
+func (r registrationView) Purchaser() string { return fullName(r.GetPurchaser()) }
 
-// Here tells that the guest is checked in, Absent that they did not come.
-func (r registrationView) Here() bool {
+// Paid says what was paid.
+func (r registrationView) Paid() *message { return paid(r.GetBooking()) }
+
+// CheckedIn reports whether the guest is checked in.
+func (r registrationView) CheckedIn() bool {
 	return r.GetBooking().GetAttendance() == bookingv1.Attendance_ATTENDANCE_CHECKED_IN
 }
 
-// Absent tells that the guest did not come.
-func (r registrationView) Absent() bool {
+// NoShow reports whether the guest is marked as a no-show.
+func (r registrationView) NoShow() bool {
 	return r.GetBooking().GetAttendance() == bookingv1.Attendance_ATTENDANCE_NO_SHOW
 }
 
-func paid(b *bookingv1.Booking) string {
+// paid says what was paid for a booking: "2 credits", "£12.50", "£11.25 with SUMMER".
+func paid(b *bookingv1.Booking) *message {
 	if p := b.GetPass(); p != nil {
-		return plural(p.GetCreditsUsed(), "credit", "credits")
+		return creditsText(p.GetCreditsUsed())
 	}
-	text := priceText(b.GetCard().GetGross(), b.GetCard().GetCurrency())
+	price := priceText(b.GetCard().GetGross(), b.GetCard().GetCurrency())
 	if code := b.GetCard().GetDiscountCode(); code != "" {
-		text += " with " + code
+		return msg("desk.price.with_discount", "price", price, "code", code)
 	}
-	return text
+	return literal(price)
 }
 
-// entryView is somebody on the waitlist.
+// entryView is an entry of a waitlist, with its customer.
 type entryView struct {
 	*bookingv1.WaitlistEntry
 	Customer *customerv1.Customer
@@ -56,25 +60,26 @@ func (e entryView) Name() string {
 	return fullName(e.Customer)
 }
 
-// Offered tells that places are held for the customer.
+// Offered reports whether spaces are held for the customer.
 func (e entryView) Offered() bool {
 	return e.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED
 }
 
-// PassedOver says why others were served before.
-func (e entryView) PassedOver() string {
-	switch e.GetPassedOverReason() {
+// PassedOver says why an offer went to others first; nil if none did.
+func (e entryView) PassedOver() *message {
+	switch code := e.GetPassedOverReason(); code {
 	case "":
-		return ""
+		return nil
 	case "NOT_ENOUGH_PLACES":
-		return "Passed over: fewer places were free than wanted."
+		return msg("desk.passed_over.not_enough")
 	case "PASS_UNAVAILABLE":
-		return "Passed over: the pass could not be asked. It is tried again."
+		return msg("desk.passed_over.pass_unavailable")
+	default:
+		return msg("desk.passed_over.reason", "reason", reason(code).or(""))
 	}
-	return "Passed over: " + sentences[e.GetPassedOverReason()]
 }
 
-// eventDatePage is a date with who comes and who waits.
+// eventDatePage is a date with its bookings and its waitlist.
 type eventDatePage struct {
 	Event         eventView
 	Slot          slot
@@ -83,12 +88,12 @@ type eventDatePage struct {
 	Next          string
 	Waitlist      []entryView
 	Waiting       int64
-	Cancelled     bool // shows the cancelled ones
+	Cancelled     bool // the page shows cancelled bookings
 	Self          string
 	CheckedIn     int
 }
 
-func (p eventDatePage) head() (string, string) { return p.Event.GetTitle(), "events" }
+func (p eventDatePage) head() (*message, string) { return literal(p.Event.GetTitle()), "events" }
 
 func (r *request) eventDate() error {
 	e, s, err := r.findDate()
@@ -105,7 +110,7 @@ func (r *request) eventDate() error {
 	page.Total, page.Next = regs.GetTotal(), r.with("page", regs.GetNextPageToken())
 	for _, booked := range regs.GetRegistrations() {
 		view := registrationView{booked}
-		if view.Here() {
+		if view.CheckedIn() {
 			page.CheckedIn++
 		}
 		page.Registrations = append(page.Registrations, view)
@@ -116,7 +121,8 @@ func (r *request) eventDate() error {
 	return r.render("event-date", page)
 }
 
-// waitlist returns who waits for a date, with names.
+// waitlist returns the first entries of a date's waitlist, with their customers, and how many
+// entries there are.
 func (r *request) waitlist(date string) ([]entryView, int64, error) {
 	res, err := r.services.waitlist.ListWaitlist(r.ctx, &bookingv1.ListWaitlistRequest{EventDateId: date, PageSize: 100})
 	if err != nil || len(res.GetEntries()) == 0 {

@@ -13,29 +13,32 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-//go:embed templates/*.html templates/shared/*.html assets/*
+//go:embed templates/*.html templates/shared/*.html assets/* locales/*.toml
 var files embed.FS
 
-// asset is a file that pages refer to by the hash of what is in it, so that
-// browsers may keep it for ever.
+// asset is a file whose path has a hash of its content, so that browsers can cache it
+// permanently.
 type asset struct {
 	path, mediaType string
 	body            []byte
 }
 
-// pages are the parsed templates and the files that they refer to.
+// pages are the parsed templates, in every language, and the files that they refer to.
 type pages struct {
-	byName map[string]*template.Template
-	assets map[string]asset // by path
-	urls   map[string]string
+	catalogue *catalogue
+	templates map[*texts]map[string]*template.Template // by the page's name
+	assets    map[string]asset                         // by path
+	urls      map[string]string
 }
 
-// parsePages reads all templates and assets; a wrong one keeps the part from
-// starting.
-func parsePages() (*pages, error) {
-	p := &pages{byName: map[string]*template.Template{}, assets: map[string]asset{}, urls: map[string]string{}}
+// parsePages reads the templates, the assets and the message files of a file system. If
+// one of them is wrong, the dashboard does not start.
+func parsePages(files fs.ReadFileFS) (*pages, error) {
+	p := &pages{templates: map[*texts]map[string]*template.Template{}, assets: map[string]asset{}, urls: map[string]string{}}
 	for name, mediaType := range map[string]string{
 		"style.css": "text/css; charset=utf-8", "app.js": "text/javascript; charset=utf-8",
 		"htmx.min.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml",
@@ -49,7 +52,21 @@ func parsePages() (*pages, error) {
 		a := asset{path: "/assets/" + base + "." + hex.EncodeToString(sum[:6]) + ext, mediaType: mediaType, body: body}
 		p.assets[a.path], p.urls[name] = a, a.path
 	}
-	shared, err := template.New("").Funcs(p.funcs()).ParseFS(files, "templates/shared/*.html")
+	var err error
+	if p.catalogue, err = parseCatalogue(files); err != nil {
+		return nil, err
+	}
+	for _, x := range p.catalogue.texts {
+		if p.templates[x], err = p.parseTemplates(files, x); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// parseTemplates returns the templates in one language.
+func (p *pages) parseTemplates(files fs.FS, x *texts) (map[string]*template.Template, error) {
+	shared, err := template.New("").Funcs(p.funcs(x)).ParseFS(files, "templates/shared/*.html")
 	if err != nil {
 		return nil, err
 	}
@@ -57,6 +74,7 @@ func parsePages() (*pages, error) {
 	if err != nil {
 		return nil, err
 	}
+	byName := map[string]*template.Template{}
 	for _, name := range names {
 		t, err := shared.Clone()
 		if err == nil {
@@ -65,21 +83,21 @@ func parsePages() (*pages, error) {
 		if err != nil {
 			return nil, err
 		}
-		p.byName[strings.TrimSuffix(path.Base(name), ".html")] = t
+		byName[strings.TrimSuffix(path.Base(name), ".html")] = t
 	}
-	return p, nil
+	return byName, nil
 }
 
-// execute renders a block of a page.
-func (p *pages) execute(w io.Writer, name, block string, f *frame) error {
-	t, ok := p.byName[name]
+// execute renders a block of a page in a language.
+func (p *pages) execute(w io.Writer, x *texts, name, block string, f *frame) error {
+	t, ok := p.templates[x][name]
 	if !ok {
 		return fmt.Errorf("no page %q", name)
 	}
 	return t.ExecuteTemplate(w, block, f)
 }
 
-// serveAsset answers with a file; its name changes with its content.
+// serveAsset responds with an asset.
 func (web *web) serveAsset(w http.ResponseWriter, r *http.Request) {
 	a, ok := web.pages.assets[r.URL.Path]
 	if !ok {
@@ -92,28 +110,25 @@ func (web *web) serveAsset(w http.ResponseWriter, r *http.Request) {
 }
 
 // funcs are what templates may call.
-func (p *pages) funcs() template.FuncMap {
+func (p *pages) funcs(x *texts) template.FuncMap {
 	return template.FuncMap{
-		"asset":        func(name string) string { return p.urls[name] },
-		"money":        priceText,
-		"notice":       noticeText,
-		"amount":       amount,
-		"plural":       plural,
-		"number":       func(n any) string { return thousands(toInt(n)) },
-		"duration":     duration,
-		"wallDate":     wallDate,
-		"map":          mapOf,
-		"list":         func(items ...any) []any { return items },
-		"join":         strings.Join,
-		"add":          func(a, b int) int { return a + b },
-		"date":         func(t time.Time) string { return t.Format(time.DateOnly) },
-		"policyInputs": policyInputs,
-		"has":          func(m map[string]any, key string) bool { return m[key] != nil },
-		"str":          func(v any) string { return fmt.Sprint(v) },
+		"t":           x.html,
+		"language":    x.language.String,
+		"asset":       func(name string) string { return p.urls[name] },
+		"money":       priceText,
+		"optionPrice": optionPrice,
+		"notice":      func(n *authv1.Notice) string { return x.text(noticeText(n)) },
+		"number":      func(n any) string { return thousands(toInt(n)) },
+		"duration":    duration,
+		"wallDate":    wallDate,
+		"map":         mapOf,
+		"list":        func(items ...any) []any { return items },
+		"date":        func(t time.Time) string { return t.Format(time.DateOnly) },
+		"str":         func(v any) string { return fmt.Sprint(v) },
 	}
 }
 
-// mapOf makes the data of a shared block: key, value, key, value, …
+// mapOf returns the data of a shared block: key, value, key, value, …
 func mapOf(pairs ...any) (map[string]any, error) {
 	if len(pairs)%2 != 0 {
 		return nil, errors.New("map: a key has no value")
@@ -122,7 +137,7 @@ func mapOf(pairs ...any) (map[string]any, error) {
 	for i := 0; i < len(pairs); i += 2 {
 		key, ok := pairs[i].(string)
 		if !ok {
-			return nil, fmt.Errorf("map: %v is no key", pairs[i])
+			return nil, fmt.Errorf("map: %v is not a key", pairs[i])
 		}
 		m[key] = pairs[i+1]
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -13,11 +15,11 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// filterFields are what the list of deliveries is filtered by.
+// filterFields are the filters of the list of deliveries.
 var filterFields = []string{"endpoint", "event", "state", "since", "until"}
 
-// filters tells whether a value narrows the list: what is no state, event or day
-// does not, and is not said to.
+// filters reports whether a value narrows the list. An unknown state or event, or an invalid day,
+// does not.
 func filters(name, value string) bool {
 	known := value != ""
 	switch name {
@@ -32,7 +34,7 @@ func filters(name, value string) bool {
 	return known
 }
 
-// filterQuery is the filter that get knows, as a query of an address.
+// filterQuery returns the filters as the query of an address; get returns the value of one.
 func filterQuery(get func(string) string) url.Values {
 	query := url.Values{}
 	for _, name := range filterFields {
@@ -43,7 +45,7 @@ func filterQuery(get func(string) string) url.Values {
 	return query
 }
 
-// filtered is an address with a filter.
+// filtered returns an address with a filter.
 func filtered(path string, query url.Values) string {
 	if len(query) == 0 {
 		return path
@@ -51,7 +53,8 @@ func filtered(path string, query url.Values) string {
 	return path + "?" + query.Encode()
 }
 
-// deliveryFilter reads the filter of a page, of its address or of its form.
+// deliveryFilter returns the filter of a request to the webhook service; get returns a value of
+// the address or of the form.
 func (r *request) deliveryFilter(get func(string) string) *webhookv1.DeliveryFilter {
 	state, _ := enum.Parse[webhookv1.DeliveryState](get("state"))
 	return &webhookv1.DeliveryFilter{
@@ -65,16 +68,16 @@ func (r *request) replayDelivery() error {
 	if _, err := perform(r, r.services.webhooks.ReplayDelivery, &webhookv1.ReplayDeliveryRequest{Id: r.path("id")}); err != nil {
 		return r.refused(path, err)
 	}
-	return r.back(path, "It is being sent again, with a new set of retries.")
+	return r.back(path, r.text("settings.delivery.resending"))
 }
 
-// replayPage sends again what has failed since a moment.
+// replayPage is the form that resends everything that failed since a moment.
 type replayPage struct {
 	Form      *form
 	Endpoints []option
 }
 
-func (replayPage) head() (string, string) { return "Replay what failed", "webhooks" }
+func (replayPage) head() (*message, string) { return msg("settings.replay.title"), "webhooks" }
 
 func (r *request) replayForm() error {
 	_, options, err := r.endpointURLs()
@@ -89,7 +92,7 @@ func (r *request) replayFailed() error {
 	f := r.sent(map[string]string{"endpoint_id": "endpoint"})
 	since, err := time.ParseInLocation(wallLayout, f.text("since"), r.session.Clock.Zone)
 	if err != nil {
-		f.add("since", "Give a date and a time.")
+		f.add("since", msg("settings.replay.since_wrong"))
 	}
 	req := &webhookv1.ReplayFailedRequest{EndpointId: f.text("endpoint"), Since: timestamppb.New(since)}
 	res, err := submit(r, f, r.services.webhooks.ReplayFailed, req)
@@ -107,27 +110,25 @@ func (r *request) replayFailed() error {
 	r.detail("since", "", since.UTC().Format(time.RFC3339))
 	r.detail("count", "", fmt.Sprint(res.GetReplayed()))
 	if res.GetReplayed() == 0 {
-		return r.sayFailed("/settings/webhooks/deliveries", nothingToReplay(res.GetTests()))
+		return r.sayFailed("/settings/webhooks/deliveries", r.text(nothingToReplay(res.GetTests())))
 	}
-	return r.back("/settings/webhooks/deliveries", plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
+	return r.back("/settings/webhooks/deliveries", r.text("settings.replay.resending", "count", res.GetReplayed()))
 }
 
-// nothingToReplay says why nothing is sent again, of so many test deliveries.
-func nothingToReplay(tests int64) string {
-	said := "Nothing was sent again: no delivery of an enabled endpoint fits."
+// nothingToReplay says why nothing was resent; tests counts the test deliveries that match.
+func nothingToReplay(tests int64) *message {
 	if tests > 0 {
-		said = "Nothing was sent again: only " + plural(tests, "test delivery fits", "test deliveries fit") +
-			", and tests are not replayed this way. Open one to replay it, or send a new test."
+		return msg("settings.replay.only_tests", "count", tests)
 	}
-	return said
+	return msg("settings.replay.nothing")
 }
 
-// replaySelected sends those again that were ticked.
+// replaySelected resends the ticked deliveries.
 func (r *request) replaySelected() error {
 	back := local(r.value("back"), "/settings/webhooks/deliveries")
 	ids := r.sent(nil).All("ids")
 	if len(ids) == 0 {
-		return r.sayFailed(back, "Tick the deliveries first that are to be sent again.")
+		return r.sayFailed(back, r.text("settings.replay.tick_first"))
 	}
 	res, err := perform(r, r.services.webhooks.ReplayDeliveries, &webhookv1.ReplayDeliveriesRequest{Ids: ids})
 	if err != nil {
@@ -136,14 +137,14 @@ func (r *request) replaySelected() error {
 	r.target("selection")
 	r.detail("count", "", fmt.Sprint(res.GetReplayed()))
 	r.detail("first", "", ids[0])
-	said := plural(res.GetReplayed(), "delivery is", "deliveries are") + " being sent again."
+	text := r.text("settings.replay.resending", "count", res.GetReplayed())
 	if n := res.GetSkipped(); n > 0 {
-		said += " " + plural(n, "was", "were") + " left out: being sent just now, or of an endpoint that is disabled or deleted."
+		text += " " + r.text("settings.replay.skipped", "count", n)
 	}
-	return r.back(back, said)
+	return r.back(back, text)
 }
 
-// confirmReplay says how many deliveries a filter holds, before they are replayed.
+// confirmReplay says how many deliveries a filter matches, before they are replayed.
 func (r *request) confirmReplay() error {
 	query := filterQuery(r.query)
 	back := filtered("/settings/webhooks/deliveries", query)
@@ -154,17 +155,16 @@ func (r *request) confirmReplay() error {
 	}
 	switch {
 	case res.GetMore():
-		return r.sayFailed(back, "More than "+thousands(res.GetCount())+" deliveries fit these filters, which is too many to replay at once. Narrow them, by time or by endpoint.")
+		return r.sayFailed(back, r.text("settings.replay.too_many", "count", res.GetCount()))
 	case res.GetCount() == 0:
-		return r.sayFailed(back, nothingToReplay(res.GetTests()))
+		return r.sayFailed(back, r.text(nothingToReplay(res.GetTests())))
 	}
-	number := plural(res.GetCount(), "delivery", "deliveries")
 	p := confirmPage{
-		Title: "Replay what the filters show", Section: "webhooks", Subject: filterText(query), Button: "Send " + number + " again", Danger: true, Back: back,
-		Action: "/settings/webhooks/deliveries/replay",
+		Title: r.text("settings.replay.confirm"), Section: "webhooks", Subject: upperFirst(r.text(filterWords(query, r.endpointURL))), Danger: true, Back: back,
+		Action: "/settings/webhooks/deliveries/replay", Button: r.text("settings.replay.send", "count", res.GetCount()),
 		Effects: []string{
-			number + " will be sent again, under the same ids and with a new set of retries. Receivers that keep to the guide know by the id what they have taken already.",
-			"What has come after this page was opened is left out. Tests, and endpoints that are disabled or deleted, get nothing.",
+			r.text("settings.replay.receivers", "deliveries", msg("settings.replay.count", "count", res.GetCount())),
+			r.text("settings.replay.left_out"),
 		},
 		Hidden: map[string]string{"as_of": res.GetAsOf().AsTime().Format(time.RFC3339Nano)},
 	}
@@ -174,7 +174,16 @@ func (r *request) confirmReplay() error {
 	return r.render("confirm", p)
 }
 
-// filterText says to a person what is filtered.
+// endpointURL returns the URL of an endpoint; its identifier if it cannot be read.
+func (r *request) endpointURL(id string) *message {
+	res, err := r.services.webhooks.GetEndpoint(r.ctx, &webhookv1.GetEndpointRequest{Id: id})
+	if err != nil {
+		return literal(id)
+	}
+	return literal(res.GetEndpoint().GetUrl())
+}
+
+// filterText returns a filter as the audit log stores it; see filterValues.
 func filterText(query url.Values) string {
 	if len(query) == 0 {
 		return "All deliveries of the last 30 days"
@@ -191,7 +200,51 @@ func filterText(query url.Values) string {
 	return text
 }
 
-// replayFiltered sends everything again that a filter held when it was counted.
+// filterValues returns the filter that filterText has written.
+func filterValues(text string) url.Values {
+	query := url.Values{}
+	for pair := range strings.SplitSeq(text, ", ") {
+		if name, value, ok := strings.Cut(pair, ": "); ok && filters(name, value) && slices.Contains(filterFields, name) {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
+// filterWords says what a filter matches; endpoint names the endpoint with an identifier.
+func filterWords(query url.Values, endpoint func(id string) *message) *message {
+	var all *message
+	add := func(part *message) { all = listed(all, part) }
+	for _, name := range filterFields {
+		value := query.Get(name)
+		if value == "" {
+			continue
+		}
+		switch name {
+		case "endpoint":
+			add(msg("settings.filter.endpoint", "value", endpoint(value)))
+		case "event":
+			add(msg("settings.filter.event", "value", titles(value, webhookEvents())))
+		case "state":
+			add(msg("settings.filter.state", "value", stateWords[value]))
+		case "since":
+			add(msg("settings.filter.since", "value", wallDate(value)))
+		case "until":
+			add(msg("settings.filter.until", "value", wallDate(value)))
+		}
+	}
+	if all == nil {
+		return msg("settings.filter.all")
+	}
+	return all
+}
+
+// stateWords name the states by which deliveries can be filtered.
+var stateWords = map[string]*message{
+	"pending": msg("settings.delivery.waiting_or_retrying"), "delivered": msg("settings.delivery.delivered"), "failed": msg("settings.delivery.failed"),
+}
+
+// replayFiltered resends everything that a filter matched when it was counted.
 func (r *request) replayFiltered() error {
 	query := filterQuery(r.value)
 	again := filtered("/settings/webhooks/deliveries/replay", query)
@@ -208,5 +261,5 @@ func (r *request) replayFiltered() error {
 	r.target("filter")
 	r.detail("filter", "", filterText(query))
 	r.detail("count", "", fmt.Sprint(res.GetReplayed()))
-	return r.back(filtered("/settings/webhooks/deliveries", query), plural(res.GetReplayed(), "delivery is", "deliveries are")+" being sent again.")
+	return r.back(filtered("/settings/webhooks/deliveries", query), r.text("settings.replay.resending", "count", res.GetReplayed()))
 }

@@ -38,9 +38,9 @@ func TestReplays(t *testing.T) {
 	})
 	const list = "/settings/webhooks/deliveries?event=pass.purchased&since=2026-03-29&state=failed"
 
-	t.Run("those that are ticked are sent again, and it is said how many were not", func(t *testing.T) {
+	t.Run("resends the ticked deliveries and says how many were left out", func(t *testing.T) {
 		a := w.get(list)
-		a.must(t, `name="ids" value="whd_1"`, `name="ids" value="whd_2"`, `aria-label="Choose `, "to https://example.com/&lt;script&gt;", "Send all that the filters show…")
+		a.must(t, `name="ids" value="whd_1"`, `name="ids" value="whd_2"`, `aria-label="Choose `, "to https://example.com/&lt;script&gt;", "Resend everything the filters match…")
 		done := w.post("/settings/webhooks/deliveries/selected", "ids", "whd_1", "ids", "whd_2", "back", list)
 		if done.to() != list {
 			t.Fatal(describe(done))
@@ -55,26 +55,26 @@ func TestReplays(t *testing.T) {
 			t.Errorf("%v", records)
 		}
 	})
-	t.Run("ticking nothing does nothing, and leads nowhere else", func(t *testing.T) {
+	t.Run("resends nothing if nothing is ticked, and stays on the site", func(t *testing.T) {
 		before := len(w.backend.called("ReplayDeliveries"))
 		if a := w.post("/settings/webhooks/deliveries/selected", "back", "//evil.example"); a.to() != "/settings/webhooks/deliveries" {
 			t.Error(describe(a))
 		}
-		w.get(list).must(t, "Tick the deliveries first")
+		w.get(list).must(t, "Tick the deliveries that you want")
 		if len(w.backend.called("ReplayDeliveries")) != before {
-			t.Error("something is replayed")
+			t.Error("deliveries are replayed")
 		}
 	})
-	t.Run("what is watched is not chosen from under the pointer", func(t *testing.T) {
+	t.Run("has no boxes while the list refreshes", func(t *testing.T) {
 		if body := w.page(list + "&live=1"); strings.Contains(body, `name="ids"`) {
 			t.Error("there are boxes")
 		}
 	})
-	t.Run("all that the filters show are counted first, then replayed as they were counted", func(t *testing.T) {
+	t.Run("counts the matching deliveries, then replays those that were counted", func(t *testing.T) {
 		confirm := "/settings/webhooks/deliveries/replay?event=pass.purchased&since=2026-03-29&state=failed"
 		w.get(list).must(t, strings.ReplaceAll(confirm, "&", "&amp;"))
 		a := w.get(confirm)
-		a.must(t, "1,234 deliveries", "Send 1,234 deliveries again", `name="as_of" value="`+asOf.Format(time.RFC3339Nano)+`"`, `name="state" value="failed"`, "since: 2026-03-29")
+		a.must(t, "1,234 deliveries", "Resend 1,234 deliveries", `name="as_of" value="`+asOf.Format(time.RFC3339Nano)+`"`, `name="state" value="failed"`, "from 29 Mar 2026")
 		counts := w.backend.called("CountDeliveries")
 		f := counts[0].req.(*webhookv1.CountDeliveriesRequest).GetFilter()
 		if f.GetState() != webhookv1.DeliveryState_DELIVERY_STATE_FAILED || f.GetEvent() != webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED || f.GetSince() == nil || f.GetUntil() != nil {
@@ -92,20 +92,20 @@ func TestReplays(t *testing.T) {
 			t.Errorf("replayed %v under %q", req, last.key)
 		}
 	})
-	t.Run("too many, or none, are said and not offered", func(t *testing.T) {
+	t.Run("offers no replay of too many deliveries or of none", func(t *testing.T) {
 		counted = &webhookv1.CountDeliveriesResponse{Count: 100_000, More: true, AsOf: timestamppb.New(asOf)}
 		if a := w.get("/settings/webhooks/deliveries/replay"); a.to() != "/settings/webhooks/deliveries" {
 			t.Error(describe(a))
 		}
-		w.get(list).must(t, "More than 100,000 deliveries fit")
+		w.get(list).must(t, "More than 100,000 deliveries match")
 		counted = &webhookv1.CountDeliveriesResponse{AsOf: timestamppb.New(asOf)}
 		w.get("/settings/webhooks/deliveries/replay?state=failed")
-		w.get(list).must(t, "Nothing was sent again: no delivery of an enabled endpoint fits.")
+		w.get(list).must(t, "Nothing was resent: no delivery of an enabled endpoint matches.")
 		counted = &webhookv1.CountDeliveriesResponse{AsOf: timestamppb.New(asOf), Tests: 2}
 		w.get("/settings/webhooks/deliveries/replay?state=failed")
-		w.get(list).must(t, "only 2 test deliveries fit, and tests are not replayed this way")
+		w.get(list).must(t, "only 2 test deliveries match, and tests are not replayed this way")
 	})
-	t.Run("a count of long ago is made anew", func(t *testing.T) {
+	t.Run("counts again if the count is too old", func(t *testing.T) {
 		on(w.backend, "ReplayDeliveries", func(*webhookv1.ReplayDeliveriesRequest) (*webhookv1.ReplayDeliveriesResponse, error) {
 			return nil, fault.InvalidParameter("as_of", "range", "must not be more than an hour ago: count again")
 		})
@@ -116,16 +116,16 @@ func TestReplays(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what is no state, event or day is not said to filter", func(t *testing.T) {
+	t.Run("ignores filters with unknown states, events or days", func(t *testing.T) {
 		counted = &webhookv1.CountDeliveriesResponse{Count: 1, AsOf: timestamppb.New(asOf)}
 		w.get("/settings/webhooks/deliveries/replay?state=lost&event=x&since=2026-02-30&until=x").must(t, "All deliveries of the last 30 days")
 	})
-	t.Run("what a filter is asked for is no markup, and leads nowhere else", func(t *testing.T) {
+	t.Run("escapes filter values and stays on the site", func(t *testing.T) {
 		counted = &webhookv1.CountDeliveriesResponse{Count: 1, AsOf: timestamppb.New(asOf)}
 		a := w.get("/settings/webhooks/deliveries/replay?endpoint=" + url.QueryEscape(`"><script>alert(1)</script>`))
 		a.must(t, "&lt;script&gt;alert(1)", "1 delivery will be sent again")
 		if strings.Contains(a.body, "<script>alert") {
-			t.Error("it is executed")
+			t.Error("markup is executed")
 		}
 	})
 }

@@ -13,20 +13,22 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-// request is one request of a browser: who sends it, and how it is answered.
+// request is one request of a browser.
 type request struct {
+	// texts are the messages in the language of the browser.
+	*texts
 	web      *web
 	services services
 	w        http.ResponseWriter
 	http     *http.Request
 	// ctx carries the administrator's access token, once there is one.
 	ctx context.Context
-	// session is who asks; nil on pages that need nobody.
+	// session is that of the signed-in administrator; nil if nobody is signed in.
 	session *session
-	// audited is the audit entry of the route, change what goes into it.
+	// audited is the audit entry that the route declares, change the facts of this request.
 	audited audited
 	change  change
-	// done says that the answer has been given.
+	// done says that the response was sent.
 	done bool
 }
 
@@ -36,17 +38,18 @@ const (
 	csrfField = "_csrf"
 )
 
-// admit lets a request to its page, or answers it.
-func (r *request) admit(who access) error {
+// admit checks that the request may open its page: the session, the CSRF token and the role. It
+// redirects to the sign-in page if nobody is signed in.
+func (r *request) admit(required access) error {
 	if r.http.Method == http.MethodPost {
 		if err := r.http.ParseForm(); err != nil {
-			return fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, "The form could not be read: it is too long, or damaged.").Because(err)
+			return pageFault(fault.TooLarge, fault.ReasonPayloadTooLarge, "unreadable", "the form is too long or damaged").Because(err)
 		}
 	}
 	if err := r.authenticate(); err != nil {
 		return err
 	}
-	if who == everybody {
+	if required == everybody {
 		return nil
 	}
 	if r.session == nil {
@@ -56,13 +59,13 @@ func (r *request) admit(who access) error {
 	if r.http.Method == http.MethodPost && !r.session.isToken(r.http.PostForm.Get(csrfField)) {
 		return errForgery
 	}
-	if who == owner && !r.session.Owner {
+	if required == owner && !r.session.Owner {
 		return errOwnersOnly
 	}
 	return nil
 }
 
-// toSignIn sends to the sign-in page, and from there back.
+// toSignIn redirects to the sign-in page, which leads back to this page.
 func (r *request) toSignIn() {
 	target := "/sign-in"
 	if r.http.Method == http.MethodGet && r.http.URL.Path != "/" && !r.live() {
@@ -70,13 +73,13 @@ func (r *request) toSignIn() {
 	}
 	if r.cookie(sessionCookie) != "" {
 		r.forgetCookie(sessionCookie)
-		r.flash("failed", "Your session has ended. Sign in again.")
+		r.flash("failed", r.text("refusals.session_ended"))
 	}
 	r.redirect(target)
 }
 
-// local returns a path of this site, or fallback: what a request names as the
-// place to go on must not lead away from here.
+// local returns path if it is a path of this site; otherwise fallback. A request must not
+// redirect to another site.
 func local(path, fallback string) string {
 	u, err := url.Parse(path)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || !strings.HasPrefix(path, "/") ||
@@ -86,7 +89,7 @@ func local(path, fallback string) string {
 	return u.RequestURI()
 }
 
-// redirect ends the request at another page, which is got.
+// redirect responds with a redirection to a page, which the browser gets.
 func (r *request) redirect(path string) {
 	r.record()
 	r.done = true
@@ -99,60 +102,58 @@ func (r *request) redirect(path string) {
 	r.w.WriteHeader(http.StatusSeeOther)
 }
 
-// to redirects to another page.
+// to redirects to a page and returns nil.
 func (r *request) to(path string) error {
 	r.redirect(path)
 	return nil
 }
 
-// back ends an action: the message is said on the page that comes next.
+// back redirects to a page and shows a message there, after a completed action.
 func (r *request) back(path, message string) error {
 	r.flash("done", message)
 	return r.to(path)
 }
 
-// sayFailed ends an action that is not possible: why is said on the page that comes
-// next.
+// sayFailed redirects to a page and shows a message there, after an action that failed.
 func (r *request) sayFailed(path, message string) error {
 	r.flash("failed", message)
 	return r.to(path)
 }
 
-// refused ends an action that was refused for a reason the person can do
-// something about; other errors are returned.
+// refused redirects to a page and shows the refusal there; it returns any other error.
 func (r *request) refused(path string, err error) error {
 	if f := fault.From(err); isRefusal(f) {
-		return r.sayFailed(path, sentence(f))
+		return r.sayFailed(path, r.text(sentence(f)))
 	}
 	return err
 }
 
-// path returns a value of the path.
+// path returns a wildcard of the route's path.
 func (r *request) path(name string) string { return r.http.PathValue(name) }
 
-// live tells whether htmx asks, which puts the answer into the page that is there.
+// live reports whether htmx sent the request, to replace a part of the page.
 func (r *request) live() bool { return r.http.Header.Get("Hx-Request") != "" }
 
-// query returns a parameter of the address.
+// query returns a query parameter, without surrounding space.
 func (r *request) query(name string) string { return strings.TrimSpace(r.http.URL.Query().Get(name)) }
 
-// value returns a field of the form, without space around it.
+// value returns a field of the submitted form, without surrounding space.
 func (r *request) value(name string) string { return strings.TrimSpace(r.http.PostForm.Get(name)) }
 
-// fail answers with a page that says what went wrong and what to do.
+// fail responds with an error page.
 func (r *request) fail(err error) {
 	f := fault.From(err)
 	if rec, ok := r.w.(*recorder); ok {
 		rec.failed = f
 	}
 	if f.Kind == fault.Unauthenticated && r.session != nil {
-		// The session was ended, or the administrator disabled, a moment ago.
+		// The session has just been ended, or the administrator disabled.
 		r.session = nil
 		r.toSignIn()
 		return
 	}
 	if r.live() {
-		// A live part stays as it is; the next full page says why.
+		// The part of the page stays as it is; the next full page shows the error.
 		r.w.WriteHeader(statusOf(f))
 		return
 	}
@@ -161,32 +162,32 @@ func (r *request) fail(err error) {
 	}
 }
 
-// frame is what the layout of every page is made from.
+// frame is the data of the layout.
 type frame struct {
-	Title   string
+	Title   *message
 	Section string
 	Session *session
 	CSRF    string
-	// Key makes a form that is sent twice be done once.
+	// Key identifies the forms of this page, so that a form sent twice is carried out once.
 	Key   string
 	Flash *notice
 	Now   time.Time
-	// Self is the address of a page that was got, to come back to.
+	// Self is the path to return to: that of this page after a GET, or else the home page.
 	Self string
 	Page any
 }
 
-// titled is the data of a page: its title, and the section that it is in.
+// titled is the data of a page, with its title and its section of the menu.
 type titled interface {
-	head() (title, section string)
+	head() (title *message, section string)
 }
 
-// render answers with a page.
+// render responds with a page.
 func (r *request) render(name string, data titled) error {
 	return r.renderStatus(http.StatusOK, name, data)
 }
 
-// show returns the handler of a page that is read and rendered.
+// show returns a handler that reads a page's data and renders it.
 func show[P titled](name string, read func(r *request) (P, error)) func(r *request) error {
 	return func(r *request) error {
 		page, err := read(r)
@@ -197,8 +198,8 @@ func show[P titled](name string, read func(r *request) (P, error)) func(r *reque
 	}
 }
 
-// again answers with a form that was not accepted, by the error of submit. Another error
-// than errNotAccepted is one of the page, and returned.
+// again responds with a form that submit did not accept; it returns any other error than
+// errNotAccepted.
 func (r *request) again(err error, name string, data titled) error {
 	if !errors.Is(err, errNotAccepted) {
 		return err
@@ -206,7 +207,7 @@ func (r *request) again(err error, name string, data titled) error {
 	return r.notAccepted(name, data)
 }
 
-// notAccepted answers with a form that was not accepted.
+// notAccepted responds with the page of a form that has errors, with status 422.
 func (r *request) notAccepted(name string, data titled) error {
 	return r.renderStatus(http.StatusUnprocessableEntity, name, data)
 }
@@ -221,12 +222,12 @@ func (r *request) renderStatus(code int, name string, data titled) error {
 	return r.send(code, name, "layout", f)
 }
 
-// fragment answers with a part of a page, for those who have JavaScript.
+// fragment responds with a block of a page, for htmx.
 func (r *request) fragment(name, block string, data titled) error {
 	return r.send(http.StatusOK, name, block, r.frame(data))
 }
 
-// frame returns what every part of a page is made from.
+// frame returns the data of the layout and of blocks.
 func (r *request) frame(data titled) *frame {
 	f := &frame{Session: r.session, Key: r.web.newKey(), Now: r.web.now(), Page: data}
 	if r.session != nil {
@@ -235,18 +236,18 @@ func (r *request) frame(data titled) *frame {
 	return f
 }
 
-// send renders as a whole before the first byte is sent: a template that fails
-// midway becomes an error page, not half of one.
+// send renders a page completely before it sends the first byte, so that a template that fails
+// becomes an error page and not a truncated one.
 func (r *request) send(code int, name, block string, f *frame) error {
 	var b bytes.Buffer
-	if err := r.web.pages.execute(&b, name, block, f); err != nil {
+	if err := r.web.pages.execute(&b, r.texts, name, block, f); err != nil {
 		return err
 	}
 	r.answer(code, "text/html; charset=utf-8", b.Bytes())
 	return nil
 }
 
-// answer ends the request, whose change is in the audit log before.
+// answer sends the response, after recording the request's change in the audit log.
 func (r *request) answer(code int, mediaType string, body []byte) {
 	r.record()
 	r.done = true

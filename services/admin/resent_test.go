@@ -21,8 +21,8 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// The forms of a page have one key. One that is sent twice is one write; another
-// one, sent before the page is made anew, is another.
+// TestFormsOfOnePage checks that a form sent twice is one write, and that another form of the
+// same page, which has the same key, is another write.
 func TestFormsOfOnePage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -50,7 +50,7 @@ func TestFormsOfOnePage(t *testing.T) {
 	}
 }
 
-// Who checks many in is not led back to the top of the list each time.
+// TestCheckingInStaysAtTheRow checks that the page returns to the row after a check-in.
 func TestCheckingInStaysAtTheRow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -74,25 +74,25 @@ func TestCheckingInStaysAtTheRow(t *testing.T) {
 		t.Error(to)
 	}
 	if to := send("no-show", "booking_1"); to != path {
-		t.Error("the reason is out of sight:", to)
+		t.Error("the message at the top is not visible:", to)
 	}
 }
 
-// checkIn sends a form past the network, so that what it says in the log is complete.
+// checkIn calls the handler directly, so that the log is complete when it returns.
 func checkIn(ctx context.Context, w *world) (answered *httptest.ResponseRecorder, logged string) {
-	var said bytes.Buffer
-	w.web.log = slog.New(slog.NewTextHandler(&said, nil))
+	var log bytes.Buffer
+	w.web.log = slog.New(slog.NewTextHandler(&log, nil))
 	form := url.Values{csrfField: {tokenOf(sessionToken)}, "attendance": {"checked-in"}, "back": {"/events"}}
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/bookings/booking_1/attendance", strings.NewReader(form.Encode()))
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.AddCookie(&http.Cookie{Name: sessionCookie, Value: sessionToken})
 	answered = httptest.NewRecorder()
 	w.web.ServeHTTP(answered, req)
-	return answered, said.String()
+	return answered, log.String()
 }
 
-// Whoever closes the page while a change is made has made it.
-func TestChangesAreFinished(t *testing.T) {
+// TestChangesAreCompletedAfterADisconnect checks that a change is completed and recorded if the browser leaves.
+func TestChangesAreCompletedAfterADisconnect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx, leave := context.WithCancel(context.Background())
@@ -113,7 +113,8 @@ func TestChangesAreFinished(t *testing.T) {
 	}
 }
 
-// What a page does after a change may fail. The change is recorded all the same.
+// TestAChangeIsRecordedIfItsPageFails checks that a change is recorded even if a later call of
+// its handler fails.
 func TestAChangeIsRecordedIfItsPageFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -135,8 +136,9 @@ func TestAChangeIsRecordedIfItsPageFails(t *testing.T) {
 	}
 }
 
-// The second time finds the change made, and so another "before".
-func TestWhatIsRecordedTwiceIsNoFault(t *testing.T) {
+// TestSecondAuditEntryIsNotAnError checks a form that is sent twice: the second audit entry has
+// another "before", so auth refuses it, which is not an error.
+func TestSecondAuditEntryIsNotAnError(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
@@ -152,8 +154,9 @@ func TestWhatIsRecordedTwiceIsNoFault(t *testing.T) {
 	}
 }
 
-// A search that is refused while somebody types leaves the page as it is.
-func TestNobodyIsLedAwayWhileTyping(t *testing.T) {
+// TestRefusedSearchKeepsThePage checks that a refused search while typing leaves the page as it
+// is.
+func TestRefusedSearchKeepsThePage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.signIn()

@@ -7,30 +7,19 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// resetPage is where somebody who has a link chooses a new password.
+// resetPage is the form on which the holder of a reset link chooses a new password.
 type resetPage struct {
 	Form           *form
 	Email, Company string
 	Token          string
 }
 
-func (resetPage) head() (string, string) { return "New password", "" }
+func (resetPage) head() (*message, string) { return msg("settings.reset.title"), "" }
 
-// noReset is said of a link that leads nowhere.
-const noReset = "This link does not exist or was withdrawn. Ask an owner of your company for a new one."
-
-// resetFault says what is wrong with a link.
+// resetFault returns err with the error page of a reset link that does not exist.
 func resetFault(err error) error {
-	if err == nil {
-		return nil
-	}
-	switch f := fault.From(err); {
-	case f.Kind == fault.NotFound:
-		return fault.New(fault.NotFound, fault.ReasonNotFound, noReset)
-	case f.Reason == "RESET_EXPIRED":
-		return fault.Refuse(f.Reason, "This link has expired: it is valid for an hour. Ask an owner of your company for a new one.")
-	case f.Reason == "RESET_USED":
-		return fault.Refuse(f.Reason, "This link has been used. Sign in with the password that was chosen with it; if that was not you, tell an owner of your company at once.")
+	if fault.Is(err, fault.NotFound) {
+		return pageFault(fault.NotFound, fault.ReasonNotFound, "no_reset", "the reset link does not exist or was withdrawn")
 	}
 	return err
 }
@@ -62,5 +51,5 @@ func (r *request) resetPassword() error {
 		return err
 	}
 	r.keepDevices(res.GetDeviceTokens())
-	return r.back("/sign-in", "The password is changed, and every session has ended. Sign in with the new password.")
+	return r.back("/sign-in", r.text("settings.reset.done"))
 }

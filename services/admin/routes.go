@@ -10,7 +10,7 @@ import (
 // route is a page or a form of the dashboard.
 type route struct {
 	pattern string // of http.ServeMux
-	who     access
+	access  access
 	audited audited
 	serve   func(v *request) error
 }
@@ -186,7 +186,7 @@ func webhookRoutes() []route {
 	}
 }
 
-// settings opens the first of the settings that the administrator has.
+// settings redirects to the first settings page that the administrator can open.
 func (r *request) settings() error {
 	target := "/account"
 	if r.session.Owner {

@@ -18,17 +18,17 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// Part returns the dashboard as a part of the platform.
+// Part returns the dashboard as a service of the platform.
 func Part() service.Part {
 	return service.Part{
 		Name:     "admin",
-		About:    "the dashboard: the pages with which a business's own people run it",
+		About:    "the dashboard: web pages with which a company runs its business",
 		Settings: func() any { return &Config{} },
 		Run:      Run,
 	}
 }
 
-// services are what the pages call.
+// services are the clients of the services that the pages call.
 type services struct {
 	admins    authv1.AdministratorServiceClient
 	audit     authv1.AuditServiceClient
@@ -46,10 +46,10 @@ type services struct {
 	stores    []personalStore
 }
 
-// connections are where the services answer.
+// connections are the connections to the services.
 type connections struct{ auth, customer, booking, pass, webhook grpc.ClientConnInterface }
 
-// services returns the clients over the connections.
+// services returns the clients of the connections.
 func (c connections) services() services {
 	return services{
 		admins: authv1.NewAdministratorServiceClient(c.auth), audit: authv1.NewAuditServiceClient(c.auth),
@@ -84,7 +84,7 @@ func Run(ctx context.Context, h *service.Host) error {
 		{"customer", cfg.CustomerAddr, &conns.customer, rpc.DialOptions{}},
 		{"booking", cfg.BookingAddr, &conns.booking, rpc.DialOptions{}},
 		{"pass", cfg.PassAddr, &conns.pass, rpc.DialOptions{}},
-		// A test delivery is answered when the endpoint has, which may take 10 s.
+		// A test waits for the endpoint's response, up to 10 s.
 		{"webhook", cfg.WebhookAddr, &conns.webhook, rpc.DialOptions{Timeout: webhookTimeout}},
 	} {
 		conn, err := h.Dial(c.part, c.addr, c.opts)

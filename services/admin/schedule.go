@@ -11,49 +11,60 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// wallLayout is how a field of a date and time has its value.
+// wallLayout is the format of a date and time in a form field.
 const wallLayout = "2006-01-02T15:04"
 
-// maxRepeats bounds how many dates a form makes.
+// maxRepeats is the largest number of dates that one form adds.
 const maxRepeats = 366
 
-// scheduleFields are what the fields of dates offer.
+// scheduleFields are the choices of the fields for dates.
 type scheduleFields struct {
-	Zone     string // in which they are meant
+	Zone     string // the zone of the times
 	Every    []option
 	Weekdays []option
 }
 
-func scheduleIn(z *time.Location) scheduleFields {
-	return scheduleFields{
-		Zone:  clock{Zone: z}.Name(),
-		Every: []option{{"", "Once"}, {"FREQ=DAILY", "Every day"}, {"FREQ=WEEKLY", "Every week"}, {"FREQ=WEEKLY;INTERVAL=2", "Every two weeks"}, {"FREQ=MONTHLY", "Every month"}},
-		Weekdays: []option{{"MO", "Monday"}, {"TU", "Tuesday"}, {"WE", "Wednesday"}, {"TH", "Thursday"}, {"FR", "Friday"},
-			{"SA", "Saturday"}, {"SU", "Sunday"}},
-	}
+// frequencies are the recurrence rules that a form offers, with their messages.
+var frequencies = []struct{ rule, message string }{
+	{"FREQ=DAILY", "desk.schedule.daily"}, {"FREQ=WEEKLY", "desk.schedule.weekly"},
+	{"FREQ=WEEKLY;INTERVAL=2", "desk.schedule.fortnightly"}, {"FREQ=MONTHLY", "desk.schedule.monthly"},
 }
 
-// wall reads a date and time of day, which must exist in a zone: a night in spring
-// lacks an hour.
+// weekdays are the days of the week as recurrence rules call them.
+var weekdays = []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}
+
+func (r *request) scheduleIn(z *time.Location) scheduleFields {
+	fields := scheduleFields{
+		Zone: clock{Zone: z}.Name(), Every: []option{{"", r.text("desk.schedule.once")}},
+		Weekdays: optionsOf(weekdays, func(day string) string { return r.text("desk.schedule.weekday." + day) }),
+	}
+	for _, f := range frequencies {
+		fields.Every = append(fields.Every, option{f.rule, r.text(f.message)})
+	}
+	return fields
+}
+
+// wall returns the date and time in a field. A time that daylight saving skips in the zone is
+// an error of the field.
 func (f *form) wall(name string, z *time.Location) (time.Time, bool) {
 	wall, err := time.Parse(wallLayout, f.text(name))
 	if err != nil {
-		f.add(name, "Give a date and a time.")
+		f.add(name, msg("desk.field.no_time"))
 		return wall, false
 	}
 	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), 0, 0, z)
 	if at.Format(wallLayout) != wall.Format(wallLayout) {
-		f.add(name, fmt.Sprintf("%s does not exist on %s: the clocks go forward over it. Choose another time.", wall.Format("15:04"), wall.Format("2 January 2006")))
+		f.add(name, msg("desk.schedule.skipped", "time", wall.Format("15:04"), "day", wall.Format("2 January 2006")))
 		return wall, false
 	}
 	return wall, true
 }
 
-// schedule reads the fields of dates: one that is named, or the model of those that
-// a rule gives.
+// schedule reads the fields for dates: a single date with its start, or the template of
+// recurring dates with their rule.
 func (f *form) schedule(z *time.Location) (*bookingv1.NewEventDate, *bookingv1.Recurrence) {
-	date := &bookingv1.NewEventDate{DurationMinutes: f.count("duration", "The duration", 1, 525600)}
-	if capacity, given := f.integer("capacity", "The number of places", 0, 1_000_000); given {
+	date := &bookingv1.NewEventDate{DurationMinutes: f.count("duration", msg("desk.field.duration"), 1, 525600)}
+	if capacity, given := f.integer("capacity", msg("desk.field.spaces"), 0, 1_000_000); given {
 		n := int32(capacity)
 		date.Capacity = &n
 	}
@@ -63,8 +74,8 @@ func (f *form) schedule(z *time.Location) (*bookingv1.NewEventDate, *bookingv1.R
 	}
 	local := start.Format(wallLayout) + ":00"
 	rule := f.text("every")
-	for _, every := range scheduleIn(z).Every {
-		if every.Value == rule && rule != "" {
+	for _, known := range frequencies {
+		if known.rule == rule {
 			return date, &bookingv1.Recurrence{Rule: f.rule(rule), LocalStart: local}
 		}
 	}
@@ -72,23 +83,23 @@ func (f *form) schedule(z *time.Location) (*bookingv1.NewEventDate, *bookingv1.R
 	return date, nil
 }
 
-// rule completes a rule with the days of the week and the number of dates.
+// rule returns a recurrence rule with the ticked days of the week and the number of dates.
 func (f *form) rule(rule string) string {
 	var days []string
-	for _, day := range scheduleIn(time.UTC).Weekdays {
-		if f.Has("days", day.Value) {
-			days = append(days, day.Value)
+	for _, day := range weekdays {
+		if f.Has("days", day) {
+			days = append(days, day)
 		}
 	}
 	if strings.HasPrefix(rule, "FREQ=WEEKLY") && len(days) > 0 {
 		rule += ";BYDAY=" + strings.Join(days, ",")
 	}
-	return fmt.Sprintf("%s;COUNT=%d", rule, f.count("count", "The number of dates", 1, maxRepeats))
+	return fmt.Sprintf("%s;COUNT=%d", rule, f.count("count", msg("desk.field.dates"), 1, maxRepeats))
 }
 
-// later says which dates of a rule begin later than it says, because their time
-// does not exist; "": none.
-func later(dates []*bookingv1.EventDate, rule *bookingv1.Recurrence, z *time.Location) string {
+// shifted lists the recurring dates that start later than their rule says, because daylight
+// saving skips their time; "" if there are none.
+func (r *request) shifted(dates []*bookingv1.EventDate, rule *bookingv1.Recurrence, z *time.Location) string {
 	if rule == nil {
 		return ""
 	}
@@ -101,10 +112,10 @@ func later(dates []*bookingv1.EventDate, rule *bookingv1.Recurrence, z *time.Loc
 	if len(moved) == 0 {
 		return ""
 	}
-	return " Where the clocks go forward, it begins later: " + strings.Join(moved, "; ") + "."
+	return " " + r.text("desk.schedule.shifted", "dates", strings.Join(moved, "; "))
 }
 
-// zoneOf is the zone in which an event's dates are meant, or else the company's.
+// zoneOf returns the zone of an event's dates; the company's zone if the event's is unknown.
 func (r *request) zoneOf(e eventView) *time.Location {
 	if z, err := zone.Load(e.GetTimezone()); err == nil {
 		return z
@@ -112,7 +123,7 @@ func (r *request) zoneOf(e eventView) *time.Location {
 	return r.session.Clock.Zone
 }
 
-// wallText prints an instant as a field has it.
+// wallText prints an instant in the format of a field.
 func wallText(t *timestamppb.Timestamp, z *time.Location) string {
 	return t.AsTime().In(z).Format(wallLayout)
 }

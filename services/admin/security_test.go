@@ -13,10 +13,10 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// pendingToken is what the right password of somebody with two steps leads to.
+// pendingToken is the token of a sign-in that waits for a two-step code.
 var pendingToken = strings.Repeat("q", sessionTokenLen)
 
-func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
+func TestSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	paths := []string{"/sign-in", "/", "/nowhere", w.web.pages.urls["style.css"], "/assets/none.css"}
@@ -39,7 +39,8 @@ func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
 	}
 }
 
-// Nothing inline is executed, so nothing inline must be needed.
+// TestPagesHaveNothingInline checks that no page has inline scripts or styles, which browsers do
+// not execute.
 func TestPagesHaveNothingInline(t *testing.T) {
 	t.Parallel()
 	inline := regexp.MustCompile(`(?i)<style|<script>|<script [^>]*>[^<]|\son[a-z]+=|\sstyle=|javascript:`)
@@ -72,7 +73,7 @@ func TestPagesHaveNothingInline(t *testing.T) {
 		}
 	}
 	if checked < 20 {
-		t.Errorf("only %d templates were looked at", checked)
+		t.Errorf("only %d templates were checked", checked)
 	}
 }
 
@@ -90,28 +91,28 @@ func TestForgery(t *testing.T) {
 		values url.Values
 		header map[string]string
 	}{
-		"without the token":          {url.Values{}, nil},
-		"with another session's":     {url.Values{csrfField: {tokenOf(strings.Repeat("x", sessionTokenLen))}}, nil},
-		"with the session's own":     {url.Values{csrfField: {sessionToken}}, nil},
-		"from another site":          {good, map[string]string{"Sec-Fetch-Site": "cross-site"}},
-		"from another subdomain":     {good, map[string]string{"Sec-Fetch-Site": "same-site"}},
-		"from another origin":        {good, map[string]string{"Origin": "https://evil.example"}},
-		"from an origin that is off": {good, map[string]string{"Origin": "null"}},
+		"without the token":             {url.Values{}, nil},
+		"with another session's token":  {url.Values{csrfField: {tokenOf(strings.Repeat("x", sessionTokenLen))}}, nil},
+		"with the session token itself": {url.Values{csrfField: {sessionToken}}, nil},
+		"from another site":             {good, map[string]string{"Sec-Fetch-Site": "cross-site"}},
+		"from another subdomain":        {good, map[string]string{"Sec-Fetch-Site": "same-site"}},
+		"from another origin":           {good, map[string]string{"Origin": "https://evil.example"}},
+		"from a null origin":            {good, map[string]string{"Origin": "null"}},
 	} {
-		t.Run("a form "+name+" does nothing", func(t *testing.T) {
+		t.Run("refuses a form "+name, func(t *testing.T) {
 			a := w.send(path, try.values, try.header)
 			if a.StatusCode != http.StatusForbidden || len(w.backend.called("DisableApiClient")) > 0 {
 				t.Error(describe(a))
 			}
 		})
 	}
-	t.Run("a form of a page of this session does", func(t *testing.T) {
+	t.Run("accepts a form from a page of this session", func(t *testing.T) {
 		a := w.send(path, good, map[string]string{"Sec-Fetch-Site": "same-origin", "Origin": w.server.URL})
 		if a.to() != "/settings/api-clients/m2m_1" || len(w.backend.called("DisableApiClient")) != 1 {
 			t.Error(describe(a))
 		}
 	})
-	t.Run("signing in and out cannot be forged from another site either", func(t *testing.T) {
+	t.Run("refuses forged sign-ins and sign-outs from another site", func(t *testing.T) {
 		withSignIn(w)
 		for _, path := range []string{"/sign-in", "/sign-out"} {
 			if a := w.send(path, url.Values{"email": {"a@b.c"}, "password": {"right"}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
@@ -122,7 +123,7 @@ func TestForgery(t *testing.T) {
 			t.Error(describe(a))
 		}
 	})
-	t.Run("no GET changes anything", func(t *testing.T) {
+	t.Run("changes nothing by GET", func(t *testing.T) {
 		w.backend.count()
 		w.get(path)
 		for _, c := range []string{"DisableApiClient", "RecordAuditEntry"} {
@@ -133,7 +134,7 @@ func TestForgery(t *testing.T) {
 	})
 }
 
-func TestRedirectionsStayHere(t *testing.T) {
+func TestRedirectsStayOnTheSite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	withSignIn(w)
@@ -150,7 +151,7 @@ func TestRedirectionsStayHere(t *testing.T) {
 			t.Errorf("%q leads to %q (%v)", next, a.to(), err)
 		}
 	}
-	t.Run("who has to sign in first comes back to the page", func(t *testing.T) {
+	t.Run("returns to the page after signing in", func(t *testing.T) {
 		other := newWorld(t)
 		a := other.get("/customers?q=ann")
 		if a.to() != "/sign-in?next=%2Fcustomers%3Fq%3Dann" {
@@ -177,7 +178,7 @@ func TestSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	withSignIn(w)
-	t.Run("signing in replaces whatever cookie was there, and ends its session", func(t *testing.T) {
+	t.Run("replaces an earlier session's cookie when signing in, and ends that session", func(t *testing.T) {
 		planted := strings.Repeat("p", sessionTokenLen)
 		u, _ := url.Parse(w.server.URL)
 		w.client.Jar.SetCookies(u, []*http.Cookie{{Name: sessionCookie, Value: planted, Path: "/"}})
@@ -191,7 +192,7 @@ func TestSessions(t *testing.T) {
 			t.Errorf("%v", ended)
 		}
 	})
-	t.Run("over TLS the cookie is Secure and of this host alone, and browsers are told to stay", func(t *testing.T) {
+	t.Run("sets a Secure __Host- cookie and HSTS over TLS", func(t *testing.T) {
 		other := newWorld(t)
 		withSignIn(other)
 		other.serve("https://desk.example")
@@ -209,14 +210,14 @@ func TestSessions(t *testing.T) {
 			t.Error("no HSTS")
 		}
 	})
-	t.Run("a wrong password says nothing about which of the two is wrong", func(t *testing.T) {
+	t.Run("does not reveal whether the address or the password is wrong", func(t *testing.T) {
 		a := w.send("/sign-in", url.Values{"email": {"a@b.c"}, "password": {"wrong"}}, nil)
-		a.must(t, "do not fit together", `value="a@b.c"`)
+		a.must(t, "or the password is wrong", `value="a@b.c"`)
 		if strings.Contains(a.body, `value="wrong"`) {
 			t.Error("the password is on the page")
 		}
 	})
-	t.Run("a session that has ended opens nothing", func(t *testing.T) {
+	t.Run("opens no page after the session has ended", func(t *testing.T) {
 		w.signIn()
 		on(w.backend, "Authenticate", func(*authv1.AuthenticateRequest) (*authv1.AuthenticateResponse, error) {
 			return nil, fault.New(fault.Unauthenticated, "SESSION_ENDED", "the session has ended")
@@ -261,7 +262,7 @@ func TestInvitations(t *testing.T) {
 	refusal = nil
 	w.get("/invitation/abc").must(t, "Join Riverside", "Staff", "new@example.com")
 	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"short"}, "repeat": {"short"}}, nil).must(t, "at least 12 characters")
-	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "not the same")
+	w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "two passwords are different")
 	if a := w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"long enough words"}}, nil); a.to() != "/" {
 		t.Error(describe(a))
 	}
@@ -269,13 +270,13 @@ func TestInvitations(t *testing.T) {
 		return nil, fault.Refuse("EMAIL_ALREADY_EXISTS", "another administrator has this e-mail address")
 	})
 	a := w.send("/invitation/abc", url.Values{"name": {"Nia"}, "password": {"long enough words"}, "repeat": {"long enough words"}}, nil)
-	a.must(t, "There is an account with this e-mail address already")
+	a.must(t, "An account with this e-mail address already exists")
 	if strings.Contains(a.body, "Another customer") {
-		t.Error("it speaks of a customer's address")
+		t.Error("the message is about a customer's address")
 	}
 }
 
-func TestStaffHaveNoSettings(t *testing.T) {
+func TestStaffCannotOpenSettings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
@@ -294,7 +295,7 @@ func TestStaffHaveNoSettings(t *testing.T) {
 	}
 }
 
-func TestWhatPeopleTypeIsNoMarkup(t *testing.T) {
+func TestTypedTextIsEscaped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
@@ -308,13 +309,13 @@ func TestWhatPeopleTypeIsNoMarkup(t *testing.T) {
 	} {
 		body := w.page(path)
 		if strings.Contains(body, "<script>alert") || strings.Contains(body, `alert("x")`) {
-			t.Errorf("%s executes it", path)
+			t.Errorf("%s executes the text", path)
 		}
 		if strings.Contains(body, arabic) && !regexp.MustCompile(`dir="auto"[^>]*>[^<]*`+arabic).MatchString(body) {
 			t.Errorf("%s shows Arabic in the direction of English", path)
 		}
 	}
-	t.Run("nor is the message of an action", func(t *testing.T) {
+	t.Run("escapes the message after an action", func(t *testing.T) {
 		on(w.backend, "RecordAttendance", func(*bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
 			return &bookingv1.RecordAttendanceResponse{}, nil
 		})
@@ -328,7 +329,7 @@ func TestWhatPeopleTypeIsNoMarkup(t *testing.T) {
 	})
 }
 
-func TestPagesOfOthersDoNotExist(t *testing.T) {
+func TestOtherCompaniesPagesAreNotFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
@@ -342,7 +343,7 @@ func TestPagesOfOthersDoNotExist(t *testing.T) {
 			t.Errorf("%s: %s", path, describe(a))
 		}
 	}
-	t.Run("every call carries the administrator's own token", func(t *testing.T) {
+	t.Run("sends the administrator's own token with every call", func(t *testing.T) {
 		for _, c := range w.backend.calls {
 			if want := "ada's token"; c.method != "Authenticate" && c.token != want {
 				t.Errorf("%s carries %q", c.method, c.token)
@@ -351,19 +352,19 @@ func TestPagesOfOthersDoNotExist(t *testing.T) {
 	})
 }
 
-func TestAServiceThatIsAwayIsSaid(t *testing.T) {
+func TestUnavailableServices(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.signIn()
-	for name, err := range map[string]error{"Back in a moment": fault.Away(nil), "Something went wrong": fmt.Errorf("secret detail")} {
+	for name, err := range map[string]error{"Temporarily unavailable": fault.Away(nil), "Something went wrong": fmt.Errorf("secret detail")} {
 		on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) { return nil, err })
 		a := w.get("/")
 		a.must(t, name, a.Header.Get("X-Request-Id"))
 		if strings.Contains(a.body, "secret detail") {
-			t.Error("the page tells the cause")
+			t.Error("the page reveals the cause")
 		}
 	}
-	t.Run("a token that died with another session is renewed unseen", func(t *testing.T) {
+	t.Run("renews an access token that was revoked with another session", func(t *testing.T) {
 		first := true
 		on(w.backend, "ListEventDates", func(*bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
 			if first {
@@ -372,7 +373,7 @@ func TestAServiceThatIsAwayIsSaid(t *testing.T) {
 			}
 			return &bookingv1.ListEventDatesResponse{}, nil
 		})
-		w.get("/").must(t, "Nothing takes place on this day")
+		w.get("/").must(t, "No dates on this day")
 	})
 }
 

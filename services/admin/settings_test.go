@@ -31,7 +31,7 @@ func TestAPIClients(t *testing.T) {
 		return &authv1.RotateApiClientSecretResponse{ApiClient: client, ClientSecret: "another-secret"}, nil
 	})
 
-	t.Run("the list shows ids, scopes and state, in one call of its own", func(t *testing.T) {
+	t.Run("lists ids, scopes and states with one call", func(t *testing.T) {
 		w.backend.count()
 		a := w.get("/settings/api-clients")
 		a.must(t, "m2m_1", "customers:read", "Active", "Add Client")
@@ -39,47 +39,47 @@ func TestAPIClients(t *testing.T) {
 			t.Errorf("%d calls", n)
 		}
 	})
-	t.Run("the form has the four fields, each scope explained", func(t *testing.T) {
+	t.Run("shows four fields and explains each scope", func(t *testing.T) {
 		a := w.get("/settings/api-clients/new")
 		a.must(t, `name="name"`, `name="description"`, `name="scopes"`, `name="expires"`)
 		for _, scope := range clientScopes {
 			a.must(t, scope.Name)
 		}
 	})
-	t.Run("creating shows the secret once, with a curl line", func(t *testing.T) {
+	t.Run("shows the secret of a new client once, with a curl command", func(t *testing.T) {
 		a := w.post("/settings/api-clients", "name", " CRM ", "scopes", "customers:read", "expires", "30")
 		a.must(t, "the-secret", "m2m_1", "curl -X POST http://a.test/token")
 		if a.Header.Get("Cache-Control") != "no-store" {
-			t.Error("the answer may be kept")
+			t.Error("caches can store the response")
 		}
 		req := w.backend.called("CreateApiClient")[0].req.(*authv1.CreateApiClientRequest)
 		if req.GetName() != "CRM" || req.GetExpiresAfterDays() != 30 || len(req.GetScopes()) != 1 {
 			t.Errorf("%v", req)
 		}
 	})
-	t.Run("what is missing is said beside the fields, and what was typed stays", func(t *testing.T) {
+	t.Run("shows missing fields and keeps typed text", func(t *testing.T) {
 		a := w.post("/settings/api-clients", "description", "kept", "expires", "0")
 		if a.StatusCode != http.StatusUnprocessableEntity {
 			t.Fatal(describe(a))
 		}
-		a.must(t, "A name is needed.", "Choose at least one scope.", "from 1 to 3650", `aria-invalid="true"`, `aria-describedby="name-help name-wrong"`, "kept")
+		a.must(t, "Enter a name.", "Choose at least one scope.", "from 1 to 3,650", `aria-invalid="true"`, `aria-describedby="name-help name-wrong"`, "kept")
 	})
-	t.Run("what the service refuses is said beside the field", func(t *testing.T) {
+	t.Run("shows the service's refusal at the field", func(t *testing.T) {
 		a := w.post("/settings/api-clients", "name", "C\tRM", "scopes", "customers:read")
 		a.must(t, "must not contain control characters")
 	})
-	t.Run("rotating says first what it breaks, and then shows the new secret", func(t *testing.T) {
-		w.get("/settings/api-clients/m2m_1/rotate").must(t, "stops working at once", `method="post"`)
+	t.Run("lists the effects of rotating, then shows the new secret", func(t *testing.T) {
+		w.get("/settings/api-clients/m2m_1/rotate").must(t, "stops working immediately", `method="post"`)
 		w.post("/settings/api-clients/m2m_1/rotate").must(t, "another-secret")
 	})
-	t.Run("there is no other action", func(t *testing.T) {
+	t.Run("answers 404 for an unknown action", func(t *testing.T) {
 		for _, a := range []answer{w.get("/settings/api-clients/m2m_1/explode"), w.post("/settings/api-clients/m2m_1/explode"), w.get("/settings/api-clients/m2m_2")} {
 			if a.StatusCode != http.StatusNotFound {
 				t.Error(describe(a))
 			}
 		}
 	})
-	t.Run("without any, the list says what to do", func(t *testing.T) {
+	t.Run("explains how to add the first client", func(t *testing.T) {
 		on(w.backend, "ListApiClients", func(*authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {
 			return &authv1.ListApiClientsResponse{}, nil
 		})
@@ -134,35 +134,35 @@ func TestWebhooks(t *testing.T) {
 		return &webhookv1.ReplayFailedResponse{Replayed: 3}, nil
 	})
 
-	t.Run("the secret is hidden until it is asked for", func(t *testing.T) {
+	t.Run("hides the secret until it is shown on request", func(t *testing.T) {
 		if body := w.page("/settings/webhooks/whe_1"); strings.Contains(body, "whsec_shown") || len(w.backend.called("GetSecret")) > 0 {
 			t.Error("the secret is on the page")
 		}
 		w.get("/settings/webhooks/whe_1?secret=shown").must(t, "whsec_shown")
 	})
-	t.Run("a test says at once what came of it, and is recorded", func(t *testing.T) {
-		w.post("/settings/webhooks/whe_1/test", "event", "pass.purchased").must(t, "did not take it", "Answered 500", "X-Service-Signature", "&lt;b&gt;no&lt;/b&gt;")
+	t.Run("shows the result of a test and records it", func(t *testing.T) {
+		w.post("/settings/webhooks/whe_1/test", "event", "pass.purchased").must(t, "did not accept the message", "Answered 500", "X-Service-Signature", "&lt;b&gt;no&lt;/b&gt;")
 		records := w.backend.called("RecordAuditEntry")
 		if len(records) != 1 || records[0].req.(*authv1.RecordAuditEntryRequest).GetAction() != "webhook_endpoint.test" {
 			t.Errorf("%v", records)
 		}
 	})
-	t.Run("an endpoint that was disabled says why, and can be enabled", func(t *testing.T) {
+	t.Run("says why an endpoint was disabled, and offers to enable it", func(t *testing.T) {
 		endpoint.Enabled, endpoint.DisabledReason = false, webhookv1.DisabledReason_DISABLED_REASON_GONE
 		w.get("/settings/webhooks/whe_1").must(t, "410 Gone", "/settings/webhooks/whe_1/enable")
 		endpoint.Enabled = true
 	})
-	t.Run("an address that is no HTTPS is refused before anything is called", func(t *testing.T) {
+	t.Run("refuses an address without HTTPS without a call", func(t *testing.T) {
 		w.post("/settings/webhooks", "url", "http://example.com", "events", "pass.purchased").must(t, "must begin with https://")
 		if len(w.backend.called("CreateEndpoint")) > 0 {
-			t.Error("it was called")
+			t.Error("the service was called")
 		}
 	})
-	t.Run("the log filters and pages, in a number of calls that does not depend on the rows", func(t *testing.T) {
+	t.Run("filters and pages deliveries with the same number of calls for any number of rows", func(t *testing.T) {
 		w.backend.count()
 		w.get("/settings/webhooks/deliveries?state=failed&endpoint=whe_1&since=2026-03-29&until=2026-03-29").must(t, "whd_1", "Failed", "page=more")
 		req := w.backend.called("ListDeliveries")[0].req.(*webhookv1.ListDeliveriesRequest)
-		// The day on which the clocks change has 23 hours.
+		// The day on which daylight saving starts has 23 hours.
 		if req.GetState() != webhookv1.DeliveryState_DELIVERY_STATE_FAILED || req.GetUntil().AsTime().Sub(req.GetSince().AsTime()) != 23*time.Hour {
 			t.Errorf("%v", req)
 		}
@@ -170,10 +170,10 @@ func TestWebhooks(t *testing.T) {
 			t.Errorf("%d calls", n)
 		}
 	})
-	t.Run("a delivery shows what was sent and answered", func(t *testing.T) {
+	t.Run("shows the message and the responses of a delivery", func(t *testing.T) {
 		w.get("/settings/webhooks/deliveries/whd_1").must(t, "{&#34;a&#34;:1}", "Attempt 1", "12 ms")
 	})
-	t.Run("all that failed is replayed from a moment in the company's zone", func(t *testing.T) {
+	t.Run("replays failed deliveries since a moment in the company's time zone", func(t *testing.T) {
 		a := w.post("/settings/webhooks/replay", "since", "2026-07-01T10:00")
 		if a.to() != "/settings/webhooks/deliveries" {
 			t.Fatal(describe(a))
@@ -183,16 +183,16 @@ func TestWebhooks(t *testing.T) {
 		}
 		w.get(a.to()).must(t, "3 deliveries are being sent again.")
 	})
-	t.Run("it is said when only tests have failed", func(t *testing.T) {
+	t.Run("says when only tests have failed", func(t *testing.T) {
 		on(w.backend, "ReplayFailed", func(*webhookv1.ReplayFailedRequest) (*webhookv1.ReplayFailedResponse, error) {
 			return &webhookv1.ReplayFailedResponse{Tests: 1}, nil
 		})
 		a := w.post("/settings/webhooks/replay", "since", "2026-07-01T10:00")
-		w.get(a.to()).must(t, "only 1 test delivery fits, and tests are not replayed this way")
+		w.get(a.to()).must(t, "only 1 test delivery matches, and tests are not replayed this way")
 	})
-	t.Run("the overview has the charts, and the numbers as a table", func(t *testing.T) {
+	t.Run("shows charts and their numbers as a table", func(t *testing.T) {
 		for _, s := range spans {
-			w.get("/settings/webhooks?span="+s.Name).must(t, "<svg", "The numbers as a table", " delivered")
+			w.get("/settings/webhooks?span="+s.Name).must(t, "<svg", "Show the numbers as a table", " delivered")
 		}
 	})
 }

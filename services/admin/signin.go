@@ -4,26 +4,25 @@ import (
 	"net/url"
 	"time"
 
-	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// signInPage is where a session begins.
+// signInPage is the first step of signing in.
 type signInPage struct {
 	Form *form
 	Next string
 }
 
-func (signInPage) head() (string, string) { return "Sign in", "" }
+func (signInPage) head() (*message, string) { return msg("settings.sign_in.title"), "" }
 
-// codePage asks for a code, once the password was right.
+// codePage is the second step of signing in: a two-step code.
 type codePage struct {
 	Form *form
 	Next string
 }
 
-func (codePage) head() (string, string) { return "Code", "" }
+func (codePage) head() (*message, string) { return msg("settings.code.title"), "" }
 
 // home is the page after signing in.
 const home = "/"
@@ -39,9 +38,9 @@ func (r *request) signInForm() error {
 func (r *request) signIn() error {
 	f := r.sent(nil)
 	page := signInPage{Form: f, Next: local(f.text("next"), home)}
-	email, password := f.required("email", "Your e-mail address"), f.Get("password")
+	email, password := f.required("email", msg("settings.sign_in.email_label")), f.Get("password")
 	if password == "" {
-		f.add("password", "Your password is needed.")
+		f.add("password", msg("refusals.form.required", "label", msg("settings.sign_in.password_label")))
 	}
 	if f.Failed() {
 		return r.notAccepted("sign-in", page)
@@ -51,23 +50,23 @@ func (r *request) signIn() error {
 	})
 	switch e := fault.From(err); {
 	case err == nil && res.GetTotpRequired():
-		// What goes on is in a cookie, not in the page: the password is not needed again.
+		// The pending sign-in is in a cookie, so the next page does not need the password.
 		r.setCookie(pendingCookie, res.GetPendingToken(), r.web.now().Add(pendingLifetime))
 		return r.to("/sign-in/code?" + url.Values{"next": {page.Next}}.Encode())
 	case err == nil:
 		r.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
 		return r.to(page.Next)
 	case e.Kind == fault.Unauthenticated:
-		f.Summary = "E-mail address and password do not fit together."
+		f.Summary = msg("settings.sign_in.wrong")
 	case e.Kind == fault.RateLimited:
-		f.Summary = "There were too many attempts from this network. Wait " + waiting(e) + " and try again, or use a browser in which you have signed in before."
+		f.Summary = msg("settings.sign_in.too_many", "wait", waiting(e))
 	case !f.refuse(err):
 		return err
 	}
 	return r.notAccepted("sign-in", page)
 }
 
-// pendingLifetime is how long auth waits for the code.
+// pendingLifetime is how long the auth service waits for the code.
 const pendingLifetime = 5 * time.Minute
 
 func (r *request) codeForm() error {
@@ -84,7 +83,7 @@ func (r *request) codeForm() error {
 func (r *request) sendCode() error {
 	f := r.sent(map[string]string{"totp_code": "code"})
 	page := codePage{Form: f, Next: local(f.text("next"), home)}
-	code := f.required("code", "The code")
+	code := f.required("code", msg("settings.code.code_label"))
 	if f.Failed() {
 		return r.notAccepted("code", page)
 	}
@@ -97,19 +96,19 @@ func (r *request) sendCode() error {
 		return r.to(page.Next)
 	case e.Kind == fault.Unauthenticated:
 		r.forgetCookie(pendingCookie)
-		return r.sayFailed("/sign-in?"+url.Values{"next": {page.Next}}.Encode(), "The time for the code is over, or there were too many wrong ones. Begin again with your password.")
+		return r.sayFailed("/sign-in?"+url.Values{"next": {page.Next}}.Encode(), r.text("settings.code.expired"))
 	case e.Reason == "INVALID_TOTP_CODE":
-		f.add("code", "This code is not right, or was used before. Wait for the next one.")
+		f.add("code", msg("settings.code.wrong"))
 	case e.Kind == fault.RateLimited:
-		f.Summary = "There were too many wrong codes. Wait " + waiting(e) + " and try again."
+		f.Summary = msg("settings.code.too_many", "wait", waiting(e))
 	case !f.refuse(err):
 		return err
 	}
 	return r.notAccepted("code", page)
 }
 
-// enterNew begins a session in this browser. Another one in it ends: it would be
-// left without a cookie.
+// enterNew starts a session in this browser, and ends the browser's earlier one, which
+// loses its cookie.
 func (r *request) enterNew(raw string, identity *authv1.Identity, devices []string) {
 	r.endPresent()
 	if r.cookie(pendingCookie) != "" {
@@ -120,18 +119,18 @@ func (r *request) enterNew(raw string, identity *authv1.Identity, devices []stri
 }
 
 // waiting says how long a throttled person has to wait.
-func waiting(f *fault.Error) string {
+func waiting(f *fault.Error) *message {
 	seconds := int(f.RetryAfter.Seconds()) + 1
 	if seconds > 90 {
-		return plural((seconds+59)/60, "minute", "minutes")
+		return msg("settings.wait.minutes", "count", (seconds+59)/60)
 	}
-	return plural(seconds, "second", "seconds")
+	return msg("settings.wait.seconds", "count", seconds)
 }
 
-// endPresent ends the session of the cookie that the browser has sent.
+// endPresent ends the session of the browser's cookie.
 func (r *request) endPresent() {
 	if raw := r.cookie(sessionCookie); len(raw) == sessionTokenLen {
-		// The new session is what counts; the old one idles out if this fails.
+		// If this fails, the earlier session ends when it has been idle too long.
 		_, _ = r.services.admins.SignOut(r.ctx, &authv1.SignOutRequest{SessionToken: raw})
 	}
 }
@@ -147,19 +146,21 @@ func (r *request) signOut() error {
 	}
 	r.forgetCookie(sessionCookie)
 	r.w.Header().Set("Clear-Site-Data", `"cache"`)
-	return r.back("/sign-in", "You are signed out.")
+	return r.back("/sign-in", r.text("settings.sign_in.signed_out"))
 }
 
-// invitationPage is where an invited person becomes an administrator.
+// invitationPage is the form on which an invited person becomes an administrator.
 type invitationPage struct {
 	Form       *form
 	Invitation *authv1.Invitation
 	Company    string
 	Token      string
-	Role       string
+	Role       *message
 }
 
-func (p invitationPage) head() (string, string) { return "Join " + p.Company, "" }
+func (p invitationPage) head() (*message, string) {
+	return msg("settings.invitation.title", "company", p.Company), ""
+}
 
 func (r *request) findInvitation() (invitationPage, error) {
 	p := invitationPage{Form: newForm(), Token: url.PathEscape(r.path("token"))}
@@ -171,22 +172,10 @@ func (r *request) findInvitation() (invitationPage, error) {
 	return p, nil
 }
 
-// noInvitation is said of a link that leads nowhere.
-const noInvitation = "This invitation does not exist or was withdrawn. Ask whoever invited you for a new link."
-
-// emailTaken is said to somebody who has an account already, maybe elsewhere.
-const emailTaken = "There is an account with this e-mail address already, here or at another company, and an address has one. " +
-	"Sign in with it, or ask for an invitation to another address."
-
-// invitationFault says what is wrong with a link.
+// invitationFault returns err with the error page of an invitation that does not exist.
 func invitationFault(err error) error {
-	switch f := fault.From(err); {
-	case f.Kind == fault.NotFound:
-		return fault.New(fault.NotFound, fault.ReasonNotFound, noInvitation)
-	case f.Reason == "INVITATION_EXPIRED":
-		return fault.Refuse(f.Reason, "This invitation has expired. Ask whoever invited you for a new link.")
-	case f.Reason == "INVITATION_ACCEPTED":
-		return fault.Refuse(f.Reason, "This invitation has been used. Sign in with the password that you chose.")
+	if fault.Is(err, fault.NotFound) {
+		return pageFault(fault.NotFound, fault.ReasonNotFound, "no_invitation", "the invitation does not exist or was withdrawn")
 	}
 	return err
 }
@@ -197,7 +186,7 @@ func (r *request) acceptInvitation() error {
 		return err
 	}
 	p.Form = r.sent(nil)
-	name := p.Form.required("name", "Your name")
+	name := p.Form.required("name", msg("settings.invitation.name_label"))
 	password := r.newPassword(p.Form)
 	if p.Form.Failed() {
 		return r.notAccepted("invitation", p)
@@ -206,7 +195,7 @@ func (r *request) acceptInvitation() error {
 		Token: r.path("token"), Name: name, Password: password, Address: r.address(), UserAgent: r.userAgent(), DeviceTokens: r.devices(),
 	})
 	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
-		p.Form.Summary = emailTaken
+		p.Form.Summary = msg("settings.invitation.email_taken")
 		return r.notAccepted("invitation", p)
 	}
 	if err != nil {
@@ -216,20 +205,25 @@ func (r *request) acceptInvitation() error {
 		return err
 	}
 	r.enterNew(res.GetSessionToken(), res.GetIdentity(), res.GetDeviceTokens())
-	return r.back(home, "Welcome to "+p.Company+".")
+	return r.back(home, r.text("settings.invitation.welcome", "company", p.Company))
 }
 
-// newPassword returns the password that was chosen, typed twice.
+// newPassword returns the new password, which the form has twice.
 func (r *request) newPassword(f *form) string {
 	password := f.Get("password")
 	switch {
 	case len([]rune(password)) < 12:
-		f.add("password", "The password needs at least 12 characters.")
+		f.add("password", msg("settings.password.short"))
 	case password != f.Get("repeat"):
-		f.add("repeat", "The two passwords are not the same.")
+		f.add("repeat", msg("settings.password.different"))
 	}
 	return password
 }
 
-// roleName says what a role is called.
-func roleName(role authv1.AdministratorRole) string { return upperFirst(enum.Name(role)) }
+// roleName returns a role's name.
+func roleName(role authv1.AdministratorRole) *message {
+	if role == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER {
+		return msg("settings.role.owner")
+	}
+	return msg("settings.role.staff")
+}

@@ -13,7 +13,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-func TestTwoSteps(t *testing.T) {
+func TestTwoStepSignIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	withSignIn(w)
@@ -24,7 +24,7 @@ func TestTwoSteps(t *testing.T) {
 		return w.send("/sign-in/code", url.Values{"code": {code}, "next": {next}}, nil)
 	}
 
-	t.Run("without the first there is no second", func(t *testing.T) {
+	t.Run("requires the password before the code", func(t *testing.T) {
 		if a := w.get("/sign-in/code?next=%2Fcustomers"); a.to() != "/sign-in?next=%2Fcustomers" {
 			t.Error(describe(a))
 		}
@@ -32,7 +32,7 @@ func TestTwoSteps(t *testing.T) {
 			t.Error(describe(a))
 		}
 	})
-	t.Run("the first leaves a cookie that no script reads, and no session", func(t *testing.T) {
+	t.Run("sets an HttpOnly cookie and no session after the password", func(t *testing.T) {
 		a := first()
 		c := a.cookie(pendingCookie)
 		if c == nil || c.Value != pendingToken || !c.HttpOnly || time.Until(c.Expires) > pendingLifetime || a.cookie(sessionCookie) != nil || a.cookie(deviceCookie) != nil {
@@ -42,10 +42,10 @@ func TestTwoSteps(t *testing.T) {
 			t.Error(describe(a))
 		}
 		if a := w.get("/customers"); !strings.HasPrefix(a.to(), "/sign-in") {
-			t.Errorf("half a sign-in opens a page: %s", describe(a))
+			t.Errorf("a sign-in without a code opens a page: %s", describe(a))
 		}
 	})
-	t.Run("no page has the password or the token in it", func(t *testing.T) {
+	t.Run("shows neither the password nor the token on a page", func(t *testing.T) {
 		for _, a := range []answer{w.get("/sign-in/code"), code("000000", "/"), code("", "/")} {
 			a.must(t, `name="code"`, `autocomplete="one-time-code"`)
 			if strings.Contains(a.body, pendingToken) || strings.Contains(a.body, `name="password"`) || strings.Contains(a.body, `value="right"`) {
@@ -53,8 +53,8 @@ func TestTwoSteps(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a wrong code can be tried again, the right one enters where it began", func(t *testing.T) {
-		code("000000", "/").must(t, "This code is not right")
+	t.Run("accepts the correct code after a wrong one, and returns to the requested page", func(t *testing.T) {
+		code("000000", "/").must(t, "This code is wrong")
 		a := code("123456", "/customers?q=a")
 		if c := a.cookie(sessionCookie); a.to() != "/customers?q=a" || c == nil || c.Value != sessionToken {
 			t.Error(describe(a))
@@ -63,7 +63,7 @@ func TestTwoSteps(t *testing.T) {
 			t.Errorf("the cookie stays: %v", c)
 		}
 	})
-	t.Run("it leads to no other site", func(t *testing.T) {
+	t.Run("redirects only within the site", func(t *testing.T) {
 		other := newWorld(t)
 		withSignIn(other)
 		a := other.send("/sign-in", url.Values{"email": {"totp@example.com"}, "password": {"right"}, "next": {"//evil.example"}}, nil)
@@ -77,7 +77,7 @@ func TestTwoSteps(t *testing.T) {
 			t.Error(describe(a))
 		}
 	})
-	t.Run("one that has expired begins again, and says so", func(t *testing.T) {
+	t.Run("starts again when the pending sign-in has expired", func(t *testing.T) {
 		other := newWorld(t)
 		withSignIn(other)
 		other.send("/sign-in", url.Values{"email": {"totp@example.com"}, "password": {"right"}}, nil)
@@ -85,7 +85,7 @@ func TestTwoSteps(t *testing.T) {
 		if a.to() != "/sign-in?next=%2F" || a.cookie(pendingCookie) == nil {
 			t.Fatal(describe(a))
 		}
-		other.get(a.to()).must(t, "Begin again with your password", `name="password"`)
+		other.get(a.to()).must(t, "Sign in with your password again", `name="password"`)
 	})
 }
 
@@ -101,14 +101,14 @@ func TestKnownBrowsers(t *testing.T) {
 		t.Errorf("%v", a.Cookies())
 	}
 	if a := w.send("/sign-out", url.Values{csrfField: {tokenOf(sessionToken)}}, nil); a.cookie(deviceCookie) != nil {
-		t.Error("signing out makes the browser a stranger")
+		t.Error("signing out deletes the device cookie")
 	}
 	signIn()
 	calls := w.backend.called("SignIn")
 	if got := calls[len(calls)-1].req.(*authv1.SignInRequest).GetDeviceTokens(); len(got) != 2 || got[1] != "known-b" {
-		t.Errorf("auth is told of %q", got)
+		t.Errorf("auth gets the device tokens %q", got)
 	}
-	t.Run("as much of it as anybody sends is passed on, and no more", func(t *testing.T) {
+	t.Run("passes on device tokens up to the limits of auth", func(t *testing.T) {
 		other := newWorld(t)
 		withSignIn(other)
 		for _, value := range []string{"a", "a.b", strings.Repeat("x.", 1000), strings.Repeat(".", 3), "<script>"} {
@@ -123,7 +123,7 @@ func TestKnownBrowsers(t *testing.T) {
 			}
 		}
 	})
-	t.Run("it is no session", func(t *testing.T) {
+	t.Run("does not accept a device token as a session", func(t *testing.T) {
 		other := newWorld(t)
 		u, err := url.Parse(other.server.URL)
 		if err != nil {
@@ -134,7 +134,7 @@ func TestKnownBrowsers(t *testing.T) {
 			t.Error(describe(a))
 		}
 	})
-	t.Run("who is put off is told for how long, and what helps", func(t *testing.T) {
+	t.Run("says how long a throttled person has to wait", func(t *testing.T) {
 		on(w.backend, "SignIn", func(*authv1.SignInRequest) (*authv1.SignInResponse, error) {
 			return nil, fault.New(fault.RateLimited, fault.ReasonRateLimitExceeded, "slow").After(29 * time.Second)
 		})
@@ -160,8 +160,8 @@ func TestPasswordResets(t *testing.T) {
 		}
 		return &authv1.UsePasswordResetResponse{DeviceTokens: []string{"known"}}, nil
 	})
-	t.Run("the sign-in page says what to do without an e-mail", func(t *testing.T) {
-		w.get("/sign-in").must(t, "Forgotten the password?", "No e-mail is sent", "Settings → Administrators", "reservectl admin reset-password")
+	t.Run("explains on the sign-in page how to reset a password", func(t *testing.T) {
+		w.get("/sign-in").must(t, "Forgotten your password?", "does not send e-mail", "Settings → Administrators", "reservectl admin reset-password")
 	})
 	for _, try := range []struct {
 		err    error
@@ -183,7 +183,7 @@ func TestPasswordResets(t *testing.T) {
 	a := w.get("/reset/abc")
 	a.must(t, "ann@example.com", "&lt;script&gt;Riverside", `action="/reset/abc"`)
 	w.send("/reset/abc", url.Values{"password": {"short"}, "repeat": {"short"}}, nil).must(t, "at least 12 characters")
-	w.send("/reset/abc", url.Values{"password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "not the same")
+	w.send("/reset/abc", url.Values{"password": {"long enough words"}, "repeat": {"other"}}, nil).must(t, "two passwords are different")
 	if n := len(w.backend.called("UsePasswordReset")); n != 0 {
 		t.Errorf("%d calls", n)
 	}
@@ -191,8 +191,8 @@ func TestPasswordResets(t *testing.T) {
 	if done.to() != "/sign-in" || done.cookie(sessionCookie) != nil || done.cookie(deviceCookie) == nil {
 		t.Fatal(describe(done))
 	}
-	w.get("/sign-in").must(t, "The password is changed")
-	t.Run("another site cannot send the form", func(t *testing.T) {
+	w.get("/sign-in").must(t, "Your password is changed")
+	t.Run("refuses the form from another site", func(t *testing.T) {
 		if a := w.send("/reset/abc", url.Values{"password": {"long enough words"}, "repeat": {"long enough words"}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
 			t.Error(describe(a))
 		}

@@ -15,14 +15,14 @@ import (
 // method is an RPC of a service's client.
 type method[Q, R any] = func(context.Context, Q, ...grpc.CallOption) (R, error)
 
-// perform makes the change that a form asks for: one call of a service, done once
-// however often the form is sent, and recorded in the audit log.
+// perform makes the change of a form with one call of a service. A form that is sent again is
+// carried out once. The change is recorded in the audit log.
 func perform[Q, R any](r *request, call method[Q, R], req Q) (R, error) {
 	return performPart(r, "", call, req)
 }
 
-// performPart is perform for a form of which a page has several with one path; part
-// tells them apart.
+// performPart is perform for one of several forms of a page that have the same path; part
+// distinguishes them.
 func performPart[Q, R any](r *request, part string, call method[Q, R], req Q) (R, error) {
 	res, err := call(r.once(part), req)
 	if err == nil {
@@ -31,12 +31,12 @@ func performPart[Q, R any](r *request, part string, call method[Q, R], req Q) (R
 	return res, err
 }
 
-// errNotAccepted says that something is wrong with a form, which tells what.
+// errNotAccepted says that a form has errors; the form has them.
 var errNotAccepted = errors.New("the form is not accepted")
 
-// submit is perform for a form with fields. What the service refuses is put on the
-// form. It returns errNotAccepted where the form has faults, also from before the call,
-// which is not made then; see request.again.
+// submit is perform for a form with fields. It adds the service's refusal to the form. It returns
+// errNotAccepted if the form has errors; if it had some before, submit does not call the
+// service. See request.again.
 func submit[Q, R any](r *request, f *form, call method[Q, R], req Q) (res R, err error) {
 	if f.Failed() {
 		return res, errNotAccepted
@@ -47,9 +47,9 @@ func submit[Q, R any](r *request, f *form, call method[Q, R], req Q) (res R, err
 	return res, err
 }
 
-// once returns the context of one write of this form, which has its key: sent twice,
-// it is done once. The forms of a page have one key, so the path is part of it: a
-// second guest can be checked in before the first one's answer is there.
+// once returns the context of a write of this form, with an idempotency key: a form that is sent
+// twice is carried out once. The forms of a page share a key, so the path is part of the
+// idempotency key: a second guest can be checked in before the first response arrives.
 func (r *request) once(part string) context.Context {
 	key := r.http.PostForm.Get(keyField)
 	if len(key) != 26 || strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' }) {

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// emptyChoice is a select that must have a value and whose first one is empty:
-// browsers do not send its form.
+// emptyChoice matches a required select whose first value is empty. Browsers do not submit a
+// form with one.
 var emptyChoice = regexp.MustCompile(`<select[^>]* required[^>]*>\s*<option value=""`)
 
-func TestChoicesCanBeLeft(t *testing.T) {
+func TestRequiredSelectsHaveAValue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.signIn()

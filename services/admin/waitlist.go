@@ -14,7 +14,7 @@ func (r *request) wait() error {
 		return orMissing(err)
 	}
 	page.Form = r.sent(bookFields)
-	spaces := page.Form.count("spaces", "The number of places", 1, 1000)
+	spaces := page.Form.count("spaces", msg("desk.field.spaces"), 1, 1000)
 	req := &bookingv1.JoinWaitlistRequest{
 		EventDateId: page.Slot.GetDate().GetId(), CustomerId: page.Customer.GetId(), Spaces: spaces, PricingOptionId: page.Form.text("option"),
 		Mode: bookingv1.WaitlistMode_WAITLIST_MODE_OFFER, OfferMinutes: 12 * 60,
@@ -31,7 +31,7 @@ func (r *request) wait() error {
 	}
 	r.target(res.GetEntry().GetId())
 	r.detail("customer", "", page.Customer.GetId())
-	return r.back(page.Slot.Path()+"#waitlist", fullName(page.Customer)+" is on the waitlist.")
+	return r.back(page.Slot.Path()+"#waitlist", r.text("desk.wait.added", "name", fullName(page.Customer)))
 }
 
 func (r *request) leaveWaitlist() error {
@@ -39,26 +39,31 @@ func (r *request) leaveWaitlist() error {
 	if _, err := perform(r, r.services.waitlist.LeaveWaitlist, &bookingv1.LeaveWaitlistRequest{Id: r.path("id")}); err != nil {
 		return r.refused(back, err)
 	}
-	return r.back(back, "Taken off the waitlist.")
+	return r.back(back, r.text("desk.waitlist.removed"))
 }
 
-// offerPage books places that are held for somebody who waited.
+// offerPage books the spaces that are held for a customer of the waitlist.
 type offerPage struct {
 	Event    eventView
 	Slot     slot
 	Entry    *bookingv1.WaitlistEntry
 	Customer *customerv1.Customer
-	Price    string
+	Price    *message
 	Passes   []option
 	Form     *form
 	Action   string
 }
 
-func (offerPage) head() (string, string) { return "Book offered places", "events" }
+func (p offerPage) head() (*message, string) {
+	return msg("desk.offer.heading", "count", p.Entry.GetSpaces()), "events"
+}
 
-// findOffer reads an open offer, and how the customer could pay for it. One that is
-// not open any more has no page: ok is false, and the answer is given. One that is
-// booked takes the same form again, of which the answer may not have been seen.
+// Name returns the customer's name.
+func (p offerPage) Name() string { return fullName(p.Customer) }
+
+// findOffer returns the page of an open offer. If the offer is no longer open, ok is false and
+// the request is redirected to the date. A booked offer accepts the same form again, because
+// the response to the first one may have been lost.
 func (r *request) findOffer() (p offerPage, ok bool, err error) {
 	e, s, err := r.findDate()
 	if err != nil {
@@ -74,7 +79,7 @@ func (r *request) findOffer() (p offerPage, ok bool, err error) {
 	p = offerPage{Event: e, Slot: s, Entry: res.GetEntry(), Form: newForm("method", "card"), Action: r.http.URL.Path}
 	again := r.http.Method == http.MethodPost && p.Entry.GetState() == bookingv1.WaitlistState_WAITLIST_STATE_BOOKED
 	if p.Entry.GetState() != bookingv1.WaitlistState_WAITLIST_STATE_OFFERED && !again {
-		return p, false, r.sayFailed(s.Path()+"#waitlist", sentences["NOT_OFFERED"])
+		return p, false, r.sayFailed(s.Path()+"#waitlist", r.text(reason("NOT_OFFERED")))
 	}
 	customer, err := r.services.customers.GetCustomer(r.ctx, &customerv1.GetCustomerRequest{Id: p.Entry.GetCustomerId()})
 	if err != nil {
@@ -85,22 +90,21 @@ func (r *request) findOffer() (p offerPage, ok bool, err error) {
 	return p, err == nil, err
 }
 
-// priceOffer says what the places cost, and which passes could pay for them.
+// priceOffer sets the price of the offered spaces, and the passes that could pay for them.
 func (r *request) priceOffer(p *offerPage) (err error) {
 	for _, o := range p.Event.GetPricingOptions() {
 		if o.GetId() != p.Entry.GetPricingOptionId() {
 			continue
 		}
-		p.Price = priceText(o.GetPrice()*int64(p.Entry.GetSpaces()), o.GetCurrency())
+		p.Price = priceOrCredits(o, p.Entry.GetSpaces())
 		if o.Credits != nil {
 			p.Passes, err = r.payingPasses(p.Entry.GetCustomerId(), p.Event, p.Slot, o.GetCredits()*p.Entry.GetSpaces())
-			p.Price += " or " + plural(o.GetCredits()*p.Entry.GetSpaces(), "credit", "credits")
 		}
 		return err
 	}
-	// A price that has ended is in no event, but who waited at it is served at it.
-	// Whether a pass is enough, the service knows.
-	p.Price = "at a price that is sold to others no more"
+	// An event does not list an ended price, but customers who joined the waitlist at that
+	// price still book at it. The booking service checks whether a pass has enough credits.
+	p.Price = msg("desk.offer.ended_price")
 	p.Passes, err = r.payingPasses(p.Entry.GetCustomerId(), p.Event, p.Slot, 1)
 	return err
 }
@@ -129,10 +133,10 @@ func (r *request) acceptOffer() error {
 	if err != nil {
 		return r.again(err, "offer", p)
 	}
-	said := "The offer is booked for " + fullName(p.Customer)
+	booked := r.text("desk.offer.booked", "name", p.Name())
 	for _, b := range res.GetTransaction().GetBookings() {
-		said += ", " + paid(b)
+		booked += ", " + r.text(paid(b))
 	}
 	r.detail("paid", "", p.Form.text("method"))
-	return r.back(p.Slot.Path(), said+".")
+	return r.back(p.Slot.Path(), booked+".")
 }

@@ -31,7 +31,7 @@ type web struct {
 	services services
 	pages    *pages
 	origin   *url.URL // of the dashboard
-	secure   bool     // it is served over TLS
+	secure   bool     // the dashboard is served over TLS
 	now      func() time.Time
 	newKey   func() string
 
@@ -40,13 +40,13 @@ type web struct {
 	timing *prometheus.HistogramVec
 }
 
-// newWeb returns the dashboard over the given services.
+// newWeb returns the dashboard, which calls the given services.
 func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s services) (*web, error) {
 	origin, err := url.Parse(cfg.URL)
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := parsePages()
+	parsed, err := parsePages(files)
 	if err != nil {
 		return nil, err
 	}
@@ -69,20 +69,19 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 	return w, nil
 }
 
-// access says who may open a page.
+// access is the group of people who can open a page.
 type access uint8
 
 const (
-	// everybody is whoever has a browser.
+	// everybody includes people who are not signed in.
 	everybody access = iota
-	// staff is every administrator.
+	// staff are all administrators.
 	staff
-	// owner is an administrator with the role owner.
+	// owner are the administrators with the role owner.
 	owner
 )
 
-// handle registers a route. An error of its page becomes a page that says what went
-// wrong.
+// handle registers a route. If its page fails, the response is an error page.
 func (web *web) handle(route route) {
 	_, path, _ := strings.Cut(route.pattern, " ")
 	web.mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -98,34 +97,37 @@ func (web *web) handle(route route) {
 	})
 }
 
-// request returns a request of nobody yet.
+// request returns a request before its sign-in is checked.
 func (web *web) request(w http.ResponseWriter, r *http.Request) *request {
-	return &request{web: web, services: web.services, w: w, http: r, ctx: r.Context()}
+	return &request{
+		web: web, services: web.services, w: w, http: r, ctx: r.Context(),
+		texts: web.pages.catalogue.of(r.Header.Get("Accept-Language")),
+	}
 }
 
-// serve lets a request to its page.
+// serve admits a request and calls its page.
 func (r *request) serve(route route) error {
-	if err := r.admit(route.who); err != nil || r.done {
+	if err := r.admit(route.access); err != nil || r.done {
 		return err
 	}
-	if r.http.Method == http.MethodPost && route.who != everybody {
-		// Whoever leaves before the answer is there has changed something all the
-		// same: it is finished, and in the audit log. Each call has a time limit.
+	if r.http.Method == http.MethodPost && route.access != everybody {
+		// If the browser disconnects, the change is still completed and recorded in the audit
+		// log. Each call has a time limit.
 		r.ctx = context.WithoutCancel(r.ctx)
 	}
 	err := route.serve(r)
 	if fault.Is(err, fault.Unauthenticated) && r.http.Method == http.MethodGet && r.session != nil && !r.done {
-		// An administrator's access tokens are all revoked when one of the sessions
-		// ends. This session may go on: authenticate again.
+		// When a session ends, auth revokes all access tokens of its administrator. If this
+		// session is still valid, authenticate returns a new token.
 		r.session, r.ctx = nil, r.http.Context()
-		if err = r.admit(route.who); err == nil && !r.done {
+		if err = r.admit(route.access); err == nil && !r.done {
 			err = route.serve(r)
 		}
 	}
 	return err
 }
 
-// ServeHTTP does what every request needs, in the order of doc.go.
+// ServeHTTP checks the request in the order of doc.go and serves it.
 func (web *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := web.now()
 	requestID := id.NewUUID().String()
@@ -138,7 +140,7 @@ func (web *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Host != web.origin.Host {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		w.WriteHeader(http.StatusMisdirectedRequest)
-		_, _ = fmt.Fprintf(rec, "The dashboard is at %s\n", web.cfg.URL)
+		_, _ = fmt.Fprintln(rec, web.request(rec, r).text("refusals.wrong_host", "url", web.cfg.URL))
 		return
 	}
 	if err := web.cross.Check(r); err != nil {
@@ -149,7 +151,7 @@ func (web *web) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	web.mux.ServeHTTP(rec, r)
 }
 
-// setHeaders sets what every answer carries.
+// setHeaders sets the headers of every response.
 func (web *web) setHeaders(h http.Header, requestID string) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
 		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
@@ -166,7 +168,7 @@ func (web *web) setHeaders(h http.Header, requestID string) {
 	}
 }
 
-// finish recovers a panic, and writes the log line and the timing of a request.
+// finish recovers a panic, and records the request in the log and the metrics.
 func (web *web) finish(rec *recorder, r *http.Request, began time.Time) {
 	if p := recover(); p != nil {
 		err := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -186,8 +188,8 @@ func (web *web) finish(rec *recorder, r *http.Request, began time.Time) {
 	web.logRequest(r.Context(), method, rec, took)
 }
 
-// logRequest writes the one line of a request. It has the route and not the path,
-// in which there may be an invitation's token.
+// logRequest writes the log line of a request. It logs the route instead of the path, because a
+// path can have the token of an invitation.
 func (web *web) logRequest(ctx context.Context, method string, rec *recorder, took time.Duration) {
 	level := slog.LevelInfo
 	attrs := []slog.Attr{
@@ -204,18 +206,18 @@ func (web *web) logRequest(ctx context.Context, method string, rec *recorder, to
 	web.log.LogAttrs(ctx, level, "request", attrs...)
 }
 
-// recorder notes what was answered.
+// recorder keeps facts of the response for the log.
 type recorder struct {
 	http.ResponseWriter
 	code  int
 	wrote bool
 	route string
 	span  trace.Span
-	// failed is what was answered, if it was a fault.
+	// failed is the error of the response; nil if there is none.
 	failed *fault.Error
 }
 
-// WriteHeader notes the status.
+// WriteHeader keeps the status.
 func (r *recorder) WriteHeader(code int) {
 	if !r.wrote {
 		r.wrote, r.code = true, code
@@ -223,22 +225,23 @@ func (r *recorder) WriteHeader(code int) {
 	}
 }
 
-// Write notes that the answer has begun.
+// Write keeps that the response has begun.
 func (r *recorder) Write(b []byte) (int, error) {
 	r.wrote = true
 	return r.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// errForgery is a request that did not come from a page of this session.
-var errForgery = fault.New(fault.Forbidden, fault.ReasonForbidden, "This request did not come from a page of this dashboard. Open the page again and repeat what you did.")
+// errForgery refuses a request that did not come from a page of this session.
+var errForgery = pageFault(fault.Forbidden, fault.ReasonForbidden, "forgery", "the request did not come from a page of this session")
 
-// errOwnersOnly is a page that staff do not have.
-var errOwnersOnly = fault.New(fault.Forbidden, fault.ReasonForbidden, "Only owners can open this page. Ask an owner of your company to do this, or to change your role.")
+// errOwnersOnly refuses to open an owner's page to staff.
+var errOwnersOnly = pageFault(fault.Forbidden, fault.ReasonForbidden, "owners_only", "only owners can open this page")
 
-// reportable tells whether an error is a fault of ours, for the log.
+// reportable reports whether an error is one of the platform, which the log describes, and at
+// which level.
 func reportable(ctx context.Context, f *fault.Error) (slog.Level, bool) {
 	switch {
 	case f.Kind == fault.Internal:

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"net/url"
 	"strings"
 	"time"
 
@@ -11,15 +12,14 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// webhookTimeout bounds calls of the webhook service: one of them waits for an
-// endpoint, which has 10 s.
+// webhookTimeout bounds calls of the webhook service. A test waits for its endpoint up to 10 s.
 const webhookTimeout = 15 * time.Second
 
 // webhookEvents returns the events that a form offers.
 func webhookEvents() []grant {
 	var choices []grant
 	for _, e := range webhookevent.All() {
-		choices = append(choices, grant{e.Name, e.Title, e.Description})
+		choices = append(choices, grant{e.Name, literal(e.Title), literal(e.Description)})
 	}
 	return choices
 }
@@ -29,7 +29,7 @@ type endpointView struct {
 	*webhookv1.Endpoint
 }
 
-// EventNames lists what it is told of.
+// EventNames returns the names of the events that the endpoint subscribes to.
 func (e endpointView) EventNames() []string {
 	var names []string
 	for _, t := range e.GetEvents() {
@@ -38,37 +38,43 @@ func (e endpointView) EventNames() []string {
 	return names
 }
 
-// StateName says how it stands.
-func (e endpointView) StateName() string {
+// State returns the endpoint's state as a tag.
+func (e endpointView) State() stateTag {
 	switch {
 	case !e.GetEnabled():
-		return "Disabled"
+		return stateTag{"bad", msg("settings.webhook.disabled")}
 	case e.GetFailingSince() != nil:
-		return "Failing"
+		return stateTag{"warn", msg("settings.webhook.failing")}
 	}
-	return "Enabled"
+	return stateTag{"good", msg("settings.webhook.enabled")}
 }
 
-// Reason says why it is disabled; "": it is not, or by hand.
-func (e endpointView) Reason() string {
+// FailingSince says since when every attempt has failed.
+func (e endpointView) FailingSince(c clock) *message {
+	query := url.Values{"endpoint": {e.GetId()}, "state": {"failed"}}
+	return msg("settings.webhook.failing_since", "time", c.Time(e.GetFailingSince()), "url", filtered("/settings/webhooks/deliveries", query))
+}
+
+// Reason says why the endpoint is disabled; nil if it is not, or if the reason is unknown.
+func (e endpointView) Reason() *message {
 	switch e.GetDisabledReason() {
 	case webhookv1.DisabledReason_DISABLED_REASON_GONE:
-		return "It was disabled because the receiver answered 410 Gone, which says that nothing is to be sent there any more."
+		return msg("settings.webhook.disabled_gone")
 	case webhookv1.DisabledReason_DISABLED_REASON_FAILING:
-		return "It was disabled because for days every attempt had failed. The log shows with what."
+		return msg("settings.webhook.disabled_failing")
 	case webhookv1.DisabledReason_DISABLED_REASON_REQUESTED:
-		return "It was disabled by an administrator."
+		return msg("settings.webhook.disabled_requested")
 	}
-	return ""
+	return nil
 }
 
-// webhooksPage is the list of endpoints, and how deliveries went.
+// webhooksPage is the list of endpoints, with charts of their deliveries.
 type webhooksPage struct {
 	Endpoints []endpointView
 	Charts    charts
 }
 
-func (webhooksPage) head() (string, string) { return "Webhooks", "webhooks" }
+func (webhooksPage) head() (*message, string) { return msg("settings.webhooks.title"), "webhooks" }
 
 func (r *request) webhooks() error {
 	list, err := r.services.webhooks.ListEndpoints(r.ctx, &webhookv1.ListEndpointsRequest{})
@@ -93,7 +99,9 @@ type endpointFormPage struct {
 	Events []grant
 }
 
-func (endpointFormPage) head() (string, string) { return "Add Endpoint", "webhooks" }
+func (endpointFormPage) head() (*message, string) {
+	return msg("settings.webhook.add_title"), "webhooks"
+}
 
 func (r *request) newEndpoint() error {
 	f := newForm()
@@ -101,27 +109,28 @@ func (r *request) newEndpoint() error {
 	return r.render("webhook-new", endpointFormPage{f, webhookEvents()})
 }
 
-// chosenEvents reads the boxes of a form.
+// chosenEvents returns the ticked events of a form.
 func chosenEvents(f *form) []webhookv1.EventType {
 	var types []webhookv1.EventType
-	for _, name := range checkGrants(f, "events", "event") {
+	for _, name := range checkGrants(f, "events", msg("settings.webhook.choose")) {
 		types = append(types, webhookevent.Type(name))
 	}
 	return types
 }
 
-// endpointURL checks what the service would refuse anyway, in plainer words.
-func endpointURL(f *form) string {
-	url := f.required("url", "An address")
-	if url != "" && !strings.HasPrefix(url, "https://") {
-		f.add("url", "The address must begin with https://.")
+// readURL returns the URL of a form. It checks the scheme before the service does, with a plainer
+// message.
+func readURL(f *form) string {
+	address := f.required("url", msg("settings.webhook.url_label"))
+	if address != "" && !strings.HasPrefix(address, "https://") {
+		f.add("url", msg("settings.webhook.url_scheme"))
 	}
-	return url
+	return address
 }
 
 func (r *request) createEndpoint() error {
 	f := r.sent(nil)
-	req := &webhookv1.CreateEndpointRequest{Url: endpointURL(f), Description: f.text("description"), Events: chosenEvents(f)}
+	req := &webhookv1.CreateEndpointRequest{Url: readURL(f), Description: f.text("description"), Events: chosenEvents(f)}
 	res, err := submit(r, f, r.services.webhooks.CreateEndpoint, req)
 	if err != nil {
 		return r.again(err, "webhook-new", endpointFormPage{f, webhookEvents()})
@@ -130,7 +139,7 @@ func (r *request) createEndpoint() error {
 	r.target(endpoint.GetId())
 	r.detail("url", "", endpoint.GetUrl())
 	r.detail("events", "", strings.Join(endpointView{endpoint}.EventNames(), " "))
-	return r.back("/settings/webhooks/"+endpoint.GetId(), "The endpoint is added. Copy its secret to the receiver, then send a test.")
+	return r.back("/settings/webhooks/"+endpoint.GetId(), r.text("settings.webhook.added"))
 }
 
 // endpointPage is one endpoint.
@@ -138,16 +147,16 @@ type endpointPage struct {
 	Endpoint endpointView
 	Form     *form
 	Events   []grant
-	// Secrets is empty until they are asked for.
+	// Secrets is empty unless the page shows them.
 	Secrets []*webhookv1.Secret
 	Charts  charts
 	Test    *testResult
-	Sample  string // the event that a test was last made with
+	Sample  string // the event of the last test
 }
 
-func (p endpointPage) head() (string, string) { return p.Endpoint.GetUrl(), "webhooks" }
+func (p endpointPage) head() (*message, string) { return literal(p.Endpoint.GetUrl()), "webhooks" }
 
-// testResult is what came of a test.
+// testResult is the result of a test.
 type testResult struct {
 	Attempt  attemptView
 	Body     string
@@ -190,9 +199,9 @@ func (r *request) updateEndpoint() error {
 	}
 	before := page.Endpoint
 	page.Form = r.sent(nil)
-	url, description, events := endpointURL(page.Form), page.Form.text("description"), chosenEvents(page.Form)
+	address, description, events := readURL(page.Form), page.Form.text("description"), chosenEvents(page.Form)
 	res, err := submit(r, page.Form, r.services.webhooks.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{
-		Id: before.GetId(), Url: &url, Description: &description, Events: &webhookv1.EventTypes{Types: events},
+		Id: before.GetId(), Url: &address, Description: &description, Events: &webhookv1.EventTypes{Types: events},
 	})
 	if err != nil {
 		return r.again(err, "webhook", page)
@@ -200,10 +209,10 @@ func (r *request) updateEndpoint() error {
 	after := endpointView{res.GetEndpoint()}
 	r.detail("url", before.GetUrl(), after.GetUrl())
 	r.detail("events", strings.Join(before.EventNames(), " "), strings.Join(after.EventNames(), " "))
-	return r.back("/settings/webhooks/"+before.GetId(), "Saved.")
+	return r.back("/settings/webhooks/"+before.GetId(), r.text("settings.webhook.saved"))
 }
 
-// sendTest sends a sample at once and shows what came of it.
+// sendTest sends a sample immediately and shows the result.
 func (r *request) sendTest() error {
 	page, err := r.findEndpoint()
 	if err != nil {
@@ -214,7 +223,7 @@ func (r *request) sendTest() error {
 	if event == webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		return fault.Missing("page")
 	}
-	// Pressed twice, it sends two tests: it has no key.
+	// Without an idempotency key, a second press sends a second test.
 	res, err := r.services.webhooks.SendTest(r.ctx, &webhookv1.SendTestRequest{EndpointId: page.Endpoint.GetId(), Event: event})
 	if err != nil {
 		return r.refused("/settings/webhooks/"+page.Endpoint.GetId(), err)
@@ -228,29 +237,12 @@ func (r *request) sendTest() error {
 	return r.render("webhook", page)
 }
 
-// endpointActions are what can be done to an endpoint, as the page before it says.
-var endpointActions = map[string]confirmPage{
-	"rotate": {Title: "Rotate the signing secret", Button: "Rotate the secret", Danger: true, Effects: []string{
-		"A new secret is made and signs from now on.",
-		"The present one stays valid for 24 hours, in which each request carries a signature of both: put the new one in place at the receiver within that time.",
-		"Rotating again within 24 hours ends the oldest secret at once.",
-	}},
-	"disable": {Title: "Disable this endpoint", Button: "Disable", Danger: true, Effects: []string{
-		"Nothing is sent to it any more. What is waiting to be sent fails.",
-		"What failed can be replayed for 30 days, once it is enabled again.",
-	}},
-	"enable": {Title: "Enable this endpoint", Button: "Enable", Effects: []string{
-		"It is told of what happens from now on.",
-		"What was missed is not sent by itself: replay it from the log of deliveries.",
-	}},
-	"delete": {Title: "Delete this endpoint", Button: "Delete for good", Danger: true, Effects: []string{
-		"Nothing is sent to it any more, and its secrets are deleted. What is waiting to be sent fails and cannot be replayed.",
-		"Its deliveries stay in the log for 30 days.",
-	}},
-}
+// endpointEffects counts the effects that the page before an action lists.
+var endpointEffects = map[string]int{"rotate": 3, "disable": 2, "enable": 2, "delete": 2}
 
 func (r *request) confirmEndpoint() error {
-	p, ok := endpointActions[r.path("action")]
+	action := r.path("action")
+	effects, ok := endpointEffects[action]
 	if !ok {
 		return fault.Missing("page")
 	}
@@ -258,8 +250,9 @@ func (r *request) confirmEndpoint() error {
 	if err != nil {
 		return err
 	}
-	if reason := page.Endpoint.Reason(); reason != "" && r.path("action") == "enable" {
-		p.Effects = append([]string{reason}, p.Effects...)
+	p := r.confirmation("settings.webhook.confirm."+action, effects, action != "enable")
+	if reason := page.Endpoint.Reason(); reason != nil && action == "enable" {
+		p.Effects = append([]string{r.text(reason)}, p.Effects...)
 	}
 	return r.confirm(p, "webhooks", page.Endpoint.GetUrl(), "/settings/webhooks/"+page.Endpoint.GetId())
 }
@@ -272,19 +265,19 @@ func (r *request) changeEndpoint() error {
 	case "rotate":
 		r.action("webhook_endpoint.rotate_secret")
 		if _, err = perform(r, s.RotateSecret, &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
-			return r.back(path+"?secret=shown#secret", "The new secret signs from now on. The one before stays valid for 24 hours.")
+			return r.back(path+"?secret=shown#secret", r.text("settings.webhook.is_rotated"))
 		}
 	case "enable":
 		if _, err = perform(r, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(true)}); err == nil {
-			return r.back(path, "The endpoint is enabled. What was missed can be replayed from the log of deliveries.")
+			return r.back(path, r.text("settings.webhook.is_enabled"))
 		}
 	case "disable":
 		if _, err = perform(r, s.UpdateEndpoint, &webhookv1.UpdateEndpointRequest{Id: endpoint, Enabled: proto.Bool(false)}); err == nil {
-			return r.back(path, "The endpoint is disabled.")
+			return r.back(path, r.text("settings.webhook.is_disabled"))
 		}
 	case "delete":
 		if _, err = perform(r, s.DeleteEndpoint, &webhookv1.DeleteEndpointRequest{Id: endpoint}); err == nil {
-			return r.back("/settings/webhooks", "The endpoint is deleted.")
+			return r.back("/settings/webhooks", r.text("settings.webhook.is_deleted"))
 		}
 	default:
 		return fault.Missing("page")

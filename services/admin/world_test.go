@@ -26,26 +26,26 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// sessionToken is that of the administrator who is signed in.
+// sessionToken is the token of the signed-in administrator's session.
 var sessionToken = strings.Repeat("s", sessionTokenLen)
 
-// backend stands for all services: it answers each method as a test says, and
-// what a test does not mention does not exist.
+// backend is a fake of all services. A test defines how each method answers; other methods answer
+// that their data does not exist.
 type backend struct {
 	mu      sync.Mutex
 	methods map[string]func(ctx context.Context, req proto.Message) (proto.Message, error)
 	calls   []call
 }
 
-// call is one call that a page has made.
+// call is a call that a page has made.
 type call struct {
 	method string
 	token  string
-	key    string // of idempotency
+	key    string // idempotency key
 	req    proto.Message
 }
 
-// on says how a method answers: on(b, "CreateApiClient", func(*Req) (*Res, error)).
+// on defines how a method answers: on(b, "CreateApiClient", func(*Req) (*Res, error)).
 func on[Q, R proto.Message](b *backend, method string, answer func(req Q) (R, error)) {
 	b.methods[method] = func(_ context.Context, req proto.Message) (proto.Message, error) { return answer(req.(Q)) }
 }
@@ -99,7 +99,7 @@ func (b *backend) count() int {
 	return n
 }
 
-// world is the dashboard over a backend, and a browser without JavaScript.
+// world is the dashboard with a fake backend, and a browser without JavaScript.
 type world struct {
 	t       *testing.T
 	backend *backend
@@ -133,8 +133,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// serve starts the dashboard at an address that it believes to be its own; "":
-// that of the test server.
+// serve starts the dashboard with ADMIN_URL set to address; "" is the test server's address.
 func (w *world) serve(address string) {
 	w.t.Helper()
 	w.server = httptest.NewUnstartedServer(nil)
@@ -177,7 +176,7 @@ func (w *world) signIn() {
 	w.client.Jar.SetCookies(u, []*http.Cookie{{Name: sessionCookie, Value: sessionToken, Path: "/"}})
 }
 
-// answer is what the browser got.
+// answer is a response that the browser got.
 type answer struct {
 	*http.Response
 	body string
@@ -194,6 +193,9 @@ func (w *world) do(req *http.Request) answer {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	if mark := strings.Index(string(body), "⟦"); mark >= 0 {
+		w.t.Errorf("%s prints a message without t: %s", req.URL.Path, string(body)[mark:min(mark+80, len(body))])
+	}
 	return answer{res, string(body)}
 }
 
@@ -206,7 +208,7 @@ func (w *world) get(path string) answer {
 	return w.do(req)
 }
 
-// page gets a page that must be there.
+// page returns a page, and fails if its status is not 200.
 func (w *world) page(path string) string {
 	w.t.Helper()
 	a := w.get(path)
@@ -216,13 +218,13 @@ func (w *world) page(path string) string {
 	return a.body
 }
 
-// post sends a form of this session: field, value, field, value, …
+// post sends a form of this session with a new key: field, value, field, value, …
 func (w *world) post(path string, pairs ...string) answer {
 	w.t.Helper()
 	return w.postKeyed(path, append([]string{keyField, id.NewUUID().String()}, pairs...)...)
 }
 
-// postKeyed is post for a form with a key of its own.
+// postKeyed is post with a given key.
 func (w *world) postKeyed(path string, pairs ...string) answer {
 	w.t.Helper()
 	values := url.Values{csrfField: {tokenOf(sessionToken)}}
@@ -245,7 +247,7 @@ func (w *world) send(path string, values url.Values, header map[string]string) a
 	return w.do(req)
 }
 
-// to tells where an answer redirects to; "": nowhere.
+// to returns the address that a response redirects to; "" if it does not redirect.
 func (a answer) to() string {
 	if a.StatusCode != http.StatusSeeOther {
 		return ""
@@ -253,7 +255,7 @@ func (a answer) to() string {
 	return a.Header.Get("Location")
 }
 
-// cookie returns one that the answer sets; nil: it sets none of the name.
+// cookie returns the cookie with a name that the response sets; nil if it sets none.
 func (a answer) cookie(name string) *http.Cookie {
 	for _, c := range a.Cookies() {
 		if c.Name == name {
@@ -265,7 +267,7 @@ func (a answer) cookie(name string) *http.Cookie {
 
 var tags = regexp.MustCompile(`(?s)<[^>]*>`)
 
-// text is what a person reads on a page, roughly.
+// text returns the text of a page without its tags.
 func text(body string) string {
 	return strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " ")
 }

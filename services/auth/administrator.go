@@ -63,7 +63,7 @@ type Notice struct {
 // notify adds a notice, and drops the oldest ones if there are too many.
 func (a *Administrator) notify(now time.Time, action, by string) {
 	a.Notices = append(a.Notices, Notice{At: now, Action: action, By: by})
-	a.Notices = a.Notices[max(0, len(a.Notices)-mostNotices):]
+	a.Notices = a.Notices[max(0, len(a.Notices)-maxNotices):]
 }
 
 // newPassword replaces the password. No browser stays known.
@@ -89,7 +89,7 @@ func (a *Administrator) useRecoveryCode(code string) bool {
 }
 
 const (
-	mostNotices = 20
+	maxNotices = 20
 )
 
 // newPassword returns 100 random bits in four groups.

@@ -99,13 +99,13 @@ func TestPasswords(t *testing.T) { // invariants 1 and 10
 		ctx, leave := context.WithCancel(t.Context())
 		leave()
 		if _, err := busy.hash(ctx, "x"); err == nil {
-			t.Error("hashed for somebody who has left")
+			t.Error("hashed for a caller that has gone")
 		}
-		busy.waiting.Store(mostHashing)
+		busy.waiting.Store(maxHashing)
 		if _, err := busy.hash(t.Context(), "x"); !errors.Is(err, errHashingBusy) || !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
 		}
-		if got := busy.waiting.Load(); got != mostHashing {
+		if got := busy.waiting.Load(); got != maxHashing {
 			t.Errorf("%d wait", got)
 		}
 	})
@@ -158,10 +158,10 @@ func FuzzOpenDevice(f *testing.F) {
 	f.Fuzz(func(t *testing.T, token string) {
 		got, ok := openDevice(sealer, token)
 		if ok && got != d {
-			t.Errorf("%q is taken for %v", token, got)
+			t.Errorf("%q is accepted as %v", token, got)
 		}
 		if !ok && token == good {
-			t.Error("what was sealed does not open")
+			t.Error("the encrypted token cannot be decrypted")
 		}
 	})
 }

@@ -19,7 +19,7 @@ const (
 	maxAddress     = 64
 	maxUserAgent   = 300
 	leastPassword  = 12
-	mostPassword   = 200
+	maxPassword    = 200
 	maxAction      = 64
 	maxTarget      = 100
 	maxDetailField = 64
@@ -76,7 +76,7 @@ func (c *checks) password(field, s, email string) {
 		c.Add(field, "required", "is required")
 	case utf8.RuneCountInString(s) < leastPassword:
 		c.Add(field, "min_length", "must be at least 12 characters")
-	case utf8.RuneCountInString(s) > mostPassword:
+	case utf8.RuneCountInString(s) > maxPassword:
 		c.Add(field, "max_length", "must be at most 200 characters")
 	case !utf8.ValidString(s):
 		c.Add(field, "characters", "must be UTF-8")

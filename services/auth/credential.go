@@ -100,11 +100,11 @@ func hashOf(secret string) []byte {
 
 // tokenCompany returns the company that a new token of c is bound to. asked is the requested
 // company; "" stands for the credential's own. Only a platform credential can choose another.
-func (c *Credential) tokenCompany(asked string) (id.Company, error) {
-	if asked == "" {
+func (c *Credential) tokenCompany(requested string) (id.Company, error) {
+	if requested == "" {
 		return c.Company, nil
 	}
-	company, err := id.Parse[id.Company](asked)
+	company, err := id.Parse[id.Company](requested)
 	if err != nil || company.IsZero() || (!c.Company.IsZero() && company != c.Company) {
 		return company, fault.Missing("company")
 	}

@@ -19,9 +19,9 @@ const (
 	deviceLifetime = 180 * 24 * time.Hour
 	// deviceRenewed is the age at which a browser gets a new token.
 	deviceRenewed = 30 * 24 * time.Hour
-	// mostDevices is how many tokens of a browser are read, keptDevices how many it keeps: several
+	// maxDevices is how many tokens of a browser are read, keptDevices how many it keeps: several
 	// people can share a computer, and a cookie is small.
-	mostDevices = 8
+	maxDevices  = 8
 	keptDevices = 5
 
 	nonceSize  = 16
@@ -80,7 +80,7 @@ func openDevice(s *seal.Sealer, token string) (d device, ok bool) {
 // knownDevice returns the browser with the given tokens if it is known for the administrator; nil:
 // it is not.
 func knownDevice(sealer *seal.Sealer, a Administrator, tokens []string, now time.Time) *device {
-	for _, token := range tokens[:min(len(tokens), mostDevices)] {
+	for _, token := range tokens[:min(len(tokens), maxDevices)] {
 		if d, ok := openDevice(sealer, token); ok && d.belongsTo(a, now) {
 			return &d
 		}
@@ -93,7 +93,7 @@ func knownDevice(sealer *seal.Sealer, a Administrator, tokens []string, now time
 func keepDevices(sealer *seal.Sealer, a Administrator, tokens []string, now time.Time) []string {
 	var own string
 	var others []string
-	for _, token := range tokens[:min(len(tokens), mostDevices)] {
+	for _, token := range tokens[:min(len(tokens), maxDevices)] {
 		d, ok := openDevice(sealer, token)
 		switch {
 		case !ok || !now.Before(d.issued.Add(deviceLifetime)):

@@ -61,7 +61,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 3
 			name, _, _ := strings.Cut(strings.TrimPrefix(subject, "auth.v1."), ".")
 			found[name] = true
 			if payloads[name] == nil {
-				t.Errorf("an event %s that nobody expects", subject)
+				t.Errorf("unexpected event %s", subject)
 				continue
 			}
 			if err := proto.Unmarshal(payload, payloads[name]); err != nil {

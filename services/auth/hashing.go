@@ -28,8 +28,8 @@ func usualCost() passwordCost { return passwordCost{memory: 19 * 1024, passes: 2
 const (
 	passwordSalt = 16
 	passwordKey  = 32
-	// mostHashing limits the requests that wait for hashing.
-	mostHashing = 200
+	// maxHashing limits the requests that wait for hashing.
+	maxHashing = 200
 )
 
 var errHashingBusy = errors.New("too many passwords are being checked at the same time")
@@ -87,7 +87,7 @@ func (p *passwords) matches(ctx context.Context, password, kept string) (right, 
 
 func (p *passwords) derive(ctx context.Context, cost passwordCost, password string, salt []byte, length uint32) ([]byte, error) {
 	defer p.waiting.Add(-1)
-	if p.waiting.Add(1) > mostHashing {
+	if p.waiting.Add(1) > maxHashing {
 		return nil, fault.Away(errHashingBusy)
 	}
 	select {

@@ -91,7 +91,7 @@ func TestSecretsOncePerKey(t *testing.T) { // invariant 1
 			}
 			kept, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), `select coalesce(string_agg(encode(response, 'escape'), ' '), '') from idempotency_keys`)
 			if err != nil || strings.Contains(kept[0], secrets[3]) {
-				t.Errorf("the secret is in an answer that is kept, or %v", err)
+				t.Errorf("the secret is in a stored response, or %v", err)
 			}
 			next, _, err := call(name + "-again")
 			if err != nil || next == "" || next == secrets[3] {

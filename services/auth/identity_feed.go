@@ -80,8 +80,8 @@ func (f *identityFeed) follow(b *bus.Bus) func(ctx context.Context) error {
 	}
 }
 
-// correctAgain is the pause before correct retries.
-const correctAgain = time.Second
+// correctionPause is the pause before correct retries.
+const correctionPause = time.Second
 
 // correct publishes the newest event of a subject if the event that was read is older. It retries
 // until ctx ends, because the stream must not keep the older event.
@@ -95,7 +95,7 @@ func (f *identityFeed) correct(ctx context.Context, subject string, order int64)
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(correctAgain):
+		case <-time.After(correctionPause):
 		}
 	}
 }

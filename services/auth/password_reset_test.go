@@ -146,7 +146,7 @@ func resetPasswordOnce(t *testing.T, r *replica, company string, boss *person, l
 		t.Fatalf("got %v, %v", seen, err)
 	}
 	if ada.isOut() {
-		t.Fatal("the link alone ends sessions")
+		t.Fatal("creating the link ended sessions")
 	}
 	if _, err := use(token, "short"); fieldsOf(err) != "password" {
 		t.Errorf("got %v", err)
@@ -156,7 +156,7 @@ func resetPasswordOnce(t *testing.T, r *replica, company string, boss *person, l
 		t.Fatalf("got %v, %v", done, err)
 	}
 	if !ada.isOut() {
-		t.Error("the session goes on")
+		t.Error("the session has not ended")
 	}
 	soon(t, func() error {
 		if _, err := r.verifier.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
@@ -277,7 +277,7 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 		want := []string{"Ada: administrator.disable_totp", "Ada: administrator.end_sessions"}
 		for range 2 {
 			if got := ada.notices(); !slices.Equal(got, want) {
-				t.Errorf("told %q", got)
+				t.Errorf("got the notices %q", got)
 			}
 		}
 		log := spelled(r.entries(company, &authv1.ListAuditEntriesRequest{Target: ada.id, Actor: boss.id}))
@@ -308,13 +308,13 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 			ada = other
 		}
 		if got := ada.notices(); !slices.Equal(got, []string{"Ada: session.end", "Ada: administrator.create_reset_link"}) {
-			t.Errorf("told %q", got)
+			t.Errorf("got the notices %q", got)
 		}
 		if _, err := r.admins.ResetAdministratorPassword(r.as(""), &authv1.ResetAdministratorPasswordRequest{Administrator: ada.email, Password: goodPassword}); err != nil {
 			t.Fatal(err)
 		}
 		if got := r.signedIn(ada.email, "").notices(); len(got) != 3 || got[2] != ": administrator.reset_password" {
-			t.Errorf("told %q", got)
+			t.Errorf("got the notices %q", got)
 		}
 	})
 	t.Run("have notices of a new role, and none of their own actions", func(t *testing.T) {
@@ -328,18 +328,18 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 			t.Fatal(err)
 		}
 		if got := ada.notices(); !slices.Equal(got, []string{"Ada: administrator.update"}) {
-			t.Errorf("told %q", got)
+			t.Errorf("got the notices %q", got)
 		}
 	})
 	t.Run("keep only the latest notices", func(t *testing.T) {
 		ada := r.administrator(company, staff)
-		for range mostNotices + 5 {
+		for range maxNotices + 5 {
 			if _, err := r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := ada.notices(); len(got) != mostNotices {
-			t.Errorf("told %d things", len(got))
+		if got := ada.notices(); len(got) != maxNotices {
+			t.Errorf("got %d notices", len(got))
 		}
 	})
 }

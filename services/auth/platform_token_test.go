@@ -53,7 +53,7 @@ func TestPlatformTokensThatNameACompany(t *testing.T) {
 			}
 			for name, ctx := range map[string]context.Context{"such a token": ctx, "metadata that name a company": r.as(mine)} {
 				if err := r.conn.Invoke(ctx, method, &emptypb.Empty{}, &emptypb.Empty{}); !fault.Is(err, fault.Forbidden) {
-					t.Errorf("what concerns the platform, with %s: got %v", name, err)
+					t.Errorf("a request about the platform, with %s: got %v", name, err)
 				}
 			}
 		})

@@ -148,7 +148,7 @@ func lateRevocation(t *testing.T, w *world, one *replica, two *replica, company 
 			}
 		}, cancel)
 		if last[subjectRevoked+clientID] < 3 || last[subjectKeysChanged] < 1 {
-			return fmt.Errorf("the last words are %v (%w)", last, errors.Join(err, errors.New("too old")))
+			return fmt.Errorf("the latest events are %v (%w)", last, errors.Join(err, errors.New("too old")))
 		}
 		return nil
 	})
@@ -157,7 +157,7 @@ func lateRevocation(t *testing.T, w *world, one *replica, two *replica, company 
 		t.Fatal(err)
 	}
 	if _, err := later.Verify(t.Context(), raw); !fault.Is(err, fault.Unauthenticated) {
-		t.Errorf("a verifier that starts later says %v", err)
+		t.Errorf("a verifier that starts later returns %v", err)
 	}
 }
 
@@ -184,7 +184,7 @@ func overwrittenRevocation(t *testing.T, w *world, one *replica, company string)
 			defer cancel()
 			err := testkit.Bus(w.t).Follow(ctx, []string{subjectRevoked + subject}, func(m bus.Message) { last, _ = orderOf(m) }, cancel)
 			if last != 7 {
-				return fmt.Errorf("the last word of %s is %d (%w)", subject, last, errors.Join(err, errors.New("too old")))
+				return fmt.Errorf("the latest event of %s is %d (%w)", subject, last, errors.Join(err, errors.New("too old")))
 			}
 			return nil
 		})

@@ -68,7 +68,7 @@ func TestPermissions(t *testing.T) { // invariant 4
 		})
 	}
 	if !slices.IsSorted(scopes.InterfaceB()) {
-		t.Error("the scopes of a token are not in their order")
+		t.Error("the scopes of a token are not in order")
 	}
 }
 
@@ -198,10 +198,10 @@ func TestThrottle(t *testing.T) { // invariant 6
 	})
 	t.Run("limits the number of counts", func(t *testing.T) {
 		th := newOne()
-		for i := range mostTracked + 500 {
+		for i := range maxTracked + 500 {
 			th.failed(throttleKey{subject: strings.Repeat("x", i%7), address: time.Duration(i).String()})
 		}
-		if len(th.entries) != mostTracked || th.recent.Len() != mostTracked {
+		if len(th.entries) != maxTracked || th.recent.Len() != maxTracked {
 			t.Errorf("%d entries", len(th.entries))
 		}
 	})

@@ -20,8 +20,8 @@ func roleScopes(role string) []string {
 
 // granted returns the scopes of a token, in the order of the credential's: all of them, or those
 // that were requested.
-func granted(all []string, asked string) ([]string, error) {
-	wanted := strings.Fields(asked)
+func granted(all []string, requested string) ([]string, error) {
+	wanted := strings.Fields(requested)
 	if len(wanted) == 0 {
 		return all, nil
 	}

@@ -116,15 +116,15 @@ func (s *Server) ResetAdministratorPassword(ctx context.Context, req *authv1.Res
 
 // findAdministrator finds an administrator by identifier or e-mail address. An operator can name no
 // company; if a company is named, the administrator must belong to it.
-func (s *Server) findAdministrator(ctx context.Context, named string) (Administrator, error) {
-	if administrator, err := id.Parse[id.Administrator](named); err == nil {
+func (s *Server) findAdministrator(ctx context.Context, reference string) (Administrator, error) {
+	if administrator, err := id.Parse[id.Administrator](reference); err == nil {
 		company, err := rpc.Tenant(ctx)
 		if err != nil {
 			return Administrator{}, err
 		}
 		return s.store.administrator(ctx, company, administrator)
 	}
-	a, err := s.store.administratorByEmail(ctx, emailKey(named))
+	a, err := s.store.administratorByEmail(ctx, emailKey(reference))
 	if company := rpc.Company(ctx); err == nil && !company.IsZero() && company != a.Company {
 		return Administrator{}, fault.Missing("administrator")
 	}
@@ -299,8 +299,8 @@ func (s *Server) GetAdministrator(ctx context.Context, req *authv1.GetAdministra
 
 // anotherAdministrator returns the administrator that a request names, who must not be the caller,
 // and the caller's name.
-func (s *Server) anotherAdministrator(ctx context.Context, named string) (company id.Company, administrator id.Administrator, by string, err error) {
-	if company, administrator, err = administratorOf(ctx, named); err != nil {
+func (s *Server) anotherAdministrator(ctx context.Context, reference string) (company id.Company, administrator id.Administrator, by string, err error) {
+	if company, administrator, err = administratorOf(ctx, reference); err != nil {
 		return company, administrator, "", err
 	}
 	caller := rpc.Caller(ctx)

@@ -93,7 +93,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			}
 		}
 		if !ada.isOut() {
-			t.Error("the former session is back")
+			t.Error("the former session is valid again")
 		}
 		r.signedIn(ada.email, "")
 	})
@@ -249,7 +249,7 @@ func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			}
 		}
 		if slices.Contains(roleScopes(roleOwner), token.Admin) || slices.Contains(roleScopes(roleOwner), "redemptions:write") {
-			t.Error("owners have what is the platform's")
+			t.Error("owners have a scope of the platform")
 		}
 	})
 }

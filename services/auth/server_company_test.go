@@ -67,7 +67,7 @@ func TestCompanies(t *testing.T) {
 		two := &fakeCopies{calls: make(chan id.Company, 10)}
 		r.server.companyCopies = companyCopies{two, two}
 		defer func() { r.server.companyCopies = nil }()
-		two.fails(fault.Status(fault.Away(errors.New("booking is away"))).Err())
+		two.fails(fault.Status(fault.Away(errors.New("booking is unavailable"))).Err())
 		req := &authv1.UpdateCompanyRequest{Id: company, Timezone: ptr("Asia/Tokyo")}
 		ctx := rpc.WithIdempotencyKey(r.as(""), "move")
 		if _, err := r.companies.UpdateCompany(ctx, req); !fault.Is(err, fault.Unavailable) {
@@ -91,7 +91,7 @@ func TestCompanies(t *testing.T) {
 		}
 		two.fails(fault.Status(fault.Away(nil)).Err())
 		if _, err := r.companies.UpdateCompany(r.as(company), &authv1.UpdateCompanyRequest{Name: ptr("Riverside")}); err != nil {
-			t.Errorf("a name, of which there are no copies: %v", err)
+			t.Errorf("a change of the name, which is not copied: %v", err)
 		}
 	})
 	t.Run("say whether customers' e-mail addresses must be unique", func(t *testing.T) {

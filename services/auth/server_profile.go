@@ -22,7 +22,7 @@ func (s *Server) confirm(ctx context.Context, caller caller, password string) (A
 	}
 	right, _, err := s.passwords.matches(ctx, password, a.PasswordHash)
 	if err != nil {
-		s.takeBackAttempt(ctx, limitSignedIn(a.ID)) // it was not checked
+		s.uncountAttempt(ctx, limitSignedIn(a.ID)) // it was not checked
 		return a, err
 	}
 	if !right {

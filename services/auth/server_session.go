@@ -135,16 +135,16 @@ func (s *Server) ListSessions(ctx context.Context, req *authv1.ListSessionsReque
 }
 
 // sessionsOwner returns the administrator that a request names, or the caller if it names none.
-func (s *Server) sessionsOwner(ctx context.Context, named string) (company id.Company, whose id.Administrator, err error) {
-	if caller, err := callingAdministrator(ctx); err == nil && (named == "" || named == caller.administrator.String()) {
+func (s *Server) sessionsOwner(ctx context.Context, reference string) (company id.Company, whose id.Administrator, err error) {
+	if caller, err := callingAdministrator(ctx); err == nil && (reference == "" || reference == caller.administrator.String()) {
 		return caller.company, caller.administrator, nil
-	} else if named == "" {
+	} else if reference == "" {
 		return company, whose, err
 	}
 	if !rpc.ClaimsFrom(ctx).Has(scopes.AdministratorsRead) {
 		return company, whose, fault.MissingScope(scopes.AdministratorsRead)
 	}
-	if company, whose, err = administratorOf(ctx, named); err != nil {
+	if company, whose, err = administratorOf(ctx, reference); err != nil {
 		return company, whose, err
 	}
 	_, err = s.store.administrator(ctx, company, whose)

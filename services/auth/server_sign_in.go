@@ -29,12 +29,12 @@ func (s *Server) SignIn(ctx context.Context, req *authv1.SignInRequest) (*authv1
 	hash, err := s.checkPassword(ctx, known, req.GetPassword())
 	if err != nil {
 		if !fault.Is(err, fault.Unauthenticated) {
-			s.takeBackAttempt(ctx, limits...) // it was not checked
+			s.uncountAttempt(ctx, limits...) // it was not checked
 		}
 		return nil, err
 	}
 	if known.needsCode() {
-		s.takeBackAttempt(ctx, limits...)
+		s.uncountAttempt(ctx, limits...)
 		return s.startPending(ctx, known, hash, from, req.GetTotpCode())
 	}
 	raw, in, err := s.signIn(ctx, known, hash, from)
@@ -157,7 +157,7 @@ func (s *Server) finishSignIn(ctx context.Context, raw, code string, from browse
 	}
 	session, in, refused, err := s.finishPending(ctx, pending, code, from)
 	if err != nil {
-		s.takeBackAttempt(ctx, limit) // the code was not checked
+		s.uncountAttempt(ctx, limit) // the code was not checked
 		return nil, err
 	}
 	if refused != nil {

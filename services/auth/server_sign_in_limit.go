@@ -33,16 +33,16 @@ func (s *Server) forgetFailures(ctx context.Context, limits ...signInLimit) {
 	s.correctFailures(ctx, limits, nil)
 }
 
-// takeBackAttempt stops counting an attempt that was not checked.
-func (s *Server) takeBackAttempt(ctx context.Context, limits ...signInLimit) {
+// uncountAttempt stops counting an attempt that was not checked.
+func (s *Server) uncountAttempt(ctx context.Context, limits ...signInLimit) {
 	s.correctFailures(ctx, nil, limits)
 }
 
 // correctFailures corrects the counts after an attempt. If that fails, they stay too high: the next
 // attempt may be delayed, but nobody is locked out.
-func (s *Server) correctFailures(ctx context.Context, forget, takeBack []signInLimit) {
+func (s *Server) correctFailures(ctx context.Context, forget, uncount []signInLimit) {
 	err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		return s.store.correctFailures(ctx, tx, forget, takeBack)
+		return s.store.correctFailures(ctx, tx, forget, uncount)
 	})
 	if err != nil && ctx.Err() == nil {
 		s.log.Warn("failed sign-in attempts are not corrected, and count too high", "error", err.Error())

@@ -105,11 +105,11 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 		return token.Claims{}, err
 	}
 	lifetime := tokenLifetime
-	if asked := time.Duration(req.GetLifetimeSeconds()) * time.Second; asked != 0 && c.Kind == kindService {
-		if asked < time.Second || asked > longestToken {
+	if requested := time.Duration(req.GetLifetimeSeconds()) * time.Second; requested != 0 && c.Kind == kindService {
+		if requested < time.Second || requested > longestToken {
 			return token.Claims{}, fault.InvalidFields(fault.Field{Field: "lifetime_seconds", Rule: "range", Message: "must be 1 to 86400"})
 		}
-		lifetime = asked
+		lifetime = requested
 	}
 	company, err := c.tokenCompany(req.GetCompanyId())
 	if err != nil {

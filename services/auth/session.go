@@ -18,8 +18,8 @@ const (
 	// pendingFailures is the number of wrong codes that ends a pending sign-in.
 	pendingFailures = 5
 
-	// mostPending limits the pending sign-ins of one administrator; the oldest are dropped.
-	mostPending = 5
+	// maxPending limits the pending sign-ins of one administrator; the oldest are dropped.
+	maxPending = 5
 )
 
 // sessionTimes are the idle timeout and the maximum lifetime of a session.

@@ -76,7 +76,7 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 		before := kept()
 		r.signedIn(eve.email, "")
 		if kept() != before {
-			t.Fatal("a hash of the present cost is made anew")
+			t.Fatal("a hash of the current cost is replaced")
 		}
 		former := r.server.passwords
 		r.server.passwords = newPasswords(passwordCost{memory: 128, passes: 2})
@@ -91,11 +91,11 @@ func TestSignIn(t *testing.T) { // invariants 9 and 10
 		for _, table := range []string{"administrators", "sessions", "audit_log", "outbox", "sign_in_failures"} {
 			kept, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), "select coalesce(string_agg(t::text, ' '), '') from "+table+" t")
 			if err != nil || strings.Contains(kept[0], goodPassword) || strings.Contains(kept[0], ada.session) {
-				t.Errorf("%s has one of them, or %v", table, err)
+				t.Errorf("%s contains one of them, or %v", table, err)
 			}
 		}
 		if log := w.log.String(); strings.Contains(log, goodPassword) || strings.Contains(log, ada.session) {
-			t.Error("the log has one of them")
+			t.Error("the log contains one of them")
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestSignInThrottle(t *testing.T) { // invariant 10
 			}
 		}
 		if looked != 5 {
-			t.Errorf("%d of %d guesses were looked at", looked, len(answers))
+			t.Errorf("%d of %d guesses were checked", looked, len(answers))
 		}
 	})
 	t.Run("counts the attempts for all e-mail addresses from one network", func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestSessions(t *testing.T) { // invariants 3 and 9
 				})
 			}
 			if !second.isOut() {
-				t.Error("the session goes on")
+				t.Error("the session has not ended")
 			}
 			stays := name != "resetting the password" && name != "disabling"
 			if first.isOut() == stays {
@@ -316,13 +316,13 @@ func idleSessions(t *testing.T, w *world, company string) {
 	for range 27 { // 11 and a half hours each: 12 days and 22 hours in all
 		at = at.Add(11*time.Hour + 30*time.Minute)
 		if ada.isOut() {
-			t.Fatal("a session that is used ends")
+			t.Fatal("a session in use has ended")
 		}
 	}
 	idle := r.signedIn(ada.email, "")
 	at = at.Add(12*time.Hour + time.Minute)
 	if !idle.isOut() {
-		t.Error("an idle session goes on")
+		t.Error("an idle session has not ended")
 	}
 	res, err := r.admins.ListSessions(r.as(company), &authv1.ListSessionsRequest{AdministratorId: ada.id})
 	if err != nil || len(res.GetSessions()) != 0 {
@@ -335,7 +335,7 @@ func idleSessions(t *testing.T, w *world, company string) {
 	}
 	at = at.Add(3 * time.Hour)
 	if !busy.isOut() {
-		t.Error("a session goes on for more than 14 days")
+		t.Error("a session lasts more than 14 days")
 	}
 	if err := r.server.sweepOnce(t.Context()); err != nil {
 		t.Fatal(err)
@@ -362,7 +362,7 @@ func sessionsOfOthers(t *testing.T, one *replica, company string) {
 		t.Errorf("a colleague's: %v", err)
 	}
 	if _, err := list(stranger, ada.id); !fault.Is(err, fault.NotFound) {
-		t.Errorf("another company's: %v", err)
+		t.Errorf("another company's session: %v", err)
 	}
 	for name, p := range map[string]*person{"a colleague": bob, "another company's owner": stranger} {
 		if _, err := one.admins.EndSession(p.ctx(), &authv1.EndSessionRequest{Id: own[0].GetId()}); !fault.Is(err, fault.NotFound) {

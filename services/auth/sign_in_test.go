@@ -144,15 +144,15 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 
 	t.Run("is recorded in the audit log if no code arrives", func(t *testing.T) {
 		ada, _ := somebody()
-		for range mostPending + 1 { // one more than the limit
+		for range maxPending + 1 { // one more than the limit
 			one.pending(ada.email)
 			at = at.Add(time.Second)
 		}
-		told := func() []string {
+		abandoned := func() []string {
 			return spelled(one.entries(company, &authv1.ListAuditEntriesRequest{Action: "session.refuse", Actor: ada.id}))
 		}
 		const entry = "session.refuse reason: no code, address: 192.0.2.1"
-		if got := told(); !slices.Equal(got, []string{entry}) {
+		if got := abandoned(); !slices.Equal(got, []string{entry}) {
 			t.Errorf("at first %q", got)
 		}
 		at = at.Add(pendingLifetime)
@@ -161,14 +161,14 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 				t.Fatal(err)
 			}
 		}
-		if got := told(); len(got) != mostPending+1 || got[0] != entry {
+		if got := abandoned(); len(got) != maxPending+1 || got[0] != entry {
 			t.Errorf("at the end %q", got)
 		}
 		one.pending(ada.email)
 		if _, err := one.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: goodPassword, NewPassword: goodPassword + "!"}); err != nil {
 			t.Fatal(err)
 		}
-		if got := told(); len(got) != mostPending+2 {
+		if got := abandoned(); len(got) != maxPending+2 {
 			t.Errorf("after the password was changed %q", got)
 		}
 	})
@@ -176,7 +176,7 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 	t.Run("is limited to five per administrator", func(t *testing.T) {
 		ada, secret := somebody()
 		oldest := one.pending(ada.email)
-		for range mostPending {
+		for range maxPending {
 			at = at.Add(time.Second)
 			one.pending(ada.email)
 		}
@@ -419,7 +419,7 @@ func knownToTheirAdministrators(t *testing.T, one *replica, company string, offi
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	many := slices.Repeat([]string{hers}, mostDevices)
+	many := slices.Repeat([]string{hers}, maxDevices)
 	if _, err := try(ada.email, goodPassword, office, many...); !fault.Is(err, fault.RateLimited) {
 		t.Errorf("many: %v", err)
 	}

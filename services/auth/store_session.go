@@ -89,11 +89,11 @@ func (s *store) deleteSession(ctx context.Context, tx *pg.Tx, company id.Company
 
 // deleteSessions deletes the sessions and pending sign-ins of an administrator, except one session,
 // and returns how many sessions it deleted. The zero session keeps none.
-func (s *store) deleteSessions(ctx context.Context, tx *pg.Tx, now time.Time, company id.Company, a id.Administrator, but id.Session) (int64, error) {
+func (s *store) deleteSessions(ctx context.Context, tx *pg.Tx, now time.Time, company id.Company, a id.Administrator, except id.Session) (int64, error) {
 	if err := s.abandonAll(ctx, tx, now, company, a); err != nil {
 		return 0, err
 	}
-	tag, err := tx.Exec(ctx, deleteSessionsSQL, company, a, [16]byte(but))
+	tag, err := tx.Exec(ctx, deleteSessionsSQL, company, a, [16]byte(except))
 	return tag.RowsAffected(), err
 }
 

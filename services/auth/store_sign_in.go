@@ -41,7 +41,7 @@ func (s *store) lockPending(ctx context.Context, tx *pg.Tx, p pendingSignIn) (pe
 
 // insertPending adds a pending sign-in of an administrator, whose row is locked.
 func (s *store) insertPending(ctx context.Context, tx *pg.Tx, p pendingSignIn) error {
-	if _, err := s.abandon(ctx, tx, p.CreatedAt, boundPendingsSQL, p.Company, p.Administrator, mostPending-1); err != nil {
+	if _, err := s.abandon(ctx, tx, p.CreatedAt, boundPendingsSQL, p.Company, p.Administrator, maxPending-1); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, insertPendingSQL, p.Company, p.TokenHash, p.Administrator, p.Failures, p.Address, p.CreatedAt, p.ExpiresAt)

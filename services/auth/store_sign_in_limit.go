@@ -33,17 +33,17 @@ func (s *store) countFailures(ctx context.Context, tx *pg.Tx, limits []signInLim
 const (
 	forgetFailuresSQL = `delete from sign_in_failures where subject = $1`
 
-	takeBackFailureSQL = `update sign_in_failures set failures = greatest(failures - 1, 0) where subject = $1`
+	uncountFailureSQL = `update sign_in_failures set failures = greatest(failures - 1, 0) where subject = $1`
 )
 
 // correctFailures deletes all failures of some limits, and subtracts one from others.
-func (s *store) correctFailures(ctx context.Context, tx *pg.Tx, forget, takeBack []signInLimit) error {
+func (s *store) correctFailures(ctx context.Context, tx *pg.Tx, forget, uncount []signInLimit) error {
 	batch := &pgx.Batch{}
 	for _, l := range forget {
 		batch.Queue(forgetFailuresSQL, l.key())
 	}
-	for _, l := range takeBack {
-		batch.Queue(takeBackFailureSQL, l.key())
+	for _, l := range uncount {
+		batch.Queue(uncountFailureSQL, l.key())
 	}
 	return tx.SendBatch(ctx, batch).Close()
 }

@@ -13,9 +13,9 @@ const (
 	firstDelay      = 100 * time.Millisecond
 	longestDelay    = 2 * time.Second
 	failureWindow   = 10 * time.Minute
-	// mostTracked limits the memory, mostWaiting the delayed requests.
-	mostTracked = 100_000
-	mostWaiting = 1000
+	// maxTracked limits the memory, maxWaiting the delayed requests.
+	maxTracked = 100_000
+	maxWaiting = 1000
 )
 
 // throttle counts failures per credential and address, in this process only. A secret has 256 bits,
@@ -38,7 +38,7 @@ type failures struct {
 }
 
 func newThrottle(now func() time.Time) *throttle {
-	return &throttle{entries: map[throttleKey]*list.Element{}, recent: list.New(), waiting: make(chan struct{}, mostWaiting), now: now}
+	return &throttle{entries: map[throttleKey]*list.Element{}, recent: list.New(), waiting: make(chan struct{}, maxWaiting), now: now}
 }
 
 // failed counts a failure. It returns how long to delay the response and, after too many failures,
@@ -51,7 +51,7 @@ func (t *throttle) failed(key throttleKey) (delay, stayAway time.Duration) {
 	if !ok {
 		element = t.recent.PushFront(&failures{key: key, since: now})
 		t.entries[key] = element
-		if t.recent.Len() > mostTracked {
+		if t.recent.Len() > maxTracked {
 			t.forget(t.recent.Back())
 		}
 	}

@@ -60,7 +60,7 @@ func TestTotp(t *testing.T) { // invariant 11
 			t.Errorf("got %v, %v", res, err)
 		}
 		if res, err := r.signIn(ada.email, "wrong", "", "192.0.2.1"); reason(err) != fault.ReasonInvalidCredentials {
-			t.Errorf("a wrong password is told that a code is wanted: %v, %v", res, err)
+			t.Errorf("the response to a wrong password asks for a code: %v, %v", res, err)
 		}
 	})
 	t.Run("accepts each code once, even concurrently, and no older code", func(t *testing.T) {
@@ -195,11 +195,11 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 		}
 		before := kept()
 		if strings.Contains(string(before), secret) {
-			t.Fatal("it is kept as it is")
+			t.Fatal("the secret is stored unencrypted")
 		}
 		row, err := pg.Rows[string](t.Context(), w.db, pg.AllCompanies(), `select a::text from administrators a where email = $1`, ada.email)
 		if err != nil || strings.Contains(row[0], recovery[0]) {
-			t.Errorf("the recovery codes are kept as they are, or %v", err)
+			t.Errorf("the recovery codes are stored in plain text, or %v", err)
 		}
 		former := w.sealer
 		defer func() { r.server.sealer = former }()
@@ -210,7 +210,7 @@ func TestTotpRecovery(t *testing.T) { // invariant 11
 			t.Fatal(err)
 		}
 		if both.IsStale(kept()) {
-			t.Error("it is still of the former key")
+			t.Error("the secret is still encrypted with the former key")
 		}
 		if r.server.sealer, err = seal.New(key); err != nil {
 			t.Fatal(err)

@@ -13,11 +13,11 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// maxImportBatch is the most transactions of one batch, by the proto.
+// maxImportBatch is the maximum number of transactions in one batch, as in the proto.
 const maxImportBatch = 5000
 
-// BenchmarkImport imports through gRPC, 5000 purchases a batch; each has one
-// booking on one of 1000 dates, by one of 20000 customers.
+// BenchmarkImport imports batches of 5000 purchases through gRPC. Each purchase has one booking on
+// one of 1000 dates, by one of 20000 customers.
 func BenchmarkImport(b *testing.B) {
 	w := newWorld(b)
 	const customers = 20_000
@@ -45,7 +45,7 @@ func BenchmarkImport(b *testing.B) {
 	go func() {
 		for n := range b.N {
 			if stream.Send(batch(n)) != nil {
-				return // Recv says why
+				return // Recv returns the error
 			}
 		}
 		_ = stream.CloseSend()
@@ -64,7 +64,7 @@ func BenchmarkImport(b *testing.B) {
 	b.ReportMetric(float64(b.N*maxImportBatch)/b.Elapsed().Seconds(), "bookings/s")
 }
 
-// BenchmarkHotDate has 64 clients book one date through gRPC.
+// BenchmarkHotDate books one date from 64 clients through gRPC.
 func BenchmarkHotDate(b *testing.B) {
 	w := newWorld(b)
 	ann := w.customer(w.company, "ann")

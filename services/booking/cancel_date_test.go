@@ -18,7 +18,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// passed moves a date into the past, as time does.
+// passed moves a date into the past.
 func (w *world) passed(date string) {
 	w.t.Helper()
 	w.exec(`update event_dates set starts_at = date_trunc('second', now()) - interval '1 day' where id = $1`, idOf[id.EventDate](w.t, date))
@@ -32,7 +32,7 @@ func TestCancelEventDate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
-	t.Run("a date is cancelled with all its bookings, one event each, and no other date (invariants 1, 4, 13)", func(t *testing.T) {
+	t.Run("cancels a date with all its bookings, one event each, and no other date (invariants 1, 4, 13)", func(t *testing.T) {
 		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, new(int32(700))), newDate(2*time.Hour, nil)}})
 		first, second := e.GetDates()[0].GetId(), e.GetDates()[1].GetId()
 		together(8, func(int) {
@@ -84,7 +84,7 @@ func TestCancelEventDate(t *testing.T) {
 			t.Errorf("the repeat answers %v, %v", again, err)
 		}
 	})
-	t.Run("a repeat under its key is answered as the first was", func(t *testing.T) {
+	t.Run("returns the first response for a retry with the same Idempotency-Key", func(t *testing.T) {
 		e := w.event(w.ctx, nil)
 		w.mustBook(w.ctx, ann, e, 1)
 		ctx := withKey(w.ctx, "cancel-date")
@@ -102,7 +102,7 @@ func TestCancelEventDate(t *testing.T) {
 			t.Errorf("a refused request cancelled %v", read)
 		}
 	})
-	t.Run("what does not exist is not found, and a long reason is refused", func(t *testing.T) {
+	t.Run("returns NOT_FOUND for an unknown date, and refuses a long reason", func(t *testing.T) {
 		for _, which := range []string{"", "date_x", id.New[id.EventDate]().String()} {
 			_, err := w.cancelDate(w.ctx, which)
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
@@ -118,13 +118,13 @@ func TestFinishClosings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
-	t.Run("what a crash leaves is finished, by several at once too (invariant 13)", func(t *testing.T) {
+	t.Run("finishes a closing that a crash interrupted, also from several processes at the same time (invariant 13)", func(t *testing.T) {
 		e := w.event(w.ctx, nil)
 		for range 3 {
 			w.mustBook(w.ctx, ann, e, 1)
 		}
 		date := idOf[id.EventDate](t, e.GetDates()[0].GetId())
-		// The first commit, and no other.
+		// Run only the first commit.
 		w.exec(store.CloseDateSQL, w.company, date)
 		before := w.published(subjectBookingCancelled)
 		together(6, func(int) {
@@ -143,7 +143,7 @@ func TestFinishClosings(t *testing.T) {
 			t.Errorf("%d cancellations were published", n)
 		}
 	})
-	t.Run("the job runs until it is told to end", func(t *testing.T) {
+	t.Run("runs the job until its context ends", func(t *testing.T) {
 		e := w.event(w.ctx, nil)
 		w.mustBook(w.ctx, ann, e, 1)
 		w.exec(store.CloseDateSQL, w.company, idOf[id.EventDate](t, e.GetDates()[0].GetId()))

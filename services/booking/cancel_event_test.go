@@ -13,7 +13,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// eventOfThreeDates makes an event whose three dates are booked. The first date is past.
+// eventOfThreeDates creates an event with three booked dates, of which the first is in the past.
 func (w *world) eventOfThreeDates(purchaser id.Customer) *bookingv1.Event {
 	w.t.Helper()
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{
@@ -26,7 +26,7 @@ func (w *world) eventOfThreeDates(purchaser id.Customer) *bookingv1.Event {
 	return e
 }
 
-// bookedSpaces lists how many spaces of each date are booked.
+// bookedSpaces returns the number of booked spaces of each date.
 func bookedSpaces(e *bookingv1.Event) []int32 {
 	var n []int32
 	for _, d := range e.GetDates() {
@@ -44,7 +44,7 @@ func TestCancelEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
-	t.Run("an event is cancelled with its dates to come and their bookings, and what took place stays (invariant 13)", func(t *testing.T) {
+	t.Run("cancels an event with its upcoming dates and their bookings, and keeps past dates (invariant 13)", func(t *testing.T) {
 		e := w.eventOfThreeDates(ann)
 		resp, err := w.events.CancelEvent(w.ctx, &bookingv1.CancelEventRequest{Id: e.GetId(), Reason: "No roof"})
 		if err != nil || resp.GetCancelledBookings() != 2 || resp.GetEvent().GetStatus() != bookingv1.EventStatus_EVENT_STATUS_CANCELLED {
@@ -55,7 +55,7 @@ func TestCancelEvent(t *testing.T) {
 			t.Errorf("answered %v\nread %v", resp.GetEvent(), read)
 		}
 		if read.GetDates()[0].GetStatus() != bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED {
-			t.Errorf("what took place is %v", read.GetDates()[0])
+			t.Errorf("the past date is %v", read.GetDates()[0])
 		}
 		if w.published(subjectEventCancelled) != 1 || w.published(subjectBookingCancelled) != 2 || w.published(subjectDateCancelled) != 0 {
 			t.Error("wrong events")
@@ -70,7 +70,7 @@ func TestCancelEvent(t *testing.T) {
 			t.Errorf("an update that changes nothing answers %v, %v", same, err)
 		}
 	})
-	t.Run("what a cancelled event sells is changed no more", func(t *testing.T) {
+	t.Run("refuses to change what a cancelled event sells", func(t *testing.T) {
 		e := w.eventOfThreeDates(ann)
 		if _, err := w.events.CancelEvent(w.ctx, &bookingv1.CancelEventRequest{Id: e.GetId()}); err != nil {
 			t.Fatal(err)
@@ -89,7 +89,7 @@ func TestCancelEvent(t *testing.T) {
 		_, err := w.events.UpdateEventDate(w.ctx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: e.GetDates()[0].GetId(), Capacity: new(int32(9))}})
 		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
-	t.Run("an update with the status cancels as well, other changes included", func(t *testing.T) {
+	t.Run("an update with status cancelled also cancels, and applies its other changes", func(t *testing.T) {
 		e := w.eventOfThreeDates(ann)
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
 			Id: e.GetId(), Title: new("Off"), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED, Timezone: new("Asia/Tokyo"),
@@ -105,7 +105,7 @@ func TestDeleteEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
-	t.Run("an event with bookings is not deleted until it is cancelled, and then it is gone for every reader", func(t *testing.T) {
+	t.Run("refuses to delete an event with bookings until it is cancelled, and then hides it from every reader", func(t *testing.T) {
 		e := w.eventOfThreeDates(ann)
 		before, err := w.events.ListEvents(w.ctx, &bookingv1.ListEventsRequest{})
 		if err != nil {
@@ -172,7 +172,7 @@ func TestDeleteEvent(t *testing.T) {
 			t.Errorf("its past bookings show %v, %v", list, err)
 		}
 	})
-	t.Run("an event without bookings is deleted as it is, once", func(t *testing.T) {
+	t.Run("deletes an event without bookings without cancelling it first, once", func(t *testing.T) {
 		e := w.event(w.ctx, nil)
 		before := w.published(subjectEventDeleted)
 		if err := w.deleteEvent(e); err != nil {
@@ -186,7 +186,7 @@ func TestDeleteEvent(t *testing.T) {
 			t.Errorf("its dates are still closing, %v", err)
 		}
 	})
-	t.Run("the reference of a deleted event is free for another", func(t *testing.T) {
+	t.Run("the reference of a deleted event can be used for another event", func(t *testing.T) {
 		line := past("r1", ann.String(), "choir", 1)
 		line.Bookings[0].IsCancelled = true
 		if results, err := w.send(w.ctx, line); err != nil || outcomes(results) != "c" {

@@ -16,16 +16,16 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// The other services, called as ourselves: a caller who may book need not have
-// the right to read customers.
+// Calls to other services use the booking service's own token, because a caller with the right to
+// book does not need the right to read customers.
 
-// CustomerClient asks the customer service.
+// CustomerClient calls the customer service.
 type CustomerClient struct {
 	client customerv1.CustomerServiceClient
 	source *token.Source
 }
 
-// NewCustomerClient returns a client over conn with tokens of source.
+// NewCustomerClient returns a client that uses conn and the tokens of source.
 func NewCustomerClient(conn grpc.ClientConnInterface, source *token.Source) *CustomerClient {
 	return &CustomerClient{client: customerv1.NewCustomerServiceClient(conn), source: source}
 }
@@ -54,13 +54,13 @@ func (c *CustomerClient) Lookup(ctx context.Context, company id.Company, ids []i
 	return records, nil
 }
 
-// PassClient asks the pass service.
+// PassClient calls the pass service.
 type PassClient struct {
 	client passv1.PassServiceClient
 	source *token.Source
 }
 
-// NewPassClient returns a client over conn with tokens of source.
+// NewPassClient returns a client that uses conn and the tokens of source.
 func NewPassClient(conn grpc.ClientConnInterface, source *token.Source) *PassClient {
 	return &PassClient{client: passv1.NewPassServiceClient(conn), source: source}
 }
@@ -95,12 +95,12 @@ func (c *PassClient) Return(ctx context.Context, r model.CreditReturn) error {
 	return ofPass(err)
 }
 
-// reasonRedemptionCancelled is the pass service's answer to a purchase that is
-// being undone.
+// reasonRedemptionCancelled is the reason with which the pass service refuses to redeem credits for
+// a purchase that is being undone.
 const reasonRedemptionCancelled = "REDEMPTION_CANCELLED"
 
-// ofPass keeps what the pass service refuses with its reason, which is the
-// caller's to know, and treats the rest as rpc.OwnError does.
+// ofPass converts an error of the pass service. It keeps a refusal with its reason, which is meant
+// for the caller, and treats every other error as rpc.OwnError does.
 func ofPass(err error) error {
 	if err == nil {
 		return nil

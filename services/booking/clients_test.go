@@ -19,7 +19,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// neighbours are the other services, as far as this one calls them.
+// neighbours is a fake of the services that the booking service calls.
 type neighbours struct {
 	customerv1.UnimplementedCustomerServiceServer
 	authv1.UnimplementedCompanyServiceServer
@@ -27,13 +27,13 @@ type neighbours struct {
 
 	redeemed *passv1.RedeemCreditsRequest
 	company  id.Company
-	asked    *customerv1.BatchGetCustomersRequest
+	request  *customerv1.BatchGetCustomersRequest
 	answer   []*customerv1.Customer
 	err      error
 }
 
 func (n *neighbours) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
-	n.company, n.asked = rpc.Company(ctx), req
+	n.company, n.request = rpc.Company(ctx), req
 	return &customerv1.BatchGetCustomersResponse{Customers: n.answer}, n.err
 }
 
@@ -70,7 +70,7 @@ func TestClients(t *testing.T) {
 	customers, companies := NewCustomerClient(conn, source), tenancy.NewAuth(conn, source)
 	company, ann := id.New[id.Company](), id.New[id.Customer]()
 
-	t.Run("customers are asked for as ourselves, on behalf of the company, with those who are deleted", func(t *testing.T) {
+	t.Run("fetches customers with its own token on behalf of the company, including deleted customers", func(t *testing.T) {
 		n.answer = []*customerv1.Customer{{
 			Id: ann.String(), FirstName: "Ann", LastName: "Lee", Email: "ann@example.com", Version: 7, Reference: "a1",
 		}}
@@ -79,11 +79,11 @@ func TestClients(t *testing.T) {
 		if err != nil || len(got) != 1 || got[0] != want {
 			t.Errorf("got %+v, %v", got, err)
 		}
-		if n.company != company || !n.asked.GetIncludeDeleted() || n.asked.GetIds()[0] != ann.String() || n.asked.GetReferences()[0] != "a1" {
-			t.Errorf("asked for %s: %v", n.company, n.asked)
+		if n.company != company || !n.request.GetIncludeDeleted() || n.request.GetIds()[0] != ann.String() || n.request.GetReferences()[0] != "a1" {
+			t.Errorf("asked for %s: %v", n.company, n.request)
 		}
 	})
-	t.Run("a company is asked for as ourselves", func(t *testing.T) {
+	t.Run("fetches a company with its own token", func(t *testing.T) {
 		got, err := companies.Company(t.Context(), company)
 		want := tenancy.Company{ID: company, Timezone: "Europe/Paris", Currency: "EUR", Version: 4}
 		if err != nil || got != want || n.company != company {
@@ -108,17 +108,17 @@ func TestClients(t *testing.T) {
 			t.Errorf("got %v, want %v", days, want)
 		}
 	})
-	t.Run("a company that does not exist is not found", func(t *testing.T) {
+	t.Run("a company that does not exist is NOT_FOUND", func(t *testing.T) {
 		n.err = fault.Missing("company")
 		_, err := companies.Company(t.Context(), company)
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
-	t.Run("a service that is away is news for our caller", func(t *testing.T) {
+	t.Run("reports an unavailable service to the caller", func(t *testing.T) {
 		n.err = fault.Away(nil)
 		_, err := customers.Lookup(t.Context(), company, nil, []string{"a1"})
 		wantFault(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
 	})
-	t.Run("what it thinks of our request is not", func(t *testing.T) {
+	t.Run("does not pass on refusals that only concern its own request", func(t *testing.T) {
 		for _, theirs := range []error{fault.MissingScope("customers:read"), fault.InvalidParameter("ids", "max", "are too many"), fault.Missing("customer")} {
 			n.err = theirs
 			_, err := customers.Lookup(t.Context(), company, nil, []string{"a1"})

@@ -15,20 +15,19 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// A date is cancelled in two steps. The first commit closes it: nobody can book it
-// from then on, and it is marked as closing. Then its bookings are cancelled batch
-// by batch, each batch a commit with its events, and the mark is taken away when
-// nothing is left. The caller waits for both; what a crash leaves is found by its
-// mark and finished by whichever process looks first.
+// A date is cancelled in two steps. The first commit closes it: it marks the date as closing, and
+// nobody can book the date from then on. Then the bookings are cancelled batch by batch. Each batch
+// is a commit with its events, and the last one removes the mark. The caller waits for both steps.
+// If a crash interrupts them, the first process that finds the mark finishes the work.
 
 const (
-	// cancelBatch is how many bookings of a date share a commit.
+	// cancelBatch is the number of bookings of a date that are cancelled in one commit.
 	cancelBatch = 500
-	// closingsEvery is how often dates that a crash left unfinished are looked for.
+	// closingsEvery is the interval between searches for dates that a crash left unfinished.
 	closingsEvery = 5 * time.Second
 )
 
-// emptyEvent cancels what is booked of the closed dates of an event.
+// emptyEvent cancels the bookings of the closed dates of an event.
 func (s *Server) emptyEvent(ctx context.Context, company id.Company, e id.Event) error {
 	dates, err := s.store.ClosingOf(ctx, company, e)
 	if err != nil {
@@ -42,9 +41,9 @@ func (s *Server) emptyEvent(ctx context.Context, company id.Company, e id.Event)
 	return nil
 }
 
-// emptyDate cancels what is booked of a closed date, batch by batch. Places that are
-// neither booked nor free, because somebody is paying by pass, keep the date marked, and
-// are looked at again.
+// emptyDate cancels the bookings of a closed date, batch by batch. A purchase by pass in progress
+// has spaces that are neither booked nor free; they keep the date marked, and the job checks it
+// again.
 func (s *Server) emptyDate(ctx context.Context, company id.Company, date id.EventDate, l store.EmptyingLock) error {
 	for {
 		more := false
@@ -62,9 +61,8 @@ func (s *Server) emptyDate(ctx context.Context, company id.Company, date id.Even
 	}
 }
 
-// emptyBatch cancels a batch of what is booked of a date, or releases a batch of holds,
-// and reports whether there may be more. When nothing is left, it takes the mark off the
-// date.
+// emptyBatch cancels a batch of bookings of a date, or releases a batch of holds, and reports
+// whether there may be more. When nothing is left, it removes the mark of the date.
 func (s *Server) emptyBatch(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (more bool, err error) {
 	if cancelled, err := s.cancelBookings(ctx, tx, company, date); err != nil || cancelled > 0 {
 		return true, err
@@ -81,8 +79,8 @@ func (s *Server) emptyBatch(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return false, s.store.FinishClosing(ctx, tx, company, date)
 }
 
-// cancelBookings cancels up to a batch of what is booked of a date, with one event each,
-// and returns how many bookings these were.
+// cancelBookings cancels up to one batch of a date's bookings, with one event each, and returns the
+// number of bookings it cancelled.
 func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (int, error) {
 	booked, err := s.store.LockBooked(ctx, tx, company, date, cancelBatch)
 	if err != nil || len(booked) == 0 {
@@ -104,14 +102,13 @@ func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Compa
 	return len(booked), s.append(ctx, tx, company, now, events...)
 }
 
-// FinishClosings empties closed dates that a crash left behind, until ctx ends. Any
-// number of processes may do it at once.
+// FinishClosings empties closed dates that a crash left unfinished, until ctx ends. Any number of
+// processes can run it at the same time.
 func (s *Server) FinishClosings(ctx context.Context, jobs *service.Jobs) error {
 	return jobs.Every(ctx, "finish_closings", closingsEvery, s.finishClosings)
 }
 
-// finishClosings goes through all closed dates once. A failure on one date does not stop
-// the others.
+// finishClosings processes all closed dates once. A failure on one date does not stop the others.
 func (s *Server) finishClosings(ctx context.Context) error {
 	all, err := s.store.Closings(ctx)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// compare returns the differences of a run, by customer, and how many were looked at.
+// compare runs CompareCustomers. It returns the differences by customer and the number of checked
+// copies.
 func (w *world) compare(repair bool) (found map[string]string, checked int64) {
 	w.t.Helper()
 	stream, err := w.verifier.CompareCustomers(w.asPlatform(w.company), &bookingv1.CompareCustomersRequest{Repair: repair})
@@ -38,7 +39,8 @@ func (w *world) compare(repair bool) (found map[string]string, checked int64) {
 	}
 }
 
-// The customer service was restored to another moment than the copy.
+// TestCompareCustomers compares with a customer service that was restored to a different time than
+// the copy.
 func TestCompareCustomers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -59,7 +61,7 @@ func TestCompareCustomers(t *testing.T) {
 		t.Fatal(err)
 	}
 	change(behind, 5, "Beatrix", time.Time{})
-	change(ahead, 2, "Cleopatra", time.Time{}) // earlier than what the copy has
+	change(ahead, 2, "Cleopatra", time.Time{}) // earlier than the version in the copy
 	change(deleted, 1, "Dora", time.Now())
 	delete(w.customers.known, gone)
 	change(elsewhere, 9, "Fanny", time.Time{})
@@ -76,7 +78,7 @@ func TestCompareCustomers(t *testing.T) {
 	if found, _ := w.compare(true); len(found) != 1 || found[gone.String()] == "" {
 		t.Errorf("after the repair it found %v", found)
 	}
-	t.Run("is for the platform alone", func(t *testing.T) {
+	t.Run("requires platform:admin", func(t *testing.T) {
 		stream, err := w.verifier.CompareCustomers(w.ctx, &bookingv1.CompareCustomersRequest{Repair: true})
 		if err == nil {
 			_, err = stream.Recv()

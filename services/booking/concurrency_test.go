@@ -15,7 +15,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// together runs n goroutines and waits for all.
+// together runs n goroutines and waits for all of them.
 func together(n int, do func(i int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -25,7 +25,7 @@ func together(n int, do func(i int)) {
 }
 
 func TestCapacityUnderConcurrency(t *testing.T) {
-	t.Run("hundreds who book and cancel one date never overfill it, and every row adds up (invariants 1, 2, 3)", func(t *testing.T) {
+	t.Run("hundreds of concurrent bookings and cancellations never overbook a date, and every row adds up (invariants 1, 2, 3)", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		e := w.event(w.ctx, new(int32(40)))
@@ -44,7 +44,7 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 			if i%2 == 0 {
 				return
 			}
-			// Two callers cancel the same booking: one of them frees the spaces.
+			// Two callers cancel the same booking, and only one of them frees the spaces.
 			together(2, func(int) {
 				resp, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: made.GetBookings()[0].GetId()})
 				if err != nil {
@@ -56,7 +56,7 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 		})
 		w.inStep()
 		if granted.Load() == 0 || full.Load() == 0 || cancelled.Load() == 0 {
-			t.Errorf("%d granted, %d refused, %d cancelled: too tame", granted.Load(), full.Load(), cancelled.Load())
+			t.Errorf("%d granted, %d refused, %d cancelled: not enough contention", granted.Load(), full.Load(), cancelled.Load())
 		}
 		stored := one[int64](w, `select count(*) from bookings`)
 		if confirmed := w.published(subjectBookingConfirmed); stored != granted.Load() || confirmed != stored {
@@ -71,14 +71,14 @@ func TestCapacityUnderConcurrency(t *testing.T) {
 			t.Errorf("%d transactions have a wrong version", n)
 		}
 	})
-	t.Run("exactly as many as fit are granted across processes (invariant 1)", func(t *testing.T) {
+	t.Run("grants exactly as many bookings as fit, across processes (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		other := newWorldOn(t, w.db) // a second process on the same database
 		other.company, other.customers.known = w.company, w.customers.known
 		ann := w.customer(w.company, "ann")
 		e := w.event(w.ctx, new(int32(50)))
 		otherCtx := other.as(w.company)
-		w.mustBook(w.ctx, ann, e, 1) // Ann is known from here on
+		w.mustBook(w.ctx, ann, e, 1) // puts Ann in the copy
 		var granted atomic.Int64
 		together(200, func(i int) {
 			var err error
@@ -139,7 +139,7 @@ func TestPurchasesUnderConcurrency(t *testing.T) {
 		})
 		w.inStep()
 	})
-	t.Run("of many requests under one key one is made (invariant 2)", func(t *testing.T) {
+	t.Run("concurrent requests with one Idempotency-Key make one purchase (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		e := w.event(w.ctx, nil)
@@ -167,7 +167,7 @@ func TestPurchasesUnderConcurrency(t *testing.T) {
 	})
 }
 
-func TestRefusalIsOfThePurchase(t *testing.T) {
+func TestRefusalDoesNotFailTheCommit(t *testing.T) {
 	refusal := fault.Refuse(model.ReasonEventFull, "full")
 	s := &Server{queue: commitqueue.New(func(_ context.Context, _ queueKey, purchases []*purchase) error {
 		purchases[0].Refused = refusal

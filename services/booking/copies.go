@@ -17,10 +17,10 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// consumer is the name under which the copies are kept up to date.
+// consumer is the name of the consumer that keeps the copies up to date.
 const consumer = "booking-copies"
 
-// copyBatch is how many events one commit of the copies takes.
+// copyBatch is the number of events that one commit of the copies handles.
 const copyBatch = 500
 
 // Copies keeps the copies of customers and companies up to date with their events.
@@ -29,7 +29,7 @@ type Copies struct {
 	companies *tenancy.Companies
 }
 
-// NewCopies returns the keeper of the copies in db.
+// NewCopies returns a Copies that writes to db.
 func NewCopies(db *pg.DB, companies *tenancy.Companies) *Copies {
 	return &Copies{store: store.New(db), companies: companies}
 }
@@ -42,7 +42,7 @@ func (c *Copies) Run(ctx context.Context, b *bus.Bus) error {
 	})
 }
 
-// handle stores what a batch of events says, each event once, in one commit.
+// handle applies a batch of events in one commit, each event once.
 func (c *Copies) handle(ctx context.Context, msgs []bus.Message) error {
 	return c.store.Fault(c.store.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		unseen, err := inbox.Once(ctx, tx, consumer, msgs)
@@ -85,8 +85,8 @@ func (c *Copies) keep(ctx context.Context, tx *pg.Tx, customers []model.Customer
 	return c.store.LeaveWaitlists(ctx, tx, customers)
 }
 
-// customerFromEvent returns the customer that an event is about; false for events that
-// do not change customers.
+// customerFromEvent returns the customer in an event. ok is false if the event does not change a
+// customer.
 func customerFromEvent(m bus.Message) (customer model.CustomerRecord, ok bool, err error) {
 	var event interface {
 		proto.Message

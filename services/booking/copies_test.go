@@ -27,12 +27,12 @@ func (w *world) copyOf(company id.Company, customer id.Customer) string {
 	return strings.Join(rows, "; ")
 }
 
-// eventMessage is an event of the company as the bus delivers it.
+// eventMessage returns an event of the company as the bus delivers it.
 func (w *world) eventMessage(subject string, body []byte) bus.Message {
 	return bus.Message{ID: id.NewUUID(), Company: w.company, Subject: subject, Payload: body, OccurredAt: time.Now()}
 }
 
-// updateMessage says that a customer was updated.
+// updateMessage returns the event of an update of a customer.
 func (w *world) updateMessage(t *testing.T, customer id.Customer, name string, version int64) bus.Message {
 	return w.eventMessage("customer.v1.customer_updated", payload(t, &customerv1.CustomerUpdated{Customer: &customerv1.CustomerSnapshot{
 		Id: customer.String(), FirstName: name, Version: version,
@@ -41,7 +41,7 @@ func (w *world) updateMessage(t *testing.T, customer id.Customer, name string, v
 
 func TestCopies(t *testing.T) {
 	t.Parallel()
-	t.Run("the customer service's events keep the copy", func(t *testing.T) {
+	t.Run("events of the customer service update the copy of a customer", func(t *testing.T) {
 		w := newWorld(t)
 		copies := NewCopies(w.db, w.server.companies)
 		var created customerv1.CustomerCreated
@@ -66,7 +66,7 @@ func TestCopies(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a company's events keep its copy", func(t *testing.T) {
+	t.Run("events of a company update its copy", func(t *testing.T) {
 		w := newWorld(t)
 		copies := NewCopies(w.db, w.server.companies)
 		snapshot := func(zone string, version int64) *authv1.CompanySnapshot {
@@ -145,7 +145,7 @@ func TestOrderOfCopies(t *testing.T) {
 			t.Errorf("the copy is %q", got)
 		}
 	})
-	t.Run("companies do not mix, and a stranger's event is no obstacle", func(t *testing.T) {
+	t.Run("companies do not mix, and an unknown event does not block the others", func(t *testing.T) {
 		w := newWorld(t)
 		ann := id.New[id.Customer]()
 		theirs := w.updateMessage(t, ann, "theirs", 9)
@@ -158,7 +158,7 @@ func TestOrderOfCopies(t *testing.T) {
 			t.Errorf("the copies are %q and %q", a, b)
 		}
 	})
-	t.Run("what cannot be read is not taken for read", func(t *testing.T) {
+	t.Run("an event that cannot be read is not acknowledged", func(t *testing.T) {
 		w := newWorld(t)
 		ann := id.New[id.Customer]()
 		good, bad := w.updateMessage(t, ann, "ann", 1), w.eventMessage("customer.v1.customer_updated", []byte{0xff})
@@ -175,7 +175,7 @@ func TestOrderOfCopies(t *testing.T) {
 	})
 }
 
-// described is what copyOf returns for a customer who is not deleted.
+// described returns what copyOf returns for a customer who is not deleted.
 func described(c *customerv1.CustomerSnapshot) string {
 	s := fmt.Sprintf("%s %s <%s> v%d", c.GetFirstName(), c.GetLastName(), c.GetEmail(), c.GetVersion())
 	if c.GetReference() != "" {

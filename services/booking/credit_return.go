@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// returnAhead is how long the request that owes credits has to return them itself.
+	// returnAhead is the time that a request has to return credits before the job does it.
 	returnAhead = 5 * time.Second
-	// returnAgain is after how long a return that failed is tried again.
+	// returnAgain is the delay before a failed return is retried.
 	returnAgain = 10 * time.Second
-	// returnWait is how long a request waits for credits to be returned.
+	// returnWait is the longest time that a request waits for credits to be returned.
 	returnWait = 2 * time.Second
 )
 
-// oweCredits stores in tx that bookings give their credits back.
+// oweCredits stores in tx that the credits of bookings must be returned.
 func (s *Server) oweCredits(ctx context.Context, tx *pg.Tx, company id.Company, returns []model.CreditReturn) error {
 	if len(returns) == 0 {
 		return nil
@@ -34,8 +34,8 @@ func (s *Server) returnCreditsLater(returns []model.CreditReturn) {
 	}
 }
 
-// returnCredits returns credits that were committed as owed, if it can be done at once;
-// what fails is left to the job.
+// returnCredits returns credits that were committed as owed. It leaves a return that fails to the
+// job.
 func (s *Server) returnCredits(ctx context.Context, returns []model.CreditReturn) {
 	if len(returns) == 0 {
 		return
@@ -54,16 +54,16 @@ func (s *Server) returnOne(ctx context.Context, r model.CreditReturn) error {
 	if f := fault.From(err); f != nil && f.Kind != fault.NotFound && f.Kind != fault.Invalid {
 		return err
 	}
-	// What the pass service does not know cannot be returned to it.
+	// The pass service does not know the redemption, so there is nothing to return.
 	return s.store.CreditsReturned(ctx, r)
 }
 
-// returnDue returns credits whose request did not.
+// returnDue returns credits that their requests did not return.
 func (s *Server) returnDue(ctx context.Context) error {
 	now := s.now()
 	due, err := s.store.ClaimReturns(ctx, now, now.Add(returnAgain), expiryBatch)
 	if err != nil {
 		return err
 	}
-	return atOnce(due, func(r model.CreditReturn) error { return s.returnOne(ctx, r) })
+	return forEachConcurrently(due, func(r model.CreditReturn) error { return s.returnOne(ctx, r) })
 }

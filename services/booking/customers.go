@@ -11,16 +11,16 @@ import (
 
 // Customers looks customers up in the customer service.
 type Customers interface {
-	// Lookup returns those of the customers that exist, deleted ones included,
-	// each once. Together the ids and references are at most maxLookup.
+	// Lookup returns the customers that exist, including deleted ones, each once. ids and
+	// references must not have more than maxLookup elements together.
 	Lookup(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]model.CustomerRecord, error)
 }
 
-// maxLookup is how many customers one request may ask for.
+// maxLookup is the maximum number of customers in one request.
 const maxLookup = 5000
 
-// fetchCustomers fetches customers that the copy does not have and stores them in it.
-// It returns those that exist.
+// fetchCustomers fetches customers that are not in the copy and stores them there. It returns the
+// customers that exist.
 func (s *Server) fetchCustomers(ctx context.Context, company id.Company, ids []id.Customer, references []string) ([]model.CustomerRecord, error) {
 	var fetched []model.CustomerRecord
 	for len(ids)+len(references) > 0 {
@@ -44,8 +44,8 @@ func (s *Server) fetchCustomers(ctx context.Context, company id.Company, ids []i
 	})
 }
 
-// fetchMissingCustomers runs do. If do names customers that the copy does not have, it
-// fetches them and runs do again.
+// fetchMissingCustomers runs do. If do fails because customers are not in the copy, it fetches them
+// and runs do again.
 func (s *Server) fetchMissingCustomers(ctx context.Context, company id.Company, do func() error) error {
 	err := do()
 	unknown, ok := model.AsUnknownCustomers(err)

@@ -15,8 +15,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// deletes marks a customer as deleted in the customer service. The copy does not
-// hear of it.
+// deletes marks a customer as deleted in the customer service, without updating the copy.
 func (f *fakeCustomers) deletes(customer id.Customer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -25,15 +24,15 @@ func (f *fakeCustomers) deletes(customer id.Customer) {
 	f.known[customer] = c
 }
 
-// confirmDeletion has the service confirm a deletion, as the customer service does.
+// confirmDeletion calls ConfirmCustomerDeletion as the customer service does.
 func (w *world) confirmDeletion(customer id.Customer) error {
 	_, err := customerv1.NewCustomerDeletionServiceClient(w.conn).ConfirmCustomerDeletion(
 		bearer(w.t.Context(), w.issuer.Client(w.company, "customers:write")), &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer.String()})
 	return err
 }
 
-// forget deletes a customer and has the deletion confirmed.
-func (w *world) forget(customer id.Customer) {
+// deleteAndConfirm deletes a customer and confirms the deletion.
+func (w *world) deleteAndConfirm(customer id.Customer) {
 	w.t.Helper()
 	w.customers.deletes(customer)
 	if err := w.confirmDeletion(customer); err != nil {
@@ -44,14 +43,14 @@ func (w *world) forget(customer id.Customer) {
 func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("stores the deletion of a customer the copy has, and of one it has not", func(t *testing.T) {
+	t.Run("stores the deletion of a customer, whether or not the customer is in the copy", func(t *testing.T) {
 		e := w.event(w.ctx, nil)
 		known, unknown := w.customer(w.company, "Known"), w.customer(w.company, "Unknown")
 		w.mustBook(w.ctx, known, e, 1)
 		for _, c := range []id.Customer{known, unknown} {
-			w.forget(c)
+			w.deleteAndConfirm(c)
 			if n := one[int64](w, `select count(*) from customers where id = $1 and deleted_at is not null and version = 2`, c); n != 1 {
-				t.Errorf("the copy does not say that %s is deleted", c)
+				t.Errorf("%s is not deleted in the copy", c)
 			}
 			_, err := w.book(w.ctx, c, e, 1)
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
@@ -61,12 +60,12 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
 	})
 	t.Run("can be repeated", func(t *testing.T) {
 		c := w.customer(w.company, "Twice")
-		w.forget(c)
+		w.deleteAndConfirm(c)
 		if err := w.confirmDeletion(c); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("takes nobody's word for it but the customer service's", func(t *testing.T) {
+	t.Run("trusts only the customer service about a deletion", func(t *testing.T) {
 		e := w.event(w.ctx, nil)
 		present := w.customer(w.company, "Present")
 		wantFault(t, w.confirmDeletion(present), fault.Invalid, fault.ReasonInvalidParameter)
@@ -79,7 +78,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
 		_, err := customerv1.NewCustomerDeletionServiceClient(w.conn).ConfirmCustomerDeletion(w.ctx, &customerv1.ConfirmCustomerDeletionRequest{CustomerId: present.String()})
 		wantFault(t, err, fault.Forbidden, fault.ReasonInsufficientScope)
 	})
-	t.Run("fails while the customer service is away", func(t *testing.T) {
+	t.Run("fails while the customer service is unavailable", func(t *testing.T) {
 		w := newWorld(t)
 		c := w.customer(w.company, "Away")
 		w.customers.goAway()
@@ -87,7 +86,7 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 22
 	})
 }
 
-// TestDeletedCustomersAreRefused goes every way in which a booking comes about.
+// TestDeletedCustomersAreRefused tries every way to make a booking.
 func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 	t.Parallel()
 	w := newWorld(t)
@@ -101,7 +100,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 	}
 	t.Run("a purchase for a deleted customer by another one", func(t *testing.T) {
 		e, gone := w.passEvent(nil, time.Hour, nil), w.customer(w.company, "Gone")
-		w.forget(gone)
+		w.deleteAndConfirm(gone)
 		for _, method := range []bookingv1.PaymentMethod{0, byPass} {
 			_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
 				PurchaserId: payer.String(), Lines: lines(e, gone), PaymentMethod: method,
@@ -113,7 +112,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 		e, gone := w.passEvent(nil, time.Hour, nil), w.customer(w.company, "Gone")
 		pass := w.passes.give(gone, 9)
 		mine, forThem := w.hold(gone, e, 1, ""), w.holdFor(payer, gone, e)
-		w.forget(gone)
+		w.deleteAndConfirm(gone)
 		for _, h := range []*bookingv1.Hold{mine, forThem} {
 			for _, method := range []bookingv1.PaymentMethod{0, byPass} {
 				_, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId(), PaymentMethod: method})
@@ -132,7 +131,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 		pass := w.passes.give(gone, 9)
 		w.passes.after = func(call string) error {
 			if call == "redeem" {
-				w.forget(gone)
+				w.deleteAndConfirm(gone)
 			}
 			return nil
 		}
@@ -144,7 +143,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 		w.verify()
 		w.reconcile()
 	})
-	t.Run("a place on a waitlist, an offer, and a booking out of it", func(t *testing.T) {
+	t.Run("a waitlist entry, an offer, and a booking from the waitlist", func(t *testing.T) {
 		e, full := w.fullEvent(2)
 		offered, gone, next := w.customer(w.company, "Offered"), w.customer(w.company, "Gone"), w.customer(w.company, "Next")
 		join := func(c id.Customer, mode bookingv1.WaitlistMode) *bookingv1.WaitlistEntry {
@@ -157,8 +156,8 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 		offer := join(offered, byOffer)
 		w.setCapacity(e, 3)
 		waiting := join(gone, byBooking)
-		w.forget(offered)
-		w.forget(gone)
+		w.deleteAndConfirm(offered)
+		w.deleteAndConfirm(gone)
 		_, err := w.waitlist.AcceptOffer(w.ctx, &bookingv1.AcceptOfferRequest{Id: offer.GetId()})
 		refused(t, err)
 		_, err = w.join(&bookingv1.JoinWaitlistRequest{Spaces: 1}, gone, e)
@@ -171,7 +170,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 	t.Run("an imported purchase", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := studioOf(w)
-		w.forget(ann)
+		w.deleteAndConfirm(ann)
 		line := past("r3", ben.String(), "E", 1)
 		line.GetBookings()[0].BoughtFor = "ann"
 		got := outcomes(w.mustSend(past("r1", "ann", "E", 1), past("r2", ann.String(), "E", 1), line, past("r4", "ben", "E", 1)))
@@ -181,7 +180,7 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 	})
 }
 
-// holdFor holds a place that purchaser pays for somebody else.
+// holdFor holds a space that purchaser pays for another customer.
 func (w *world) holdFor(purchaser, forWhom id.Customer, e *bookingv1.Event) *bookingv1.Hold {
 	w.t.Helper()
 	resp, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{
@@ -193,14 +192,14 @@ func (w *world) holdFor(purchaser, forWhom id.Customer, e *bookingv1.Event) *boo
 	return resp.GetHold()
 }
 
-// TestDeletionWaitsForPurchases holds commits up that have read a customer, and
-// looks whether the deletion is confirmed before them.
+// TestDeletionWaitsForPurchases delays commits that have read a customer, and checks that the
+// deletion is not confirmed before them.
 func TestDeletionWaitsForPurchases(t *testing.T) { // invariant 22
 	for name, begin := range map[string]func(w *world, c id.Customer, e *bookingv1.Event) func() error{
 		"a purchase": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
 			return func() error { _, err := w.book(w.ctx, c, e, 1); return err }
 		},
-		"a purchase under a key": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
+		"a purchase with an Idempotency-Key": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
 			return func() error { _, err := w.book(withKey(w.ctx, "k"), c, e, 1); return err }
 		},
 		"a hold": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
@@ -211,7 +210,7 @@ func TestDeletionWaitsForPurchases(t *testing.T) { // invariant 22
 				return err
 			}
 		},
-		"an entry of a waitlist": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
+		"a waitlist entry": func(w *world, c id.Customer, e *bookingv1.Event) func() error {
 			w.mustBook(w.ctx, w.customer(w.company, "Full"), e, 2)
 			return func() error { _, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: 1}, c, e); return err }
 		},
@@ -225,7 +224,7 @@ func TestDeletionWaitsForPurchases(t *testing.T) { // invariant 22
 			t.Parallel()
 			w := newWorld(t)
 			c, e := w.customer(w.company, "Ann"), w.event(w.ctx, new(int32(2)))
-			w.mustBook(w.ctx, c, w.event(w.ctx, nil), 1) // now the copy has her
+			w.mustBook(w.ctx, c, w.event(w.ctx, nil), 1) // puts the customer in the copy
 			act := begin(w, c, e)
 			release, acted, confirmed := w.lockDate(e), make(chan error, 1), make(chan error, 1)
 			go func() { acted <- act() }()
@@ -240,7 +239,7 @@ func TestDeletionWaitsForPurchases(t *testing.T) { // invariant 22
 			}
 			release()
 			if err := <-acted; err != nil {
-				t.Errorf("what began before the deletion got %v", err)
+				t.Errorf("the request that began before the deletion returned %v", err)
 			}
 			if err := <-confirmed; err != nil {
 				t.Error(err)
@@ -252,8 +251,7 @@ func TestDeletionWaitsForPurchases(t *testing.T) { // invariant 22
 	}
 }
 
-// lockDate keeps purchases of an event's date waiting until the returned function
-// is called.
+// lockDate blocks purchases of an event's date until the returned function is called.
 func (w *world) lockDate(e *bookingv1.Event) (release func()) {
 	w.t.Helper()
 	date, err := id.Parse[id.EventDate](e.GetDates()[0].GetId())
@@ -286,7 +284,7 @@ func (w *world) waitsFor(table string) {
 	w.eventually("a wait for "+table, func() bool { return one[int64](w, waitingSQL, table) > 0 })
 }
 
-// fenced is closed once the fence of a deletion waits.
+// fenced returns a channel that is closed when the fence of a deletion waits.
 func (w *world) fenced() <-chan struct{} {
 	waits := make(chan struct{})
 	go func() {
@@ -302,9 +300,8 @@ func (w *world) fenced() <-chan struct{} {
 	return waits
 }
 
-// TestDeletionUnderConcurrency deletes customers while two processes book, hold,
-// confirm, join and import in their names: what a customer has at the moment of
-// the confirmation is all that they ever have.
+// TestDeletionUnderConcurrency deletes customers while two processes book, hold, confirm, join and
+// import for them. After the confirmation, a customer must not get anything more.
 func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1, 15 and 22
 	w := newWorld(t)
 	processes := []*world{w, w.process()}
@@ -348,7 +345,7 @@ func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1, 15 and 22
 	}
 	left := make([]belongings, customers)
 	together(customers, func(i int) {
-		for owns(ids[i]).Confirmed < int64(5+i) && t.Context().Err() == nil { // one after the other, in the middle of it
+		for owns(ids[i]).Confirmed < int64(5+i) && t.Context().Err() == nil { // spread the deletions over the run
 			time.Sleep(5 * time.Millisecond)
 		}
 		w.customers.deletes(ids[i])
@@ -369,8 +366,8 @@ func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1, 15 and 22
 	w.reconcile()
 }
 
-// act does one of the things that a deletion ends. Imports are rare, because a
-// company has one at a time.
+// act performs one of the actions that a deletion ends. Imports are rare, because a company runs
+// one at a time.
 func (w *world) act(which int, c, payer id.Customer, e *bookingv1.Event, reference string) error {
 	switch which % 25 {
 	case 0, 6, 12, 18:

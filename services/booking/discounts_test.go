@@ -72,7 +72,7 @@ func (w *discountWorld) buy(code string, events ...*bookingv1.Event) (*bookingv1
 	return resp.GetTransaction(), err
 }
 
-// prices describes what each booking cost: full price-discount=price.
+// prices describes the price of each booking: full price-discount=price.
 func prices(bought *bookingv1.Transaction) string {
 	var all []string
 	for _, b := range bought.GetBookings() {
@@ -91,11 +91,11 @@ func TestDiscounts(t *testing.T) { // invariant 17
 	w := newDiscountWorld(t)
 	for _, tt := range []struct{ behaviour, code, want string }{
 		{"a percentage is taken off each line, rounded half up", "HALF", "333-167=166 net 138 HALF, 1000-500=500 net 417 HALF"},
-		{"a code is found whatever its case", "spring-10", "333-33=300 net 250 Spring-10, 1000-100=900 net 750 Spring-10"},
+		{"a code is found in upper or lower case", "spring-10", "333-33=300 net 250 Spring-10, 1000-100=900 net 750 Spring-10"},
 		{"a whole price can be taken off", "FREE", "333-333=0 net 0 FREE, 1000-1000=0 net 0 FREE"},
 		{"an amount is taken off the lines in their order", "FOUR", "333-333=0 net 0 FOUR, 1000-67=933 net 778 FOUR"},
 		{"an amount is never more than the price", "TWENTY", "333-333=0 net 0 TWENTY, 1000-1000=0 net 0 TWENTY"},
-		{"a code of one event leaves the others alone", "CHEAP", "333-100=233 net 194 CHEAP, 1000-0=1000 net 833 "},
+		{"a code of one event does not apply to other events", "CHEAP", "333-100=233 net 194 CHEAP, 1000-0=1000 net 833 "},
 	} {
 		t.Run(tt.behaviour, func(t *testing.T) {
 			bought, err := w.buy(tt.code, w.cheap, w.dear)
@@ -140,7 +140,7 @@ func TestDiscountRefusals(t *testing.T) { // invariant 17
 			}
 		})
 	}
-	t.Run("a code that exists in another case, and one that is wrong, is refused", func(t *testing.T) {
+	t.Run("refuses a code that exists in another case, and an invalid code", func(t *testing.T) {
 		for _, req := range []*bookingv1.CreateDiscountCodeRequest{percent("half", 1), percent("", 1), percent("a b", 1), percent("X", 0), percent("X", 10_001), {Code: "X"}, amount("X", 0)} {
 			if _, err := w.discounts.CreateDiscountCode(w.ctx, req); !fault.Is(err, fault.Invalid) {
 				t.Errorf("%v: got %v", req, err)
@@ -153,7 +153,7 @@ func TestDiscountRefusals(t *testing.T) { // invariant 17
 func TestUsesOfADiscountCode(t *testing.T) { // invariant 17
 	t.Parallel()
 	w := newDiscountWorld(t)
-	t.Run("a code is never used more often than it may, and a hold that ends gives its use back", func(t *testing.T) {
+	t.Run("a code is never used more often than its limit, and a hold that ends frees its use", func(t *testing.T) {
 		req := percent("TEN", 1000)
 		req.MaxUses = proto.Int32(10)
 		ten := w.code(req)
@@ -184,7 +184,7 @@ func TestUsesOfADiscountCode(t *testing.T) { // invariant 17
 
 func TestListDiscountCodes(t *testing.T) { // invariant 17
 	t.Parallel()
-	w := newDiscountWorld(t) // makes seven codes
+	w := newDiscountWorld(t) // creates seven codes
 	for n := range 5 {
 		w.code(percent(fmt.Sprint("MORE", n), 1000))
 	}
@@ -260,16 +260,16 @@ func TestEventsOfADiscountCode(t *testing.T) {
 		events []string
 		want   []string // fields at fault, with their rules
 	}{
-		"an event of the company":                   {[]string{own}, nil},
-		"no event, which means all":                 {nil, nil},
-		"an event that does not exist":              {[]string{own, id.New[id.Event]().String()}, []string{"event_ids[1] exists"}},
-		"an event that was deleted":                 {[]string{deleted}, []string{"event_ids[0] exists"}},
-		"an event of another company":               {[]string{theirs}, []string{"event_ids[0] exists"}},
-		"an identifier of something else":           {[]string{id.New[id.Customer]().String()}, []string{"event_ids[0] exists"}},
-		"a malformed and an empty one":              {[]string{"x", own, ""}, []string{"event_ids[0] exists", "event_ids[2] exists"}},
-		"the zero identifier":                       {[]string{id.Event{}.String()}, []string{"event_ids[0] exists"}},
-		"one event twice":                           {[]string{own, own}, []string{"event_ids[1] unique"}},
-		"one more than the most, and all malformed": {tooMany, []string{"event_ids max_items"}},
+		"an event of the company":                  {[]string{own}, nil},
+		"no events, which means all events":        {nil, nil},
+		"an event that does not exist":             {[]string{own, id.New[id.Event]().String()}, []string{"event_ids[1] exists"}},
+		"an event that was deleted":                {[]string{deleted}, []string{"event_ids[0] exists"}},
+		"an event of another company":              {[]string{theirs}, []string{"event_ids[0] exists"}},
+		"an identifier of another type":            {[]string{id.New[id.Customer]().String()}, []string{"event_ids[0] exists"}},
+		"a malformed and an empty one":             {[]string{"x", own, ""}, []string{"event_ids[0] exists", "event_ids[2] exists"}},
+		"the zero identifier":                      {[]string{id.Event{}.String()}, []string{"event_ids[0] exists"}},
+		"one event twice":                          {[]string{own, own}, []string{"event_ids[1] unique"}},
+		"one more than the maximum, all malformed": {tooMany, []string{"event_ids max_items"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			req := percent(id.New[id.DiscountCode]().String(), 1000)

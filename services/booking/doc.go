@@ -1,90 +1,85 @@
-// Package booking is the booking service: events, the dates on which they take
-// place, and the transactions in which customers book spaces on them.
+// Package booking is the booking service: events, the dates on which they take place, and the
+// transactions in which customers book spaces on them.
 //
-// A purchase is one decision. The dates it names are locked, the rules are asked
-// in memory, and the spaces, the transaction, its bookings and their events are
-// one commit. Purchases of one date that arrive while another is being committed
-// share the next commit, up to 64 of them (package commitqueue).
+// A purchase locks the dates it names, applies the rules in memory, and stores the spaces, the
+// transaction, its bookings and their events in one commit. Purchases of a date that arrive while
+// another one is being committed share the next commit, up to 64 of them (package commitqueue).
 //
-//	                 ┌───────── cancel ─────────▶ is_cancelled, spaces freed ─┐
-//	create ──▶ confirmed                                                     ├─ either, both or
-//	                 └───────── refund ─────────▶ is_refunded ────────────────┘  none; never back
+//	             ┌──────── cancel ────────▶ is_cancelled, spaces freed ─┐
+//	create ──▶ confirmed                                                ├─ one, both or neither;
+//	             └──────── refund ────────▶ is_refunded ────────────────┘  never undone
 //
-// What has places before it is confirmed is in no list. A purchase by pass is
-// pending while its credits are taken (pass_payment.go); what is not confirmed in
-// time gives its places back (release.go).
+// Lists do not show a purchase that has spaces but is not confirmed. A purchase by pass is pending
+// while its credits are taken (pass_payment.go). The spaces of a purchase that is not confirmed in
+// time are freed (release.go).
 //
 //	pay by pass ──▶ pending ── credits taken ──▶ confirmed
 //	                   ├────── refused ────────▶ released
-//	                   └────── time is up ─────▶ undoing ──▶ released
+//	                   └────── timed out ──────▶ undoing ──▶ released
 //	hold ──▶ held ── paid ──▶ confirmed, or pending
-//	           └──── time is up, or by hand ──▶ released
+//	           └──── expired, or released by the caller ──▶ released
 //
-// Who finds a date full can wait for it; what becomes free is offered to, or booked
-// for, those who wait (waitlist_promotion.go).
+// A customer can join the waitlist of a full date. Spaces that become free are offered to, or
+// booked for, the waiting customers (waitlist_promotion.go).
 //
-// Names come from a copy of the customers which customer.* events keep; a
-// customer met for the first time is fetched from the customer service. So
-// reads, and purchases by known customers, need no other service.
+// Customers' names come from a copy that customer.* events keep up to date. A customer who is not
+// in the copy yet is fetched from the customer service. Reads, and purchases by customers in the
+// copy, therefore need no other service.
 //
-// Types and decisions are in package model, SQL is in package store, and package convert
-// reads and writes the messages. This package has the RPCs, the events and the jobs.
+// Package model has the types and decisions, package store the SQL, and package convert the
+// conversion of messages. This package has the RPCs, the events and the jobs.
 //
 // # Invariants
 //
-//  1. A date never holds more spaces than its capacity, whatever the
-//     concurrency, and its count is the sum of the spaces of its bookings that
-//     are not cancelled.
-//  2. A purchase is stored whole or not at all: its spaces, its bookings and one
-//     booking_confirmed for each are one commit.
-//  3. Cancelling frees the spaces once and refunding frees none, however often
-//     and from how many callers at once; neither flag is ever taken back.
-//  4. Every change of a transaction raises its version and publishes an event
-//     that carries it.
-//  5. A company sees and changes its own data only: an identifier of another
-//     company is answered like one that does not exist.
-//  6. A transaction is shown to the customer who bought it and to no other, and
-//     only once it is confirmed.
-//  7. A page of a list costs the same however many transactions there are: it is
-//     a walk along one index, and the total a count within it.
-//  8. The copy of a customer or company never goes back to an older version,
-//     whatever the order and number of deliveries.
-//  9. An import can be repeated: a reference that is stored stays as it is, a
-//     refused line stores nothing, and the lines beside it are stored.
-//  10. What is imported publishes no events.
-//  11. A price, a payment and a purchase are stored as they were at the purchase;
-//     a card payment has amounts and a currency, a pass payment credits.
-//  12. A recurrence is expanded in wall time: a clock change moves no occurrence
-//     but one whose time is skipped, which comes later by the gap. It ends, gives
-//     at most 1000 dates, and takes bounded work whatever it says. An end in wall
-//     time is counted in the event's zone, so a date during which the clocks
-//     change is longer or shorter.
-//  13. What is cancelled is closed first: from that commit on nobody books it, and
-//     every booking of it is cancelled, by the caller or by whoever finds it
-//     unfinished. Nothing that is a draft, cancelled or deleted holds a booking
-//     that was made after it became so.
-//  14. A page of events or registrations that is followed by its cursor holds each
-//     row once that was there all the time, whatever is added and removed
-//     meanwhile, and costs the same in a table of any size.
-//  15. A purchase by pass ends confirmed, with its credits taken once, or undone,
-//     with none taken and its places free, whatever fails or dies in between; its
-//     payments and the pass service's redemptions reconcile.
-//  16. A hold has its places until it is confirmed, released or expires; then they
-//     are free, once. It becomes a purchase once, and never after its time.
-//  17. A discount code is never used more often than it may, whatever the
-//     concurrency; a use by a purchase that does not come about is given back.
-//  18. Places that become free go first to those who wait for the date, in the
-//     order of their joining, in the commit that frees them. Who is passed over
-//     does not fit, or was refused, is told why, and keeps the place in the order.
-//  19. Who waits is served once: an entry ends with one booking, or with none; an
-//     open offer has its places, and no other entry has any.
-//  20. A pricing option that has ended is in no event and sells no more, but to who
-//     waits at its price; what was booked keeps it. An event has always one.
-//  21. Of an erased customer the bookings, payments and counts stay, without name,
-//     address and references, and no older news brings them back.
-//  22. After ConfirmCustomerDeletion has answered, no replica commits a purchase, a
-//     hold, a confirmation of either, a waitlist entry or an imported line that
-//     names the customer. Each of these locks the rows of its customers in the
-//     copy for key share in the commit that it decides in; the confirmation first
-//     commits the deletion, then waits until nobody holds such a lock.
+//  1. A date never holds more spaces than its capacity, under any concurrency. Its count is the
+//     sum of the spaces of its bookings that are not cancelled.
+//  2. A purchase is stored completely or not at all: its spaces, its bookings and one
+//     booking_confirmed for each booking are one commit.
+//  3. A cancellation frees the spaces once, and a refund frees none, however often and however
+//     concurrently they are called. Neither flag is ever cleared.
+//  4. Every change of a transaction increases its version and publishes an event with that version.
+//  5. A company sees and changes only its own data. An identifier of another company gets the same
+//     response as one that does not exist.
+//  6. A transaction is shown only to the customer who bought it, and only once it is confirmed.
+//  7. A page of a list costs the same however many transactions there are: it reads along one
+//     index, and the total is a count within that index.
+//  8. The copy of a customer or company never returns to an older version, regardless of the order
+//     and number of deliveries.
+//  9. An import can be repeated. A stored reference does not change, a refused line stores nothing,
+//     and the other lines of the batch are stored.
+//  10. An import publishes no events.
+//  11. A price, a payment and a purchase are stored with their values at the time of the purchase.
+//     A card payment has amounts and a currency; a pass payment has credits.
+//  12. A recurrence is expanded in wall time. A clock change does not move occurrences, except that
+//     a skipped time moves later by the gap. A recurrence ends, has at most 1000 dates, and takes
+//     bounded work for every rule. An end in wall time is counted in the event's zone, so a date
+//     during which the clocks change is longer or shorter.
+//  13. A date or event that is cancelled is closed first. From that commit on, nobody can book it.
+//     Every booking of it is then cancelled, by the caller or by the job that finds it unfinished.
+//     A draft, cancelled or deleted event or date has no booking that was made after that change.
+//  14. Following the cursor of a list of events or registrations returns each row once, if the row
+//     exists the whole time, even if others are added or removed in between. A page costs the same
+//     in a table of any size.
+//  15. A purchase by pass ends either confirmed, with its credits taken once, or undone, with no
+//     credits taken and its spaces free, even if something fails or crashes in between. Its payments
+//     reconcile with the redemptions of the pass service.
+//  16. A hold has its spaces until it is confirmed, released or expires; then they are freed, once.
+//     It becomes a purchase at most once, and never after its expiry.
+//  17. A discount code is never used more often than its limit, under any concurrency. A purchase
+//     that fails or is undone does not count as a use.
+//  18. Spaces that become free go first to the customers who wait for the date, in the order in
+//     which they joined, in the commit that frees the spaces. An entry that does not fit or is
+//     refused is passed over: the reason is recorded, and the entry keeps its position.
+//  19. A waitlist entry is served once: it ends with one booking or with none. An open offer has its
+//     spaces, and no other entry has any.
+//  20. An ended pricing option is not part of its event and cannot be bought, except by customers who
+//     already wait at its price. Existing bookings keep it. An event that has pricing options keeps
+//     at least one.
+//  21. The bookings, payments and counts of an erased customer stay, without name, address and
+//     references. Events that were published before the erasure do not restore them.
+//  22. After ConfirmCustomerDeletion has returned, no replica commits a purchase, a hold, a
+//     confirmation of either, a waitlist entry or an imported line that names the customer. Each of
+//     these locks the rows of its customers in the copy for key share, in the commit in which it
+//     decides. The confirmation first commits the deletion, and then waits until nobody holds such
+//     a lock.
 package booking

@@ -43,7 +43,7 @@ func TestErasure(t *testing.T) { // invariant 21
 		}
 		return n
 	}
-	t.Run("names and references go, of one customer; bookings and money stay", func(t *testing.T) {
+	t.Run("deletes the names and references of one customer; bookings and money stay", func(t *testing.T) {
 		if n := count(`select count(*) from bookings where payment_reference is not null`); n != 1 {
 			t.Errorf("%d references", n)
 		}
@@ -60,7 +60,7 @@ func TestErasure(t *testing.T) { // invariant 21
 			}
 		}
 	})
-	t.Run("everything of the customer's is known, and nothing of another's", func(t *testing.T) {
+	t.Run("lists everything of the customer and nothing of another customer", func(t *testing.T) {
 		names, err := participant.Names(t.Context(), e)
 		if err != nil || len(names) != 2 || names[0] != bought[0].GetId() || names[1] != bought[0].GetBookings()[0].GetId() {
 			t.Errorf("got %v, %v", names, err)

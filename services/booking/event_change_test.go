@@ -48,7 +48,7 @@ func starts(dates []*bookingv1.EventDate) []string {
 func TestCreateEventInWallTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("dates are named in the zone of the event, and a start that is skipped moves on", func(t *testing.T) {
+	t.Run("local starts are in the event's zone, and a skipped start moves forward", func(t *testing.T) {
 		made := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Timezone: "America/New_York", Dates: []*bookingv1.NewEventDate{
 			{LocalStart: "2027-03-14T02:30:00", DurationMinutes: 60}, {LocalStart: "2027-11-07T01:30:00", DurationMinutes: 60},
 		}})
@@ -56,7 +56,7 @@ func TestCreateEventInWallTime(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a rule makes the dates after the model of one, and is kept (invariant 12)", func(t *testing.T) {
+	t.Run("a rule generates dates with the given duration and capacity, and is stored (invariant 12)", func(t *testing.T) {
 		made := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
 			Title: "Yoga", Timezone: "Europe/London", FreeCancellationMinutes: new(int32(90)),
 			Dates: []*bookingv1.NewEventDate{{DurationMinutes: 45, Capacity: new(int32(8))}},
@@ -77,7 +77,7 @@ func TestCreateEventInWallTime(t *testing.T) {
 			t.Errorf("read %v\nmade %v", read, made)
 		}
 	})
-	t.Run("a thousand dates are made, and no more", func(t *testing.T) {
+	t.Run("generates 1000 dates and refuses more", func(t *testing.T) {
 		req := &bookingv1.CreateEventRequest{
 			Title: "Daily", Dates: []*bookingv1.NewEventDate{{DurationMinutes: 45}},
 			Recurrence: &bookingv1.Recurrence{Rule: "FREQ=DAILY;COUNT=1000", LocalStart: "2027-01-01T09:30:00"},
@@ -94,17 +94,17 @@ func TestCreateEventInWallTime(t *testing.T) {
 		change      func(r *bookingv1.CreateEventRequest)
 	}{
 		"two starts": {"dates[0].local_start", "exclusive", func(r *bookingv1.CreateEventRequest) { r.Dates[0].LocalStart = "2027-01-01T09:00:00" }},
-		"a start in no form": {"dates[0].local_start", "format", func(r *bookingv1.CreateEventRequest) {
+		"a malformed start": {"dates[0].local_start", "format", func(r *bookingv1.CreateEventRequest) {
 			r.Dates[0].StartsAt, r.Dates[0].LocalStart = nil, "tomorrow"
 		}},
-		"two dates that a clock change makes one": {"dates[1].local_start", "unique", func(r *bookingv1.CreateEventRequest) {
+		"two wall times that a clock change makes one instant": {"dates[1].local_start", "unique", func(r *bookingv1.CreateEventRequest) {
 			r.Dates = []*bookingv1.NewEventDate{{LocalStart: "2027-03-28T02:30:00", DurationMinutes: 1}, {LocalStart: "2027-03-28T01:30:00", DurationMinutes: 1}}
 		}},
-		"a rule with two models": {"dates", "max_items", func(r *bookingv1.CreateEventRequest) {
+		"a rule with two dates": {"dates", "max_items", func(r *bookingv1.CreateEventRequest) {
 			r.Recurrence = &bookingv1.Recurrence{Rule: "FREQ=DAILY;COUNT=2", LocalStart: "2027-01-01T09:00:00"}
 			r.Dates = append(r.Dates, r.Dates[0])
 		}},
-		"a rule whose model has no duration": {"dates[0].duration_minutes", "range", func(r *bookingv1.CreateEventRequest) {
+		"a rule with a date without a duration": {"dates[0].duration_minutes", "range", func(r *bookingv1.CreateEventRequest) {
 			r.Recurrence = &bookingv1.Recurrence{Rule: "FREQ=DAILY;COUNT=2", LocalStart: "2027-01-01T09:00:00"}
 			r.Dates[0].DurationMinutes = 0
 		}},
@@ -123,7 +123,7 @@ func TestCreateEventInWallTime(t *testing.T) {
 	}
 }
 
-// wantField checks that a request is refused for one field.
+// wantField checks that a request is refused because of one field.
 func wantField(t testing.TB, err error, field, rule string) {
 	t.Helper()
 	f := fault.From(err)
@@ -132,7 +132,7 @@ func wantField(t testing.TB, err error, field, rule string) {
 	}
 }
 
-// eventOfTwoDates makes an event with two dates and two pricing options.
+// eventOfTwoDates creates an event with two dates and two pricing options.
 func (w *world) eventOfTwoDates() *bookingv1.Event {
 	w.t.Helper()
 	return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
@@ -147,7 +147,7 @@ func (w *world) eventOfTwoDates() *bookingv1.Event {
 func TestUpdateEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("what is not named stays, and what is named changes, in one commit and one version (invariant 4)", func(t *testing.T) {
+	t.Run("changes the given fields and no others, in one commit and one version (invariant 4)", func(t *testing.T) {
 		e := w.eventOfTwoDates()
 		before := w.published(subjectEventUpdated)
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
@@ -177,7 +177,7 @@ func TestUpdateEvent(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what changes nothing raises no version and publishes nothing", func(t *testing.T) {
+	t.Run("a change without effect does not increase the version and publishes nothing", func(t *testing.T) {
 		e := w.eventOfTwoDates()
 		before := one[int64](w, `select count(*) from outbox`)
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
@@ -189,13 +189,13 @@ func TestUpdateEvent(t *testing.T) {
 			t.Errorf("got %v\nwas %v", got, e)
 		}
 	})
-	t.Run("texts can be emptied, and the policy taken away", func(t *testing.T) {
+	t.Run("texts can be cleared, and the policy removed", func(t *testing.T) {
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: w.eventOfTwoDates().GetId(), Description: new(""), Location: new(""), FreeCancellationMinutes: new(int32(-1))})
 		if got.GetDescription() != "" || got.GetLocation() != "" || got.FreeCancellationMinutes != nil || got.GetTitle() != "Yoga" {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("another zone shows the dates otherwise and leaves their instants", func(t *testing.T) {
+	t.Run("a new zone shows the dates in local time and keeps their instants", func(t *testing.T) {
 		e := w.eventOfTwoDates()
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Timezone: new("Asia/Tokyo"), Dates: []*bookingv1.EventDateChange{
 			{LocalStart: new("2027-02-01T09:00:00"), DurationMinutes: new(int32(10))},
@@ -209,7 +209,7 @@ func TestUpdateEvent(t *testing.T) {
 			}
 		}
 	})
-	t.Run("two dates change places, and two options their names", func(t *testing.T) {
+	t.Run("two dates can swap their starts, and two options their names", func(t *testing.T) {
 		e := w.eventOfTwoDates()
 		d, o := e.GetDates(), e.GetPricingOptions()
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
@@ -221,7 +221,7 @@ func TestUpdateEvent(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("the only date is changed without its name", func(t *testing.T) {
+	t.Run("the id in only_date is not used", func(t *testing.T) {
 		e := w.event(w.ctx, new(int32(3)))
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Id: "whatever", Unlimited: true}})
 		if got.GetDates()[0].Capacity != nil || got.GetDates()[0].GetDurationMinutes() != 60 {
@@ -243,7 +243,7 @@ func TestUpdateEvent(t *testing.T) {
 func TestUpdateEventStatus(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("a draft cannot be booked until it is published, nor become one again when it is", func(t *testing.T) {
+	t.Run("a draft cannot be booked until it is published, and a booked event cannot become a draft", func(t *testing.T) {
 		ann := w.customer(w.company, "ann")
 		e := w.event(w.ctx, new(int32(3)))
 		w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT})
@@ -254,7 +254,7 @@ func TestUpdateEventStatus(t *testing.T) {
 		_, err = w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT})
 		wantFault(t, err, fault.Refused, model.ReasonHasRegistrations)
 	})
-	t.Run("a draft that was cancelled is cancelled, not waiting to be published", func(t *testing.T) {
+	t.Run("booking a cancelled draft is refused because it is cancelled", func(t *testing.T) {
 		e := w.event(w.ctx, new(int32(3)))
 		for _, status := range []bookingv1.EventStatus{bookingv1.EventStatus_EVENT_STATUS_DRAFT, bookingv1.EventStatus_EVENT_STATUS_CANCELLED} {
 			w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: status})
@@ -267,7 +267,7 @@ func TestUpdateEventStatus(t *testing.T) {
 func TestUpdateEventVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("a stale version changes nothing", func(t *testing.T) {
+	t.Run("refuses a stale version and changes nothing", func(t *testing.T) {
 		e := w.eventOfTwoDates()
 		_, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{Id: e.GetId(), Title: new("x"), ExpectedVersion: new(int64(2))})
 		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
@@ -277,7 +277,7 @@ func TestUpdateEventVersion(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a change repeated under its key is made once", func(t *testing.T) {
+	t.Run("a retry with the same Idempotency-Key makes the change once", func(t *testing.T) {
 		e := w.eventOfTwoDates()
 		ctx := withKey(w.ctx, "update-1")
 		req := &bookingv1.UpdateEventRequest{Id: e.GetId(), Dates: []*bookingv1.EventDateChange{{LocalStart: new("2027-03-01T09:00:00"), DurationMinutes: new(int32(10))}}}
@@ -323,16 +323,16 @@ func TestUpdateEventRefusals(t *testing.T) {
 		{"an unknown type", "type", "enum", &bookingv1.UpdateEventRequest{Type: 99}},
 		{"an unknown status", "status", "enum", &bookingv1.UpdateEventRequest{Status: 99}},
 		{"an unknown zone", "timezone", "timezone", &bookingv1.UpdateEventRequest{Timezone: new("")}},
-		{"a policy below none", "free_cancellation_minutes", "range", &bookingv1.UpdateEventRequest{FreeCancellationMinutes: new(int32(-2))}},
+		{"a policy below -1", "free_cancellation_minutes", "range", &bookingv1.UpdateEventRequest{FreeCancellationMinutes: new(int32(-2))}},
 		{"a policy beyond a year", "free_cancellation_minutes", "range", &bookingv1.UpdateEventRequest{FreeCancellationMinutes: new(int32(525_601))}},
-		{"a capacity below what is booked (invariant 1)", "dates[0].capacity", "min", date(&bookingv1.EventDateChange{Id: first.GetId(), Capacity: new(int32(2))})},
+		{"a capacity below the booked spaces (invariant 1)", "dates[0].capacity", "min", date(&bookingv1.EventDateChange{Id: first.GetId(), Capacity: new(int32(2))})},
 		{"a negative capacity", "dates[0].capacity", "min", date(&bookingv1.EventDateChange{Id: second.GetId(), Capacity: new(int32(-1))})},
-		{"a capacity of both kinds", "dates[0].unlimited", "exclusive", date(&bookingv1.EventDateChange{Id: first.GetId(), Capacity: new(int32(9)), Unlimited: true})},
+		{"a capacity together with unlimited", "dates[0].unlimited", "exclusive", date(&bookingv1.EventDateChange{Id: first.GetId(), Capacity: new(int32(9)), Unlimited: true})},
 		{"a date to add without start", "dates[0].starts_at", "required", date(&bookingv1.EventDateChange{DurationMinutes: new(int32(1))})},
-		{"a date to add of no duration", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{LocalStart: new("2027-01-01T09:00:00"), DurationMinutes: new(int32(0))})},
+		{"a date to add with a duration of 0", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{LocalStart: new("2027-01-01T09:00:00"), DurationMinutes: new(int32(0))})},
 		{"no duration", "dates[0].duration_minutes", "range", date(&bookingv1.EventDateChange{Id: first.GetId(), DurationMinutes: new(int32(0))})},
-		{"a start within a second", "dates[0].starts_at", "precision", date(&bookingv1.EventDateChange{Id: first.GetId(), StartsAt: &timestamppb.Timestamp{Nanos: 1}})},
-		{"a start that is no time", "dates[0].local_start", "format", date(&bookingv1.EventDateChange{Id: first.GetId(), LocalStart: new("9:00")})},
+		{"a start with a fraction of a second", "dates[0].starts_at", "precision", date(&bookingv1.EventDateChange{Id: first.GetId(), StartsAt: &timestamppb.Timestamp{Nanos: 1}})},
+		{"a start that is not a time", "dates[0].local_start", "format", date(&bookingv1.EventDateChange{Id: first.GetId(), LocalStart: new("9:00")})},
 		{"two starts", "dates[0].local_start", "exclusive", date(&bookingv1.EventDateChange{Id: first.GetId(), LocalStart: new("2027-01-01T09:00:00"), StartsAt: first.GetStartsAt()})},
 		{"a start of another date", "dates[0].starts_at", "unique", date(&bookingv1.EventDateChange{Id: first.GetId(), StartsAt: second.GetStartsAt()})},
 		{"a date to add at a start that is taken", "dates[0].starts_at", "unique", date(&bookingv1.EventDateChange{DurationMinutes: new(int32(1)), StartsAt: second.GetStartsAt()})},
@@ -348,8 +348,8 @@ func TestUpdateEventRefusals(t *testing.T) {
 		{"an option to add with the name of another", "pricing_options[0].name", "unique", option(&bookingv1.PricingOptionChange{Name: new("Child"), Price: new(int64(1))})},
 		{"a negative price", "pricing_options[0].price", "range", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Price: new(int64(-1))})},
 		{"another currency", "pricing_options[0].currency", "enum", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Currency: new("YEN")})},
-		{"a tax of more than all", "pricing_options[0].tax_rate_basis_points", "range", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), TaxRateBasisPoints: new(int32(10_001))})},
-		{"credits of both kinds", "pricing_options[0].no_credits", "exclusive", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Credits: new(int32(1)), NoCredits: true})},
+		{"a tax above 100 %", "pricing_options[0].tax_rate_basis_points", "range", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), TaxRateBasisPoints: new(int32(10_001))})},
+		{"credits together with no_credits", "pricing_options[0].no_credits", "exclusive", option(&bookingv1.PricingOptionChange{Id: adult.GetId(), Credits: new(int32(1)), NoCredits: true})},
 		{"an option changed twice", "pricing_options[1].id", "unique", option(&bookingv1.PricingOptionChange{Id: child.GetId()}, &bookingv1.PricingOptionChange{Id: child.GetId()})},
 		{"too many options", "pricing_options", "max_items", option(make([]*bookingv1.PricingOptionChange, 51)...)},
 	}
@@ -360,7 +360,7 @@ func TestUpdateEventRefusals(t *testing.T) {
 			wantField(t, err, tt.field, tt.rule)
 		})
 	}
-	t.Run("more options than an event may have are refused, whatever was there", func(t *testing.T) {
+	t.Run("refuses more options than an event can have, including the existing ones", func(t *testing.T) {
 		req := &bookingv1.UpdateEventRequest{Id: e.GetId()}
 		for i := range 49 {
 			req.PricingOptions = append(req.PricingOptions, &bookingv1.PricingOptionChange{Name: new(strings.Repeat("n", i+1)), Price: new(int64(1))})
@@ -373,8 +373,8 @@ func TestUpdateEventRefusals(t *testing.T) {
 		"a malformed date":             date(&bookingv1.EventDateChange{Id: "date_x"}),
 		"an option of another event":   option(&bookingv1.PricingOptionChange{Id: other.GetPricingOptions()[0].GetId()}),
 		"a malformed option":           option(&bookingv1.PricingOptionChange{Id: "po-x"}),
-		"a date that never was":        date(&bookingv1.EventDateChange{Id: id.New[id.EventDate]().String()}),
-		"an option that never was":     option(&bookingv1.PricingOptionChange{Id: id.New[id.PricingOption]().String()}),
+		"an unknown date":              date(&bookingv1.EventDateChange{Id: id.New[id.EventDate]().String()}),
+		"an unknown option":            option(&bookingv1.PricingOptionChange{Id: id.New[id.PricingOption]().String()}),
 		"an event that does not exist": {Id: id.New[id.Event]().String(), Title: new("x")},
 	} {
 		t.Run(behaviour+" is not found", func(t *testing.T) {
@@ -385,7 +385,7 @@ func TestUpdateEventRefusals(t *testing.T) {
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		})
 	}
-	t.Run("nothing was changed by any of it", func(t *testing.T) {
+	t.Run("the refused requests changed nothing", func(t *testing.T) {
 		if got := w.getEvent(e.GetId()); !proto.Equal(got, e) {
 			t.Errorf("got %v\nwas %v", got, e)
 		}
@@ -402,7 +402,7 @@ func TestUpdateEventDate(t *testing.T) {
 		resp, err := w.events.UpdateEventDate(ctx, &bookingv1.UpdateEventDateRequest{Date: d})
 		return resp.GetDate(), err
 	}
-	t.Run("a date moves, and its bookings with it", func(t *testing.T) {
+	t.Run("moves a date with its bookings", func(t *testing.T) {
 		e := w.event(w.ctx, new(int32(3)))
 		ann := w.customer(w.company, "ann")
 		made := w.mustBook(w.ctx, ann, e, 2)
@@ -421,7 +421,7 @@ func TestUpdateEventDate(t *testing.T) {
 			t.Errorf("booked %v, %v", booked, err)
 		}
 	})
-	t.Run("what changes nothing raises no version", func(t *testing.T) {
+	t.Run("a change without effect does not increase the version", func(t *testing.T) {
 		e := w.event(w.ctx, new(int32(3)))
 		if _, err := update(w.ctx, &bookingv1.EventDateChange{Id: e.GetDates()[0].GetId(), Capacity: new(int32(3))}); err != nil {
 			t.Fatal(err)
@@ -437,16 +437,16 @@ func TestUpdateEventDate(t *testing.T) {
 		field, rule string
 		change      *bookingv1.EventDateChange
 	}{
-		"a capacity below what is booked (invariant 1)": {"date.capacity", "min", &bookingv1.EventDateChange{Id: first, Capacity: new(int32(2))}},
-		"a start that is taken":                         {"date.starts_at", "unique", &bookingv1.EventDateChange{Id: first, StartsAt: second.GetStartsAt()}},
-		"no duration":                                   {"date.duration_minutes", "range", &bookingv1.EventDateChange{Id: first, DurationMinutes: new(int32(0))}},
+		"a capacity below the booked spaces (invariant 1)": {"date.capacity", "min", &bookingv1.EventDateChange{Id: first, Capacity: new(int32(2))}},
+		"a start that is taken":                            {"date.starts_at", "unique", &bookingv1.EventDateChange{Id: first, StartsAt: second.GetStartsAt()}},
+		"no duration":                                      {"date.duration_minutes", "range", &bookingv1.EventDateChange{Id: first, DurationMinutes: new(int32(0))}},
 	} {
 		t.Run(behaviour+" is refused", func(t *testing.T) {
 			_, err := update(w.ctx, tt.change)
 			wantField(t, err, tt.field, tt.rule)
 		})
 	}
-	t.Run("what does not exist is not found", func(t *testing.T) {
+	t.Run("returns NOT_FOUND for a date that does not exist", func(t *testing.T) {
 		for _, which := range []string{"", "date_x", id.New[id.EventDate]().String()} {
 			_, err := update(w.ctx, &bookingv1.EventDateChange{Id: which, Unlimited: true})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)

@@ -11,7 +11,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// process is another process of the service on the same database.
+// process starts another process of the service on the same database.
 func (w *world) process() *world {
 	other := newWorldOn(w.t, w.db)
 	other.company, other.customers = w.company, w.customers
@@ -21,7 +21,7 @@ func (w *world) process() *world {
 }
 
 func TestCapacityChangesUnderConcurrency(t *testing.T) {
-	t.Run("capacity that changes while hundreds buy and cancel, in two processes, never falls below what is booked (invariant 1)", func(t *testing.T) {
+	t.Run("capacity changes during hundreds of concurrent purchases and cancellations, in two processes, never go below the booked spaces (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		processes := []*world{w, w.process()}
 		ann := w.customer(w.company, "ann")
@@ -69,7 +69,7 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 		})
 		w.inStep()
 		if granted.Load() == 0 || full.Load() == 0 || grown.Load() == 0 || refused.Load() == 0 {
-			t.Errorf("%d granted, %d refused, capacity grew %d times, shrank %d times and was refused %d times: too tame",
+			t.Errorf("%d granted, %d refused, capacity grew %d times, shrank %d times and was refused %d times: not enough contention",
 				granted.Load(), full.Load(), grown.Load(), shrunk.Load(), refused.Load())
 		}
 		if v := w.getEvent(e.GetId()).GetVersion(); v < 2 {
@@ -79,7 +79,7 @@ func TestCapacityChangesUnderConcurrency(t *testing.T) {
 }
 
 func TestEndOfSaleUnderConcurrency(t *testing.T) {
-	t.Run("a date that is cancelled while hundreds buy keeps no booking, and an event that is drafted, deleted or cancelled sells none after (invariants 1, 13)", func(t *testing.T) {
+	t.Run("a date cancelled during hundreds of purchases keeps no booking, and a drafted, deleted or cancelled event sells none afterwards (invariants 1, 13)", func(t *testing.T) {
 		w := newWorld(t)
 		processes := []*world{w, w.process()}
 		ann := w.customer(w.company, "ann")
@@ -137,7 +137,7 @@ func TestEndOfSaleUnderConcurrency(t *testing.T) {
 }
 
 func TestEventChangesUnderConcurrency(t *testing.T) {
-	t.Run("of many who add the same date one adds it", func(t *testing.T) {
+	t.Run("of many concurrent requests that add the same date, one adds it", func(t *testing.T) {
 		w := newWorld(t)
 		e := w.event(w.ctx, nil)
 		d := newDate(9*time.Hour, nil)
@@ -159,7 +159,7 @@ func TestEventChangesUnderConcurrency(t *testing.T) {
 			t.Errorf("%d were added: %v", added.Load(), got)
 		}
 	})
-	t.Run("of many who change the version they saw one does", func(t *testing.T) {
+	t.Run("of many concurrent changes of the same version, one succeeds", func(t *testing.T) {
 		w := newWorld(t)
 		e := w.event(w.ctx, nil)
 		var changed atomic.Int64

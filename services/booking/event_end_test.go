@@ -22,12 +22,12 @@ func TestEndOfADate(t *testing.T) {
 		behaviour, timezone, start, end string
 		minutes                         int32
 	}{
-		{"counts the hour that comes twice", "Europe/London", "2027-10-30T22:00:00", "2027-10-31T06:00:00", 540},
-		{"leaves out the hour that is skipped", "Europe/London", "2027-03-27T22:00:00", "2027-03-28T06:00:00", 420},
-		{"is in the company's zone where none is named", "", "2027-10-30T22:00:00", "2027-10-31T06:00:00", 540},
+		{"counts the repeated hour", "Europe/London", "2027-10-30T22:00:00", "2027-10-31T06:00:00", 540},
+		{"does not count the skipped hour", "Europe/London", "2027-03-27T22:00:00", "2027-03-28T06:00:00", 420},
+		{"is in the company's zone by default", "", "2027-10-30T22:00:00", "2027-10-31T06:00:00", 540},
 		{"is in the event's zone", "Asia/Tokyo", "2027-10-30T22:00:00", "2027-10-31T06:00:00", 480},
-		{"moves forward by the gap where it is skipped", "Europe/London", "2027-03-28T00:30:00", "2027-03-28T01:15:00", 105 - 60},
-		{"is the first of two", "Europe/London", "2027-10-31T00:30:00", "2027-10-31T01:30:00", 60},
+		{"moves forward by the gap if it is skipped", "Europe/London", "2027-03-28T00:30:00", "2027-03-28T01:15:00", 105 - 60},
+		{"is the first of two occurrences", "Europe/London", "2027-10-31T00:30:00", "2027-10-31T01:30:00", 60},
 	} {
 		t.Run("a local end "+tt.behaviour, func(t *testing.T) {
 			for name, minutes := range map[string]int32{"without a duration": 0, "with the duration that it leaves": tt.minutes} {
@@ -49,7 +49,7 @@ func TestEndOfADate(t *testing.T) {
 		{"an end before the start", "dates[0].local_end", "min", &bookingv1.NewEventDate{LocalStart: "2027-10-30T22:00:00", LocalEnd: "2027-10-30T21:00:00"}},
 		{"an end after part of a minute", "dates[0].local_end", "min", &bookingv1.NewEventDate{LocalStart: "2027-10-30T22:00:00", LocalEnd: "2027-10-30T22:00:30"}},
 		{"an end after more than a year", "dates[0].local_end", "min", &bookingv1.NewEventDate{LocalStart: "2027-10-30T22:00:00", LocalEnd: "2028-10-30T22:00:00"}},
-		{"an end that is no time", "dates[0].local_end", "format", &bookingv1.NewEventDate{LocalStart: "2027-10-30T22:00:00", LocalEnd: "late"}},
+		{"an end that is not a time", "dates[0].local_end", "format", &bookingv1.NewEventDate{LocalStart: "2027-10-30T22:00:00", LocalEnd: "late"}},
 		{"two ends", "dates[0].local_end", "exclusive", &bookingv1.NewEventDate{LocalStart: "2027-10-30T22:00:00", LocalEnd: "2027-10-30T23:00:00", EndsAt: timestamppb.New(start)}},
 		{"neither a duration nor an end", "dates[0].duration_minutes", "range", &bookingv1.NewEventDate{LocalStart: "2027-10-30T22:00:00"}},
 	} {
@@ -58,7 +58,7 @@ func TestEndOfADate(t *testing.T) {
 			wantField(t, err, tt.field, tt.rule)
 		})
 	}
-	t.Run("an end in wall time is that of each date of a rule", func(t *testing.T) {
+	t.Run("a local end applies to each date of a rule", func(t *testing.T) {
 		e, err := create("Europe/London", &bookingv1.NewEventDate{LocalEnd: "2027-10-24T06:00:00"},
 			&bookingv1.Recurrence{Rule: "FREQ=WEEKLY;COUNT=3", LocalStart: "2027-10-23T22:00:00"})
 		if err != nil {
@@ -93,7 +93,7 @@ func TestEndOfADate(t *testing.T) {
 		_, err = create("Europe/London", &bookingv1.NewEventDate{LocalEnd: "2027-10-24T06:00:00", DurationMinutes: 60}, rule)
 		wantField(t, err, "dates[0].duration_minutes", "mismatch")
 	})
-	t.Run("an update takes ends too", func(t *testing.T) {
+	t.Run("an update accepts ends as well", func(t *testing.T) {
 		e, err := create("Europe/London", &bookingv1.NewEventDate{LocalStart: "2027-10-30T22:00:00", DurationMinutes: 60}, nil)
 		if err != nil {
 			t.Fatal(err)

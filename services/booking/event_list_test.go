@@ -16,7 +16,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// walk follows a list of events from page to page.
+// walk returns all pages of a list of events.
 func (w *world) walk(req *bookingv1.ListEventsRequest) (ids []string) {
 	w.t.Helper()
 	req = proto.Clone(req).(*bookingv1.ListEventsRequest)
@@ -41,7 +41,7 @@ func TestListEventsInOrder(t *testing.T) {
 	for range 9 {
 		made = append(made, w.event(w.ctx, nil))
 	}
-	// Three were made in the same moment.
+	// Three events have the same creation time.
 	w.exec(`update events set created_at = '2026-01-01', updated_at = '2026-01-01' where id = any($1)`, []id.Event{
 		idOf[id.Event](t, made[6].GetId()), idOf[id.Event](t, made[7].GetId()), idOf[id.Event](t, made[8].GetId()),
 	})
@@ -59,7 +59,7 @@ func TestListEventsInOrder(t *testing.T) {
 		bookingv1.EventOrder_EVENT_ORDER_UPDATED:      in(6, 7, 8, 1, 2, 3, 4, 5, 0),
 		bookingv1.EventOrder_EVENT_ORDER_UPDATED_DESC: in(0, 5, 4, 3, 2, 1, 8, 7, 6),
 	} {
-		t.Run(order.String()+": pages hold each event once, in order, by cursor and by number (invariant 14)", func(t *testing.T) {
+		t.Run(order.String()+": pages contain each event once, in order, by cursor and by number (invariant 14)", func(t *testing.T) {
 			for _, size := range []int32{1, 2, 4, 9, 50} {
 				if got := w.walk(&bookingv1.ListEventsRequest{Order: order, PageSize: size}); !slices.Equal(got, want) {
 					t.Errorf("pages of %d: %v\nwant %v", size, got, want)
@@ -77,7 +77,7 @@ func TestListEventsInOrder(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a cursor goes on from a page that was found by number", func(t *testing.T) {
+	t.Run("a cursor continues from a page that was read by number", func(t *testing.T) {
 		resp, err := w.events.ListEvents(w.ctx, &bookingv1.ListEventsRequest{PageSize: 4, Offset: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +86,7 @@ func TestListEventsInOrder(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a wrong page is refused", func(t *testing.T) {
+	t.Run("refuses invalid paging parameters", func(t *testing.T) {
 		byID, err := w.events.ListEvents(w.ctx, &bookingv1.ListEventsRequest{PageSize: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -142,16 +142,16 @@ func TestListEventsFiltered(t *testing.T) {
 		req  *bookingv1.ListEventsRequest
 		want []int
 	}{
-		"of a type":                    {&bookingv1.ListEventsRequest{Type: bookingv1.EventType_EVENT_TYPE_CLASS}, []int{0, 2}},
-		"in a state":                   {&bookingv1.ListEventsRequest{Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT}, []int{1, 2}},
-		"of a type and in a state":     {&bookingv1.ListEventsRequest{Type: bookingv1.EventType_EVENT_TYPE_CLASS, Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT}, []int{2}},
-		"in no state of any":           {&bookingv1.ListEventsRequest{Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED}, nil},
-		"from a start on":              {&bookingv1.ListEventsRequest{StartsFrom: stamp(15)}, []int{0, 2, 3}},
-		"before a start":               {&bookingv1.ListEventsRequest{StartsBefore: stamp(15)}, []int{0, 1}},
-		"between two starts, in whole": {&bookingv1.ListEventsRequest{StartsFrom: stamp(11), StartsBefore: stamp(19)}, []int{2}},
-		"changed since":                {&bookingv1.ListEventsRequest{UpdatedSince: stamp(2)}, []int{2, 3}},
+		"of a type":                     {&bookingv1.ListEventsRequest{Type: bookingv1.EventType_EVENT_TYPE_CLASS}, []int{0, 2}},
+		"in a state":                    {&bookingv1.ListEventsRequest{Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT}, []int{1, 2}},
+		"of a type and in a state":      {&bookingv1.ListEventsRequest{Type: bookingv1.EventType_EVENT_TYPE_CLASS, Status: bookingv1.EventStatus_EVENT_STATUS_DRAFT}, []int{2}},
+		"in a state without events":     {&bookingv1.ListEventsRequest{Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED}, nil},
+		"from a start":                  {&bookingv1.ListEventsRequest{StartsFrom: stamp(15)}, []int{0, 2, 3}},
+		"before a start":                {&bookingv1.ListEventsRequest{StartsBefore: stamp(15)}, []int{0, 1}},
+		"with a date between two times": {&bookingv1.ListEventsRequest{StartsFrom: stamp(11), StartsBefore: stamp(19)}, []int{2}},
+		"changed since":                 {&bookingv1.ListEventsRequest{UpdatedSince: stamp(2)}, []int{2, 3}},
 	} {
-		t.Run("a list "+behaviour+" holds and counts those alone, in any order", func(t *testing.T) {
+		t.Run("a list "+behaviour+" contains and counts only matching events, in any order", func(t *testing.T) {
 			var want []string
 			for _, n := range tt.want {
 				want = append(want, ids[n])
@@ -168,7 +168,7 @@ func TestListEventsFiltered(t *testing.T) {
 			}
 		})
 	}
-	t.Run("events come with their dates where they are asked for, as GetEvent has them", func(t *testing.T) {
+	t.Run("returns events with their dates on request, as GetEvent does", func(t *testing.T) {
 		resp, err := w.events.ListEvents(w.ctx, &bookingv1.ListEventsRequest{WithDates: true})
 		if err != nil || len(resp.GetEvents()) != 4 {
 			t.Fatalf("got %v, %v", resp, err)
@@ -183,7 +183,7 @@ func TestListEventsFiltered(t *testing.T) {
 
 func TestListEventsWhileTheyChange(t *testing.T) {
 	t.Parallel()
-	t.Run("who follows a cursor meets no event twice and misses none, while others add and delete (invariant 14)", func(t *testing.T) {
+	t.Run("following a cursor returns each event once, while others add and delete events (invariant 14)", func(t *testing.T) {
 		w := newWorld(t)
 		var stay []string
 		var leave []*bookingv1.Event
@@ -234,7 +234,7 @@ func TestListEventsWhileTheyChange(t *testing.T) {
 	})
 }
 
-// TestListEventsWithVeryManyDates reads pages of which no message has the room.
+// TestListEventsWithVeryManyDates reads pages whose dates do not fit in one message.
 func TestListEventsWithVeryManyDates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

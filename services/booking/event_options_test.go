@@ -40,14 +40,14 @@ func TestEndingPricingOptions(t *testing.T) { // invariant 20
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("an option that ends is gone from the event, in one change that is told", func(t *testing.T) {
+	t.Run("an ended option disappears from the event, in one published change", func(t *testing.T) {
 		before := w.published(subjectEventUpdated)
 		e := w.updateEvent(&bookingv1.UpdateEventRequest{Id: made.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{{Id: early, Ended: true}}})
 		if got := optionNames(e); !slices.Equal(got, []string{"Full"}) || e.GetVersion() != made.GetVersion()+1 || w.published(subjectEventUpdated) != before+1 {
-			t.Errorf("%v in version %d, %d told", got, e.GetVersion(), w.published(subjectEventUpdated)-before)
+			t.Errorf("%v in version %d, %d events", got, e.GetVersion(), w.published(subjectEventUpdated)-before)
 		}
 	})
-	t.Run("it cannot be bought, nor waited for, nor changed, nor ended again", func(t *testing.T) {
+	t.Run("an ended option cannot be bought, used on the waitlist, changed, or ended again", func(t *testing.T) {
 		_, err := buy(early)
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		_, err = w.join(&bookingv1.JoinWaitlistRequest{PricingOptionId: early}, w.customer(w.company, "X"), made)
@@ -57,7 +57,7 @@ func TestEndingPricingOptions(t *testing.T) { // invariant 20
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		}
 	})
-	t.Run("what was booked keeps it, and who waited is served at it", func(t *testing.T) {
+	t.Run("existing bookings keep it, and earlier waitlist entries can be served with it", func(t *testing.T) {
 		read, err := w.bookings.GetRegistration(w.ctx, &bookingv1.GetRegistrationRequest{BookingId: bought.GetBookings()[0].GetId()})
 		if err != nil || read.GetRegistration().GetBooking().GetPricingOptionId() != early {
 			t.Errorf("%v, %v", read, err)
@@ -68,7 +68,7 @@ func TestEndingPricingOptions(t *testing.T) { // invariant 20
 			t.Errorf("paid %d", paid)
 		}
 	})
-	t.Run("its name is free at once, and new ones come after those that are left", func(t *testing.T) {
+	t.Run("its name can be reused immediately, and new options come after the remaining ones", func(t *testing.T) {
 		e := w.updateEvent(&bookingv1.UpdateEventRequest{Id: made.GetId(), PricingOptions: []*bookingv1.PricingOptionChange{
 			{Name: new("Full"), Price: new(int64(1300))}, {Id: full, Ended: true}, {Name: new("Early"), Price: new(int64(1000))},
 		}})
@@ -80,7 +80,7 @@ func TestEndingPricingOptions(t *testing.T) { // invariant 20
 			t.Errorf("%v", got)
 		}
 	})
-	t.Run("an event keeps one, and ending goes with no other change", func(t *testing.T) {
+	t.Run("an event keeps one option, and ending cannot be combined with another change", func(t *testing.T) {
 		e := w.getEvent(made.GetId())
 		var all []*bookingv1.PricingOptionChange
 		for _, o := range e.GetPricingOptions() {
@@ -108,7 +108,7 @@ func TestAddingDatesByARule(t *testing.T) { // invariant 12
 			Recurrence: &bookingv1.Recurrence{Rule: rule, LocalStart: start, Exceptions: exceptions},
 		})
 	}
-	t.Run("the dates of a rule are added in wall time, each after the model", func(t *testing.T) {
+	t.Run("adds the dates of a rule in wall time, each with the given duration and capacity", func(t *testing.T) {
 		res, err := add("FREQ=WEEKLY;COUNT=3", "2027-03-22T09:30:00")
 		if err != nil {
 			t.Fatal(err)
@@ -125,10 +125,10 @@ func TestAddingDatesByARule(t *testing.T) { // invariant 12
 			t.Errorf("%v", e)
 		}
 	})
-	t.Run("a start that is taken is refused, once and by its time, and nothing is added; an exception leaves it out", func(t *testing.T) {
+	t.Run("refuses a start that is taken, once and by its time, and adds nothing; an exception leaves it out", func(t *testing.T) {
 		_, err := add("FREQ=WEEKLY;COUNT=4", "2027-03-15T09:30:00")
 		wantFault(t, err, fault.Invalid, fault.ReasonValidation)
-		if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Field != "recurrence.rule" || f.Fields[0].Message != "gives 2027-03-15T09:30:00, at which the event takes place already" {
+		if f := fault.From(err); len(f.Fields) != 1 || f.Fields[0].Field != "recurrence.rule" || f.Fields[0].Message != "gives 2027-03-15T09:30:00, at which the event already takes place" {
 			t.Errorf("%v", f.Fields)
 		}
 		res, err := add("FREQ=WEEKLY;COUNT=6", "2027-03-15T09:30:00", "2027-03-15", "2027-03-22", "2027-03-29", "2027-04-05")
@@ -136,7 +136,7 @@ func TestAddingDatesByARule(t *testing.T) { // invariant 12
 			t.Errorf("%v, %v", res, err)
 		}
 	})
-	t.Run("a rule that is none, without an end, or with several models is refused", func(t *testing.T) {
+	t.Run("refuses an invalid rule, a rule without an end, and a rule with several dates", func(t *testing.T) {
 		for _, rule := range []string{"", "FREQ=WEEKLY", "nonsense"} {
 			_, err := add(rule, "2027-05-03T09:30:00")
 			wantFault(t, err, fault.Invalid, fault.ReasonValidation)
@@ -147,7 +147,7 @@ func TestAddingDatesByARule(t *testing.T) { // invariant 12
 		})
 		wantFault(t, err, fault.Invalid, fault.ReasonValidation)
 	})
-	t.Run("under a key it is done once", func(t *testing.T) {
+	t.Run("a retry with the same Idempotency-Key adds the dates once", func(t *testing.T) {
 		ctx := withKey(w.ctx, "rule-1")
 		req := &bookingv1.AddEventDatesRequest{
 			EventId: made.GetId(), Dates: []*bookingv1.NewEventDate{{DurationMinutes: 45}},

@@ -13,7 +13,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// The subjects of the events that are published.
+// Subjects of the published events.
 const (
 	subjectEventCreated       = "booking.v1.event_created"
 	subjectEventDatesAdded    = "booking.v1.event_dates_added"
@@ -43,7 +43,8 @@ func eventDatesAdded(e *model.Event, dates []*bookingv1.EventDate) outbox.Event 
 	}}
 }
 
-// eventUpdated tells of e without its dates, of which other events tell.
+// eventUpdated returns the event of a change of e. It omits the dates, whose changes have their own
+// events.
 func eventUpdated(e *model.Event) outbox.Event {
 	undated := *e
 	undated.Dates = nil
@@ -109,7 +110,7 @@ func (s *Server) append(ctx context.Context, tx *pg.Tx, company id.Company, at t
 	return s.outbox.Append(ctx, tx, s.stamp(company, at, events)...)
 }
 
-// stamp completes events of the company that happen at one instant.
+// stamp sets the company, the time and the identifier of each event.
 func (s *Server) stamp(company id.Company, at time.Time, events []outbox.Event) []outbox.Event {
 	for i := range events {
 		events[i].Company, events[i].OccurredAt, events[i].ID = company, at, s.newID()
@@ -117,8 +118,8 @@ func (s *Server) stamp(company id.Company, at time.Time, events []outbox.Event) 
 	return events
 }
 
-// confirmations are the events of a transaction that has become visible. cause is the
-// request that they belong to; zero: that of the commit.
+// confirmations returns the events of a transaction that has become visible. cause is the request
+// that caused them; zero means the request of the commit.
 func confirmations(t *model.Transaction, cause outbox.Cause) []outbox.Event {
 	events := make([]outbox.Event, len(t.Bookings))
 	for i := range t.Bookings {

@@ -139,8 +139,7 @@ func TestGoldenWaitlistEvents(t *testing.T) {
 	})
 }
 
-// wantGolden compares the events in the outbox, one of each subject, with the
-// golden files.
+// wantGolden compares the events in the outbox, one for each subject, with the golden files.
 func (w *world) wantGolden(subjects string, payloads map[string]proto.Message) {
 	t := w.t.(*testing.T)
 	found := 0
@@ -152,7 +151,7 @@ func (w *world) wantGolden(subjects string, payloads map[string]proto.Message) {
 		}
 		found++
 		if payloads[subject] == nil {
-			return fmt.Errorf("an event %s that nobody expects", subject)
+			return fmt.Errorf("unexpected event %s", subject)
 		}
 		return proto.Unmarshal(payload, payloads[subject])
 	})})
@@ -160,7 +159,7 @@ func (w *world) wantGolden(subjects string, payloads map[string]proto.Message) {
 		t.Fatalf("found %d events, %v", found, err)
 	}
 	for subject, payload := range payloads {
-		t.Run(subject+" is what it always was", func(t *testing.T) {
+		t.Run(subject+" matches its golden file", func(t *testing.T) {
 			file := filepath.Join("testdata", strings.TrimPrefix(subject, "booking.v1.")+".json")
 			if *update {
 				if err := os.WriteFile(file, goldenText(t, payload), 0o644); err != nil {
@@ -179,8 +178,7 @@ func (w *world) wantGolden(subjects string, payloads map[string]proto.Message) {
 	}
 }
 
-// goldenText writes an event in one and the same way, which protojson by itself
-// does not.
+// goldenText formats an event in a stable way, which protojson alone does not.
 func goldenText(t *testing.T, m proto.Message) []byte {
 	t.Helper()
 	text, err := protojson.Marshal(m)
@@ -195,7 +193,7 @@ func goldenText(t *testing.T, m proto.Message) []byte {
 	return out.Bytes()
 }
 
-// golden reads an event as its producer's test wrote it.
+// golden reads an event that its producer's test wrote.
 func golden(t *testing.T, service, name string, into proto.Message) []byte {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", service, "testdata", name+".json"))

@@ -30,7 +30,7 @@ func pastDate(event string, capacity *int32) *bookingv1.ImportedBooking_Imported
 	}}
 }
 
-// past is one imported purchase, by card, of spaces on a described date.
+// past returns one imported purchase by card on a described date.
 func past(reference, customer, event string, spaces int32) *bookingv1.ImportedTransaction {
 	return &bookingv1.ImportedTransaction{
 		Reference: reference, Customer: customer, PurchasedAt: timestamppb.New(time.Date(2025, 2, 1, 8, 0, 0, 5e8, time.UTC)),
@@ -68,7 +68,7 @@ func (w *world) mustSend(lines ...*bookingv1.ImportedTransaction) []*bookingv1.I
 	return results
 }
 
-// studioOf makes customers ann and ben, who were imported under their names.
+// studioOf creates the imported customers ann and ben, with their names as references.
 func studioOf(w *world) (ann, ben id.Customer) {
 	add := func(name string) id.Customer {
 		return w.customers.add(w.company, model.CustomerRecord{
@@ -80,7 +80,7 @@ func studioOf(w *world) (ann, ben id.Customer) {
 
 func TestImport(t *testing.T) {
 	t.Parallel()
-	t.Run("a purchase is stored as it was, with event, date and option", func(t *testing.T) {
+	t.Run("a purchase is stored with its event, date and option", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := studioOf(w)
 		line := past("p1", "ann", "yoga", 2)
@@ -146,7 +146,7 @@ func TestImport(t *testing.T) {
 		wantFault(t, err, fault.Refused, model.ReasonEventFull)
 		w.inStep()
 	})
-	t.Run("many customers at once are fetched in one request", func(t *testing.T) {
+	t.Run("many customers are fetched in one request", func(t *testing.T) {
 		w := newWorld(t)
 		var lines []*bookingv1.ImportedTransaction
 		for i := range 300 {
@@ -171,7 +171,7 @@ func TestImport(t *testing.T) {
 
 func TestRepeatedImport(t *testing.T) {
 	t.Parallel()
-	t.Run("a repeated import changes nothing and finds what it made (invariant 9)", func(t *testing.T) {
+	t.Run("a repeated import changes nothing and returns the same identifiers (invariant 9)", func(t *testing.T) {
 		w := newWorld(t)
 		studioOf(w)
 		lines := []*bookingv1.ImportedTransaction{past("p1", "ann", "yoga", 1), past("p2", "ben", "yoga", 1), past("p3", "ann", "run", 1)}
@@ -197,7 +197,7 @@ func TestRepeatedImport(t *testing.T) {
 		}
 		w.inStep()
 	})
-	t.Run("a stream that breaks can be begun again (invariant 9)", func(t *testing.T) {
+	t.Run("an interrupted import can be restarted (invariant 9)", func(t *testing.T) {
 		w := newWorld(t)
 		studioOf(w)
 		batch := func(n int) []*bookingv1.ImportedTransaction {
@@ -221,8 +221,8 @@ func TestRepeatedImport(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// The third batch is on its way when the line goes dead: stored or not,
-		// nobody knows.
+		// The connection breaks while the third batch is being sent, so the client cannot know
+		// whether it was stored.
 		if err := stream.Send(&bookingv1.ImportTransactionsRequest{Transactions: batch(2)}); err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestRepeatedImport(t *testing.T) {
 		}
 		w.inStep()
 	})
-	t.Run("several streams that carry the same history store it once (invariant 9)", func(t *testing.T) {
+	t.Run("several streams with the same history store it once (invariant 9)", func(t *testing.T) {
 		w := newWorld(t)
 		studioOf(w)
 		var lines []*bookingv1.ImportedTransaction
@@ -273,7 +273,7 @@ func TestRepeatedImport(t *testing.T) {
 
 func TestImportRefusals(t *testing.T) {
 	t.Parallel()
-	t.Run("lines are judged one by one, and the good ones are stored (invariant 9)", func(t *testing.T) {
+	t.Run("invalid lines are refused one by one, and the others are stored (invariant 9)", func(t *testing.T) {
 		w := newWorld(t)
 		ann, _ := studioOf(w)
 		gone := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Version: 2, DeletedAt: time.Now(), Reference: "gone"})
@@ -309,14 +309,14 @@ func TestImportRefusals(t *testing.T) {
 		}
 		w.inStep()
 	})
-	t.Run("a batch without lines or with too many ends the stream", func(t *testing.T) {
+	t.Run("a batch without lines, or with too many, ends the stream with an error", func(t *testing.T) {
 		w := newWorld(t)
 		_, err := w.send(w.ctx)
 		wantFault(t, err, fault.Invalid, fault.ReasonValidation)
 		_, err = w.send(w.ctx, make([]*bookingv1.ImportedTransaction, maxImportBatch+1)...)
 		wantFault(t, err, fault.Invalid, fault.ReasonValidation)
 	})
-	t.Run("an empty stream ends well", func(t *testing.T) {
+	t.Run("an empty stream succeeds", func(t *testing.T) {
 		w := newWorld(t)
 		stream, err := w.bookings.ImportTransactions(w.ctx)
 		if err != nil {

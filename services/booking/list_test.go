@@ -13,7 +13,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// list reads a page of what the customer bought.
+// list reads a page of the purchases of a customer.
 func (w *world) list(req *bookingv1.ListTransactionsRequest) *bookingv1.ListTransactionsResponse {
 	w.t.Helper()
 	resp, err := w.bookings.ListTransactions(w.ctx, req)
@@ -31,7 +31,7 @@ func idsOf(l *bookingv1.ListTransactionsResponse) []string {
 	return ids
 }
 
-// backdate moves a purchase to another time.
+// backdate changes the time of a purchase.
 func (w *world) backdate(transaction string, to time.Time) {
 	w.t.Helper()
 	w.exec(`update transactions set purchased_at = $2 where id = $1`, idOf[id.Transaction](w.t, transaction), to.Truncate(time.Second))
@@ -39,7 +39,7 @@ func (w *world) backdate(transaction string, to time.Time) {
 
 func TestListTransactions(t *testing.T) {
 	t.Parallel()
-	t.Run("purchases come newest first, by purchase and then by id", func(t *testing.T) {
+	t.Run("lists purchases newest first, by purchase time and then by id", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		e := w.event(w.ctx, nil)
@@ -72,7 +72,7 @@ func TestListTransactions(t *testing.T) {
 			t.Errorf("far out: %v", far)
 		}
 	})
-	t.Run("an item of the list is what the single read returns", func(t *testing.T) {
+	t.Run("an item of the list equals the single read", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
 		e := w.event(w.ctx, nil)
@@ -91,7 +91,7 @@ func TestListTransactions(t *testing.T) {
 			t.Error("bought for Ben is listed as bought by Ben")
 		}
 	})
-	t.Run("wrong parameters are named", func(t *testing.T) {
+	t.Run("names the invalid parameter", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann").String()
 		for field, req := range map[string]*bookingv1.ListTransactionsRequest{
@@ -110,7 +110,7 @@ func TestListTransactions(t *testing.T) {
 
 func TestListTransactionsOfAPeriod(t *testing.T) {
 	t.Parallel()
-	t.Run("without a start only three months are listed, with future_only too", func(t *testing.T) {
+	t.Run("lists only three months by default, also with future_only", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Gala", Dates: []*bookingv1.NewEventDate{newDate(9000*time.Hour, nil)}})
@@ -133,7 +133,7 @@ func TestListTransactionsOfAPeriod(t *testing.T) {
 		ann := w.customer(w.company, "ann")
 		e := w.event(w.ctx, nil)
 		made := w.mustBook(w.ctx, ann, e, 1)
-		w.backdate(made.GetId(), time.Date(2026, 3, 29, 22, 59, 59, 0, time.UTC)) // the last second of a day of 23 hours
+		w.backdate(made.GetId(), time.Date(2026, 3, 29, 22, 59, 59, 0, time.UTC)) // the last second of a 23-hour day
 		for _, tt := range []struct {
 			start, end string
 			want       int64
@@ -149,7 +149,7 @@ func TestListTransactionsOfAPeriod(t *testing.T) {
 			}
 		}
 	})
-	t.Run("future_only shows bookings that are to come, and leaves out and does not count purchases without one", func(t *testing.T) {
+	t.Run("future_only returns upcoming bookings, and neither returns nor counts purchases without one", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Series", Dates: []*bookingv1.NewEventDate{
@@ -196,14 +196,14 @@ func TestListTransactionsOfAPeriod(t *testing.T) {
 
 func TestTransactionsNotFound(t *testing.T) {
 	t.Parallel()
-	t.Run("a customer who does not exist is the greater fault", func(t *testing.T) {
+	t.Run("a customer who does not exist is reported rather than an invalid parameter", func(t *testing.T) {
 		w := newWorld(t)
 		for _, c := range []string{"cust_x", id.New[id.Customer]().String()} {
 			_, err := w.bookings.ListTransactions(w.ctx, &bookingv1.ListTransactionsRequest{CustomerId: c, Page: new(int32(-1))})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		}
 	})
-	t.Run("a customer who bought nothing has an empty list, one who does not exist has none", func(t *testing.T) {
+	t.Run("a customer without purchases has an empty list, and an unknown customer is NOT_FOUND", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		l := w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String()})
@@ -212,7 +212,7 @@ func TestTransactionsNotFound(t *testing.T) {
 		}
 		w.list(&bookingv1.ListTransactionsRequest{CustomerId: ann.String()})
 		if n := w.customers.lookups(); n != 1 {
-			t.Errorf("the customer service was asked %d times", n)
+			t.Errorf("the customer service was called %d times", n)
 		}
 		gone := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Version: 2, DeletedAt: time.Now()})
 		for _, c := range []string{"", "cust_x", id.New[id.Customer]().String(), gone.String(), gone.String()} {
@@ -220,7 +220,7 @@ func TestTransactionsNotFound(t *testing.T) {
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		}
 	})
-	t.Run("a customer who was deleted is not found with all that was bought", func(t *testing.T) {
+	t.Run("a deleted customer is NOT_FOUND, with all purchases", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		made := w.mustBook(w.ctx, ann, w.event(w.ctx, nil), 1)
@@ -230,7 +230,7 @@ func TestTransactionsNotFound(t *testing.T) {
 		_, err = w.bookings.GetTransaction(w.ctx, &bookingv1.GetTransactionRequest{CustomerId: ann.String(), TransactionId: made.GetId()})
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
-	t.Run("what is pending is hidden from every read and change (invariant 6)", func(t *testing.T) {
+	t.Run("a pending purchase is hidden from every read and change (invariant 6)", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		made := w.mustBook(w.ctx, ann, w.event(w.ctx, nil), 1)

@@ -43,7 +43,7 @@ func TestMetrics(t *testing.T) {
 	}
 
 	w.mustBook(w.ctx, mia, e, 1)
-	t.Run("what is confirmed is not unfinished", func(t *testing.T) {
+	t.Run("confirmed purchases are not counted as unfinished", func(t *testing.T) {
 		if got := read(); got[0] != 0 || got[2] != 0 || got[4] != 0 {
 			t.Errorf("got %v", got)
 		}
@@ -55,19 +55,19 @@ func TestMetrics(t *testing.T) {
 	if !fault.Is(err, fault.Unavailable) {
 		t.Fatalf("got %v", err)
 	}
-	t.Run("a hold and a pending purchase are, neither of them overdue", func(t *testing.T) {
+	t.Run("counts a hold and a pending purchase, neither overdue", func(t *testing.T) {
 		if got := read(); got[0] != 1 || got[1] != 0 || got[2] != 1 || got[3] > 60 {
 			t.Errorf("got %v", got)
 		}
 	})
 	w.shift(48 * time.Hour)
 	defer w.shift(0)
-	t.Run("they get older, and overdue", func(t *testing.T) {
+	t.Run("reports their growing age, and the overdue hold", func(t *testing.T) {
 		if got := read(); got[1] < 3600 || got[3] < 47*3600 {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("the jobs that end them are counted", func(t *testing.T) {
+	t.Run("counts the expired hold and the undone purchase", func(t *testing.T) {
 		if err := w.server.expireOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -19,35 +19,34 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// A purchase by pass goes through two services, and a crash may come between any
-// two steps:
+// A purchase by pass involves two services, and a crash can happen between any two steps:
 //
-//	take the places, pending ──▶ take the credits ──▶ confirm, with its events
+//	take the spaces, pending ──▶ take the credits ──▶ confirm, with its events
 //	                                   │ refused
-//	                                   └─────────────▶ cancel the redemption, give the places back;
-//	                                                   or make it the hold again that it was
+//	                                   └────────────▶ cancel the redemption, free the spaces;
+//	                                                  or make it the hold again that it was
 //
-// Taking the credits is idempotent by the transaction's identifier. A purchase
-// that stays pending is finished by a repetition under its idempotency key, or
-// undone when its time is up: its redemption is cancelled first, which the pass
-// service remembers forever, so that a step which comes late finds it cancelled.
+// Taking the credits is idempotent by the transaction's identifier. A purchase that stays pending
+// is finished by a retry with its Idempotency-Key, or undone when it times out. Undoing cancels the
+// redemption first. The pass service remembers the cancellation permanently, so that a late step
+// finds the redemption cancelled.
 
-// Passes calls the pass service. Errors are faults; a pass that cannot pay is
-// fault.Refused or fault.NotFound.
+// Passes calls the pass service. Its errors are faults; a pass that cannot pay is fault.Refused or
+// fault.NotFound.
 type Passes interface {
-	// Redeem takes the credits of a transaction, once, from the pass that is named or
-	// from the one that the pass service chooses.
+	// Redeem takes the credits of a transaction, once, from the given pass, or from one that the
+	// pass service chooses.
 	Redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error)
-	// Cancel returns what a redemption holds, and refuses it from then on.
+	// Cancel returns the credits that a redemption holds, and refuses the redemption permanently.
 	Cancel(ctx context.Context, company id.Company, t id.Transaction) error
 	// Return returns the credits of a booking, once.
 	Return(ctx context.Context, r model.CreditReturn) error
 }
 
-// undoWait is how long a refused request takes to undo what it has begun.
+// undoWait is the longest time that a refused request waits for its purchase to be undone.
 const undoWait = 3 * time.Second
 
-// purchaseByPass settles an order that is paid with credits.
+// purchaseByPass makes the purchase of an order that is paid with credits.
 func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o model.Order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}
 	p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Pending, ExpiresAt: s.now().Add(model.PendingTime)}, company: company}
@@ -70,8 +69,9 @@ func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransa
 	return resp, nil
 }
 
-// beginByPass takes the places of a purchase by pass. Under an idempotency key it finds
-// what an earlier request has begun, or done, in which case it fills resp.
+// beginByPass takes the spaces of a purchase by pass. If an earlier request with the same
+// Idempotency-Key has begun the purchase, it returns that transaction. If the earlier request is
+// complete, it fills resp.
 func (s *Server) beginByPass(ctx context.Context, req, resp proto.Message, p *purchase) (t *model.Transaction, done bool, err error) {
 	shared, err := s.settleInCommit(ctx, p, func(ctx context.Context, tx *pg.Tx) error {
 		t = nil
@@ -92,8 +92,8 @@ func (s *Server) beginByPass(ctx context.Context, req, resp proto.Message, p *pu
 	return t, done, err
 }
 
-// continueByPass returns the transaction that an earlier request under the idempotency
-// key has begun, or begins it.
+// continueByPass returns the transaction that an earlier request with the same Idempotency-Key has
+// begun, or begins one.
 func (s *Server) continueByPass(ctx context.Context, tx *pg.Tx, req proto.Message, p *purchase) (*model.Transaction, error) {
 	company := p.company.ID
 	caller, text, hash, err := idem.Request(ctx, req)
@@ -118,18 +118,18 @@ func (s *Server) continueByPass(ctx context.Context, tx *pg.Tx, req proto.Messag
 	return p.Bought, s.store.BeginUnder(ctx, tx, company, key, p.Bought.ID, s.now())
 }
 
-// errBeingUndone answers a repetition that comes while its first attempt is being
-// undone: a later one begins again.
+// errBeingUndone refuses a retry while the first attempt is being undone. A later retry begins the
+// purchase again.
 func errBeingUndone() error {
 	return fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
-		"an earlier attempt of this request is being undone").After(2 * time.Second)
+		"an earlier attempt of this request is being undone: try again").After(2 * time.Second)
 }
 
-// confirmAlone is a confirmation whose answer is not stored.
+// confirmAlone runs confirm without storing a response.
 func confirmAlone(_ context.Context, _ *pg.Tx, confirm func() error) error { return confirm() }
 
-// payByPass takes the credits of a pending transaction and confirms it. within
-// runs confirm in the transaction that it is given.
+// payByPass takes the credits of a pending transaction and confirms it. within runs confirm in the
+// database transaction that it receives.
 func (s *Server) payByPass(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass,
 	within func(ctx context.Context, tx *pg.Tx, confirm func() error) error,
 ) error {
@@ -139,17 +139,17 @@ func (s *Server) payByPass(ctx context.Context, company id.Company, t *model.Tra
 			return within(ctx, tx, func() error { return s.confirmPending(ctx, tx, company, t, paid) })
 		})
 		if errors.Is(err, store.ErrNotPending) {
-			// It took so long that it was undone, or a repetition was faster.
+			// The payment took so long that the job undid the purchase, or a retry was faster.
 			return fault.Away(err)
 		}
 		if fault.Is(err, fault.Refused) || fault.Is(err, fault.NotFound) {
-			// The credits are taken, and the date is cancelled or a customer deleted.
+			// The credits are taken, but the date was cancelled or a customer deleted.
 			return errors.Join(s.undo(ctx, company, t.ID, err), err)
 		}
 		return err
 	}
 	if f := fault.From(err); f.Kind != fault.Refused && f.Kind != fault.NotFound && f.Kind != fault.Invalid {
-		return err // what it did is not known
+		return err // the outcome is unknown
 	}
 	back, undo := s.store.BackToHold(context.WithoutCancel(ctx), company, t.ID)
 	if undo == nil && !back {
@@ -161,9 +161,9 @@ func (s *Server) payByPass(ctx context.Context, company id.Company, t *model.Tra
 	return err
 }
 
-// undo frees the places of a pending transaction, and returns what another attempt to
-// pay it takes or has taken. It goes on when the caller leaves. A waiting customer for
-// whom the places were is told why they are not booked.
+// undo frees the spaces of a pending transaction, and returns the credits that any attempt to pay
+// it has taken or will take. It continues when the caller's context ends. If the spaces were for a
+// waitlist entry, it records why they were not booked.
 func (s *Server) undo(ctx context.Context, company id.Company, t id.Transaction, why error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWait)
 	defer cancel()
@@ -177,7 +177,7 @@ func (s *Server) undo(ctx context.Context, company id.Company, t id.Transaction,
 	return s.releaseUndone(ctx, company, t)
 }
 
-// confirmPending makes a pending transaction one that everybody sees.
+// confirmPending confirms a pending transaction, which makes it visible to readers.
 func (s *Server) confirmPending(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, pass id.CustomerPass) error {
 	for i := range t.Bookings {
 		t.Bookings[i].Payment.CustomerPass = pass

@@ -10,8 +10,8 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// fakePasses is the pass service as far as purchases see it, with faults on
-// demand. That the real one answers so is tested end to end.
+// fakePasses is a fake of the pass service that can fail on demand. The end-to-end tests check that
+// the real service behaves in the same way.
 type fakePasses struct {
 	mu        sync.Mutex
 	left      map[id.CustomerPass]int32
@@ -20,10 +20,10 @@ type fakePasses struct {
 	from      map[id.Transaction]id.CustomerPass
 	cancelled map[id.Transaction]bool
 	returned  map[id.Booking]bool
-	// before is asked before and after before each call does its work: an error of
-	// before prevents it, one of after hides that it was done.
+	// before and after are called around the work of each call. An error of before prevents the
+	// work; an error of after hides that it was done.
 	before, after func(call string) error
-	// refused is called after a redemption was refused, before anybody hears of it.
+	// refused is called after a redemption was refused, before the response.
 	refused func()
 }
 

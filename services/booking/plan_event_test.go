@@ -14,8 +14,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// Others' bookings: n of them, twenty per event, bought by a hundred thousand
-// customers.
+// n bookings of other customers: twenty per event, by 100000 customers.
 const fillBookingsSQL = `with made as (
 	insert into transactions (company_id, id, purchaser_id, purchased_at, timezone, source, status)
 	select $1, gen_random_uuid(), md5((n % 100000)::text)::uuid, timestamptz '2026-01-01 00:00:00Z' + n * interval '1 second', 'UTC', 'import', 'confirmed'
@@ -24,7 +23,7 @@ const fillBookingsSQL = `with made as (
 	select $1, gen_random_uuid(), made.id, 0, e.id, e.id, e.id, 1, 'PASS', 1
 	from made cross join lateral (select md5((extract(epoch from made.purchased_at)::bigint / 20)::text)::uuid as id) e`
 
-// Others' events: n of them with one date each.
+// n events of others, with one date each.
 const fillEventsSQL = `with made as (
 	insert into events (company_id, id, title, description, type, status, timezone, location, created_at, updated_at)
 	select $1, gen_random_uuid(), 'x', repeat('Bring a mat. ', 40), case when n % 500 = 0 then 'workshop' else 'class' end, 'published', 'UTC', '', t.at, t.at
@@ -79,7 +78,7 @@ func TestSlowEventListPlans(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// As long as somebody may see older rows, not all are marked as visible to all.
+		// While another transaction can see older rows, not all pages are marked as all-visible.
 		testkit.Eventually(t, 30*time.Second, func() error {
 			if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
 				return err
@@ -94,7 +93,7 @@ func TestSlowEventListPlans(t *testing.T) {
 		})
 		for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 			for _, s := range list {
-				t.Run(fmt.Sprintf("%s with a %s after %d rows costs what the event has (invariant 14)", s.name, mode, size), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s with a %s after %d rows depends only on the event (invariant 14)", s.name, mode, size), func(t *testing.T) {
 					p := explain(t, w.db, w.company, mode, s.SQL, s.Args...)
 					index := s.index == ""
 					p.walk(func(n plan) {
@@ -116,7 +115,7 @@ func TestSlowEventListPlans(t *testing.T) {
 					if small[key] == 0 {
 						small[key] = p.Hit + p.Read
 					}
-					// A page has up to 31 rows, each of which may be in a block of its own.
+					// A page has up to 31 rows, each of which can be in a different block.
 					if most := 1.5*small[key] + 40; p.Hit+p.Read > most {
 						t.Errorf("touches %.0f blocks, in the small table %.0f", p.Hit+p.Read, small[key])
 					}
@@ -125,7 +124,7 @@ func TestSlowEventListPlans(t *testing.T) {
 					}
 				})
 			}
-			t.Run(fmt.Sprintf("events that a filter leaves are counted in an index, with a %s after %d rows", mode, size), func(t *testing.T) {
+			t.Run(fmt.Sprintf("filtered events are counted in an index, with a %s after %d rows", mode, size), func(t *testing.T) {
 				q := store.EventQuery{EventType: model.Workshop, Status: model.Published}
 				s := q.Total(w.company)
 				p := explain(t, w.db, w.company, mode, s.SQL, s.Args...)

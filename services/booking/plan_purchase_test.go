@@ -8,7 +8,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// Others' events: n of them, with a date and two options each.
+// n events of others, with one date and two options each.
 const fillOffersSQL = `with made as (
 		insert into events (company_id, id, title, description, type, status, timezone, location, created_at, updated_at)
 		select $1, gen_random_uuid(), 'x', '', 'class', 'published', 'UTC', '', now(), now() from generate_series(1, $2::integer) n
@@ -36,7 +36,7 @@ func TestPurchasePlans(t *testing.T) {
 		{"customers", store.KnownCustomersSQL, []any{w.company, []id.Customer{ann}}},
 		{"options", store.OfferedOptionsSQL, []any{w.company, dates}},
 		{"dates", store.LockDatesSQL, []any{w.company, dates}},
-		{"places", store.TakeSpacesSQL, []any{w.company, dates, []int32{1, 1}}},
+		{"spaces", store.TakeSpacesSQL, []any{w.company, dates, []int32{1, 1}}},
 		{"options of an import", store.ImportOptionsSQL, []any{w.company, events}},
 	}
 	for _, size := range []int{400, 10_000} {
@@ -51,10 +51,9 @@ func TestPurchasePlans(t *testing.T) {
 			}
 			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 				for _, s := range statements {
-					t.Run(fmt.Sprintf("%s with a %s beside %d others, analyzed %t: read what the purchase names", s.name, mode, size, analyzed), func(t *testing.T) {
+					t.Run(fmt.Sprintf("%s with a %s next to %d others, analyzed %t: reads only what the purchase names", s.name, mode, size, analyzed), func(t *testing.T) {
 						p := explain(t, w.db, w.company, mode, s.sql, s.args...)
-						// Of tables that it has not looked at yet the planner knows nothing: each may be read
-						// through, but once.
+						// Without statistics, the planner may scan each table, but only once.
 						rows, blocks := 20.0, 60.0
 						if !analyzed {
 							rows, blocks = 2*float64(size)+10, float64(size)

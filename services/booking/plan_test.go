@@ -42,9 +42,8 @@ func (p plan) String() string {
 	return string(text)
 }
 
-// explain runs a statement as the service does, under the company's policies, and
-// returns how it was executed. A generic plan is one made without knowing the
-// arguments, as a long-lived connection has it.
+// explain runs a statement as the service does, under the company's policies, and returns its plan.
+// A generic plan is made without knowing the arguments, as on a long-lived connection.
 func explain(t *testing.T, db *pg.DB, company id.Company, mode, sql string, args ...any) plan {
 	t.Helper()
 	var out []struct{ Plan plan }
@@ -79,7 +78,7 @@ func explain(t *testing.T, db *pg.DB, company id.Company, mode, sql string, args
 	return out[0].Plan
 }
 
-// newPlanWorld is newWorld on a database of its own, and a connection of its owner.
+// newPlanWorld returns newWorld on its own database, and a connection of the database's owner.
 func newPlanWorld(t *testing.T) (*world, *pgx.Conn) {
 	t.Helper()
 	ownerURL, appURL := testkit.DBURLs(t, schema())
@@ -135,8 +134,8 @@ func uuids[T ~[16]byte](all []T) (typ, value string) {
 	return "uuid[]", "'{" + strings.Join(texts, ",") + "}'"
 }
 
-// fill adds n transactions of one booking each, forty per customer, and as many
-// of the customer who is asked about.
+// fillSQL adds n transactions with one booking each, forty per customer, and as many for the
+// customer under test.
 const fillSQL = `with made as (
 	insert into transactions (company_id, id, purchaser_id, purchased_at, timezone, source, status)
 	select $1, gen_random_uuid(), case when n <= $4 then $3 else md5((n / 40)::text)::uuid end,
@@ -182,7 +181,7 @@ func TestSlowListPlans(t *testing.T) {
 			for _, mode := range []string{"force_custom_plan", "force_generic_plan"} {
 				for _, s := range statements {
 					name := fmt.Sprintf("%s with a %s over %d rows, analyzed %t", s.name, mode, size, analyzed)
-					t.Run(name+": costs what the customer has (invariant 7)", func(t *testing.T) {
+					t.Run(name+": cost depends only on the customer's purchases (invariant 7)", func(t *testing.T) {
 						p := explain(t, w.db, w.company, mode, s.sql, s.args...)
 						index, indexOnly := false, false
 						p.walk(func(n plan) {
@@ -198,7 +197,7 @@ func TestSlowListPlans(t *testing.T) {
 						if !index {
 							t.Error("does not use transactions_by_purchaser")
 						}
-						// In a small table reading its few pages is as good.
+						// In a small table it is equally cheap to read its few pages.
 						if s.name == "total" && analyzed && size > 10_000 && !indexOnly {
 							t.Error("the count reads the table")
 						}

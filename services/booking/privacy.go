@@ -12,7 +12,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// NewParticipant returns what erases customers in db.
+// NewParticipant returns the participant that erases customers in db.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
 	s := store.New(db)
 	return &privacy.Participant{
@@ -25,12 +25,12 @@ func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Pa
 			return s.Erase(ctx, left)
 		},
 		Names: func(ctx context.Context, e privacy.Erasure) ([]string, error) {
-			return s.Belongings(ctx, e.Company, e.Customer)
+			return s.CustomerIdentifiers(ctx, e.Company, e.Customer)
 		},
 	}
 }
 
-// NewExporter serves what is stored about a customer.
+// NewExporter returns the exporter of the personal data in db.
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	return &privacy.Exporter{Service: "booking", DB: db, Collections: store.PersonalData()}
 }

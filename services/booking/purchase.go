@@ -15,14 +15,14 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// purchase is a purchase of a company's customer on its way through a commit.
+// purchase is a purchase by a customer of a company that is being committed.
 type purchase struct {
 	model.Purchase
 	company tenancy.Company
-	cause   outbox.Cause // the request's trace: a commit may serve several
+	cause   outbox.Cause // the request's trace, because a commit can serve several requests
 }
 
-// purchaseByCard settles an order that is paid by card, and fills the response.
+// purchaseByCard makes the purchase of an order that is paid by card, and fills the response.
 func (s *Server) purchaseByCard(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o model.Order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}
 	p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Confirmed}, company: company}
@@ -33,8 +33,7 @@ func (s *Server) purchaseByCard(ctx context.Context, req *bookingv1.CreateTransa
 	return resp, nil
 }
 
-// settleOnce settles a purchase once per idempotency key. answer fills resp from the
-// purchase.
+// settleOnce settles a purchase once per Idempotency-Key. answer fills resp from the purchase.
 func (s *Server) settleOnce(ctx context.Context, req, resp proto.Message, p *purchase, answer func()) error {
 	shared, err := s.settleInCommit(ctx, p, func(ctx context.Context, tx *pg.Tx) error {
 		return idem.Do(ctx, tx, req, resp, func() error {
@@ -51,9 +50,9 @@ func (s *Server) settleOnce(ctx context.Context, req, resp proto.Message, p *pur
 	return err
 }
 
-// settleInCommit chooses the commit of a purchase. Purchases of one date share commits.
-// A purchase with an idempotency key has its own, because its answer is stored in it, and
-// so has a purchase of several dates: then alone settles the purchase.
+// settleInCommit chooses the commit of a purchase. Purchases of one date share commits. A purchase
+// with an Idempotency-Key has its own commit, because its response is stored in it. A purchase of
+// several dates has its own commit as well. In both cases alone settles the purchase.
 func (s *Server) settleInCommit(ctx context.Context, p *purchase, alone func(ctx context.Context, tx *pg.Tx) error) (shared bool, err error) {
 	date, one := p.OnlyDate()
 	if !one || idem.Key(ctx) != "" {
@@ -72,8 +71,8 @@ type queueKey struct {
 	date    id.EventDate
 }
 
-// commitPurchases settles purchases of one date in one commit, in their order. Its error
-// is about the commit; a purchase that is refused says so itself.
+// commitPurchases settles purchases of one date in one commit, in their order. The error that it
+// returns is an error of the commit; a refusal is recorded in its purchase.
 func (s *Server) commitPurchases(ctx context.Context, key queueKey, purchases []*purchase) error {
 	s.metrics.shared.Observe(float64(len(purchases)))
 	return s.store.Write(ctx, key.company, func(ctx context.Context, tx *pg.Tx) error {
@@ -81,7 +80,7 @@ func (s *Server) commitPurchases(ctx context.Context, key queueKey, purchases []
 	})
 }
 
-// settleOne settles one purchase in tx, and returns why it is refused.
+// settleOne settles one purchase in tx and returns the refusal, if any.
 func (s *Server) settleOne(ctx context.Context, tx *pg.Tx, p *purchase) error {
 	if err := s.settle(ctx, tx, p.company.ID, []*purchase{p}); err != nil {
 		return err
@@ -89,8 +88,8 @@ func (s *Server) settleOne(ctx context.Context, tx *pg.Tx, p *purchase) error {
 	return p.Refused
 }
 
-// settle decides purchases of one company in their order, and stores those that are
-// granted with their events.
+// settle decides purchases of one company in their order, and stores the granted ones with their
+// events.
 func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purchases []*purchase) error {
 	var wanted model.Demand
 	for _, p := range purchases {
@@ -112,7 +111,7 @@ func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purc
 			continue
 		}
 		granted = append(granted, &p.Purchase)
-		if p.Status == model.Confirmed { // others are announced when they are paid
+		if p.Status == model.Confirmed { // the others are announced when they are paid
 			events = append(events, confirmations(p.Bought, p.cause)...)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 func TestCreateTransaction(t *testing.T) {
 	t.Parallel()
-	t.Run("a purchase is answered as it is read, and publishes one event per booking (invariants 2, 4, 11)", func(t *testing.T) {
+	t.Run("the response equals the stored purchase, and one event per booking is published (invariants 2, 4, 11)", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
 		e := w.event(w.ctx, new(int32(10)))
@@ -73,17 +73,17 @@ func TestCreateTransaction(t *testing.T) {
 		}
 		w.inStep()
 	})
-	t.Run("a customer is fetched once and then known", func(t *testing.T) {
+	t.Run("fetches a customer once and then uses the copy", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		e := w.event(w.ctx, nil)
 		w.mustBook(w.ctx, ann, e, 1)
 		w.mustBook(w.ctx, ann, e, 1)
 		if n := w.customers.lookups(); n != 1 {
-			t.Errorf("the customer service was asked %d times", n)
+			t.Errorf("the customer service was called %d times", n)
 		}
 	})
-	t.Run("a purchase repeated under its key is answered as the first time and made once", func(t *testing.T) {
+	t.Run("a retry with the same Idempotency-Key gets the first response, and the purchase is made once", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		e := w.event(w.ctx, new(int32(1)))
@@ -108,7 +108,7 @@ func TestCreateTransaction(t *testing.T) {
 
 func TestCreateTransactionRefusals(t *testing.T) {
 	t.Parallel()
-	t.Run("customers who do not exist, were deleted, or are of another company are not found", func(t *testing.T) {
+	t.Run("customers who do not exist, are deleted, or belong to another company are NOT_FOUND", func(t *testing.T) {
 		w := newWorld(t)
 		e := w.event(w.ctx, nil)
 		gone := w.customers.add(w.company, model.CustomerRecord{Customer: model.Customer{ID: id.New[id.Customer]()}, Version: 2, DeletedAt: time.Now()})
@@ -120,7 +120,7 @@ func TestCreateTransactionRefusals(t *testing.T) {
 			t.Errorf("%d transactions", n)
 		}
 	})
-	t.Run("while the customer service is away known customers can book", func(t *testing.T) {
+	t.Run("customers in the copy can book while the customer service is unavailable", func(t *testing.T) {
 		w := newWorld(t)
 		ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
 		e := w.event(w.ctx, nil)
@@ -130,7 +130,7 @@ func TestCreateTransactionRefusals(t *testing.T) {
 		_, err := w.book(w.ctx, ben, e, 1)
 		wantFault(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
 	})
-	t.Run("drafts, cancelled and past dates are refused by the stored state", func(t *testing.T) {
+	t.Run("refuses drafts, cancelled dates and past dates", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		draft := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
@@ -148,7 +148,7 @@ func TestCreateTransactionRefusals(t *testing.T) {
 		_, err = w.book(w.ctx, ann, e, 1)
 		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
-	t.Run("a malformed identifier is not found, and what is wrong in itself is said", func(t *testing.T) {
+	t.Run("a malformed identifier is NOT_FOUND, and invalid fields are named", func(t *testing.T) {
 		w := newWorld(t)
 		ann := w.customer(w.company, "ann")
 		line := &bookingv1.TransactionLine{EventDateId: id.New[id.EventDate]().String()}
@@ -218,7 +218,7 @@ func TestCancelAndRefund(t *testing.T) {
 	made := w.mustBook(w.ctx, ann, e, 3)
 	booking := made.GetBookings()[0].GetId()
 
-	t.Run("cancelling frees the spaces, raises the version and publishes (invariants 3, 4)", func(t *testing.T) {
+	t.Run("cancelling frees the spaces, increases the version and publishes (invariants 3, 4)", func(t *testing.T) {
 		resp, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking})
 		if err != nil || !resp.GetChanged() || !resp.GetBooking().GetIsCancelled() || resp.GetBooking().GetIsRefunded() {
 			t.Fatalf("got %v, %v", resp, err)
@@ -229,7 +229,7 @@ func TestCancelAndRefund(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a repeat answers the present state and changes nothing (invariant 3)", func(t *testing.T) {
+	t.Run("a repeated cancellation returns the current state and changes nothing (invariant 3)", func(t *testing.T) {
 		before := w.published(subjectBookingCancelled)
 		resp, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking})
 		if err != nil || resp.GetChanged() || !resp.GetBooking().GetIsCancelled() {
@@ -240,7 +240,7 @@ func TestCancelAndRefund(t *testing.T) {
 		}
 		w.inStep()
 	})
-	t.Run("refunding frees nothing and leaves the other flag (invariant 3)", func(t *testing.T) {
+	t.Run("refunding frees no spaces and does not cancel (invariant 3)", func(t *testing.T) {
 		for _, changed := range []bool{true, false} {
 			resp, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: booking})
 			if err != nil || resp.GetChanged() != changed || !resp.GetBooking().GetIsRefunded() || !resp.GetBooking().GetIsCancelled() {
@@ -257,7 +257,7 @@ func TestCancelAndRefund(t *testing.T) {
 			t.Errorf("%d events", n)
 		}
 	})
-	t.Run("each change carries the version that it made (invariant 4)", func(t *testing.T) {
+	t.Run("the event of each change has the version of the change (invariant 4)", func(t *testing.T) {
 		type event struct {
 			Subject string
 			Payload []byte
@@ -268,7 +268,7 @@ func TestCancelAndRefund(t *testing.T) {
 		}
 		var versions []int64
 		for _, r := range rows {
-			var e bookingv1.BookingCancelled // all three have the one field
+			var e bookingv1.BookingCancelled // all three have only this field
 			if r.Subject != subjectEventCreated && proto.Unmarshal(r.Payload, &e) == nil && e.GetBooking().GetTransactionId() == made.GetId() {
 				versions = append(versions, e.GetBooking().GetVersion())
 			}
@@ -278,13 +278,13 @@ func TestCancelAndRefund(t *testing.T) {
 			t.Errorf("read %v, %v; events have %v", read, err, versions)
 		}
 	})
-	t.Run("when a booking was cancelled and refunded is kept", func(t *testing.T) {
+	t.Run("the times of the cancellation and the refund are stored", func(t *testing.T) {
 		n := one[int64](w, `select count(*) from bookings where id = $1 and cancelled_at <= refunded_at`, idOf[id.Booking](t, booking))
 		if n != 1 {
 			t.Error("it is not")
 		}
 	})
-	t.Run("one that does not exist is not found", func(t *testing.T) {
+	t.Run("returns NOT_FOUND for a booking that does not exist", func(t *testing.T) {
 		for _, which := range []string{"", "booking_x", id.New[id.Booking]().String()} {
 			_, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: which})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)

@@ -14,7 +14,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// register books lines of one event and returns the bookings' identifiers.
+// register books lines of one event and returns the identifiers of the bookings.
 func (w *world) register(purchaser id.Customer, lines ...*bookingv1.TransactionLine) (ids []string) {
 	w.t.Helper()
 	resp, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{PurchaserId: purchaser.String(), Lines: lines})
@@ -27,7 +27,7 @@ func (w *world) register(purchaser id.Customer, lines ...*bookingv1.TransactionL
 	return ids
 }
 
-// registrations follows a list from page to page and checks its total.
+// registrations returns all pages of a list and checks its total.
 func (w *world) registrations(req *bookingv1.ListRegistrationsRequest) (ids []string) {
 	w.t.Helper()
 	req = proto.Clone(req).(*bookingv1.ListRegistrationsRequest)
@@ -55,8 +55,8 @@ type registrationWorld struct {
 	yoga, other   *bookingv1.Event
 	first, second string // the dates of yoga
 	began         time.Time
-	all           []string // the registrations of yoga; the third one is cancelled
-	pending       string   // a booking that is not confirmed yet
+	all           []string // the registrations of yoga; the third is cancelled
+	pending       string   // a booking that is not confirmed
 }
 
 func newRegistrationWorld(t *testing.T) *registrationWorld {
@@ -73,13 +73,13 @@ func newRegistrationWorld(t *testing.T) *registrationWorld {
 	if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: w.all[2]}); err != nil {
 		t.Fatal(err)
 	}
-	// A booking that is not confirmed is in no list.
+	// A booking that is not confirmed is not in any list.
 	w.pending = w.register(w.ann, &bookingv1.TransactionLine{EventDateId: w.first})[0]
 	w.exec(`update transactions set status = 'pending', expires_at = now() + interval '1 hour' where id = (select transaction_id from bookings where id = $1)`, idOf[id.Booking](t, w.pending))
 	return w
 }
 
-// in returns the registrations at the places.
+// in returns the registrations with these indexes.
 func (w *registrationWorld) in(places ...int) (ids []string) {
 	for _, n := range places {
 		ids = append(ids, w.all[n])
@@ -94,19 +94,19 @@ func TestListRegistrations(t *testing.T) {
 		req  *bookingv1.ListRegistrationsRequest
 		want []string
 	}{
-		"of an event":                           {&bookingv1.ListRegistrationsRequest{}, w.in(0, 1, 2, 3, 4)},
-		"of a date":                             {&bookingv1.ListRegistrationsRequest{EventDateId: w.first}, w.in(0, 2, 3)},
-		"that are cancelled":                    {&bookingv1.ListRegistrationsRequest{Cancelled: new(true)}, w.in(2)},
-		"that are not cancelled":                {&bookingv1.ListRegistrationsRequest{Cancelled: new(false)}, w.in(0, 1, 3, 4)},
-		"of a date that are not":                {&bookingv1.ListRegistrationsRequest{Cancelled: new(false), EventDateId: w.first}, w.in(0, 3)},
-		"for who bought or was given":           {&bookingv1.ListRegistrationsRequest{CustomerId: w.ann.String()}, w.in(0, 3)},
-		"for who bought or was given, not gone": {&bookingv1.ListRegistrationsRequest{CustomerId: w.ben.String(), Cancelled: new(false)}, w.in(1, 4)},
-		"for somebody on a date":                {&bookingv1.ListRegistrationsRequest{CustomerId: w.ben.String(), EventDateId: w.second}, w.in(1, 4)},
-		"for nobody known":                      {&bookingv1.ListRegistrationsRequest{CustomerId: id.New[id.Customer]().String()}, nil},
-		"changed since the beginning":           {&bookingv1.ListRegistrationsRequest{UpdatedSince: timestamppb.New(w.began)}, w.in(0, 1, 2, 3, 4)},
-		"changed in the future":                 {&bookingv1.ListRegistrationsRequest{UpdatedSince: timestamppb.New(time.Now().Add(time.Hour))}, nil},
+		"of an event":                                {&bookingv1.ListRegistrationsRequest{}, w.in(0, 1, 2, 3, 4)},
+		"of a date":                                  {&bookingv1.ListRegistrationsRequest{EventDateId: w.first}, w.in(0, 2, 3)},
+		"that are cancelled":                         {&bookingv1.ListRegistrationsRequest{Cancelled: new(true)}, w.in(2)},
+		"that are not cancelled":                     {&bookingv1.ListRegistrationsRequest{Cancelled: new(false)}, w.in(0, 1, 3, 4)},
+		"of a date that are not cancelled":           {&bookingv1.ListRegistrationsRequest{Cancelled: new(false), EventDateId: w.first}, w.in(0, 3)},
+		"bought by or for a customer":                {&bookingv1.ListRegistrationsRequest{CustomerId: w.ann.String()}, w.in(0, 3)},
+		"bought by or for a customer, not cancelled": {&bookingv1.ListRegistrationsRequest{CustomerId: w.ben.String(), Cancelled: new(false)}, w.in(1, 4)},
+		"for a customer on a date":                   {&bookingv1.ListRegistrationsRequest{CustomerId: w.ben.String(), EventDateId: w.second}, w.in(1, 4)},
+		"for an unknown customer":                    {&bookingv1.ListRegistrationsRequest{CustomerId: id.New[id.Customer]().String()}, nil},
+		"changed since the beginning":                {&bookingv1.ListRegistrationsRequest{UpdatedSince: timestamppb.New(w.began)}, w.in(0, 1, 2, 3, 4)},
+		"changed in the future":                      {&bookingv1.ListRegistrationsRequest{UpdatedSince: timestamppb.New(time.Now().Add(time.Hour))}, nil},
 	} {
-		t.Run("a list of those "+behaviour+" is whole and counted, by cursor and by number, in both orders (invariant 14)", func(t *testing.T) {
+		t.Run("a list of bookings "+behaviour+" is complete and counted, by cursor and by number, in both orders (invariant 14)", func(t *testing.T) {
 			for _, order := range []bookingv1.RegistrationOrder{bookingv1.RegistrationOrder_REGISTRATION_ORDER_UNSPECIFIED, bookingv1.RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC} {
 				want := slices.Clone(tt.want)
 				if order == bookingv1.RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC {
@@ -125,7 +125,7 @@ func TestListRegistrations(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a change makes it one that was changed since, and says when", func(t *testing.T) {
+	t.Run("a changed registration is listed by updated_since, with the time of its change", func(t *testing.T) {
 		w.exec(`update transactions set purchased_at = '2020-01-01'`)
 		since := time.Now().Add(time.Hour).Truncate(time.Second)
 		now := w.server.now
@@ -144,7 +144,7 @@ func TestListRegistrations(t *testing.T) {
 			t.Errorf("got %v, %v", r, err)
 		}
 	})
-	t.Run("what is imported is listed too", func(t *testing.T) {
+	t.Run("lists imported bookings as well", func(t *testing.T) {
 		line := past("p1", w.ann.String(), "", 3)
 		line.Bookings[0].Date = &bookingv1.ImportedBooking_EventDateId{EventDateId: w.second}
 		if results, err := w.send(w.ctx, line); err != nil || outcomes(results) != "c" {
@@ -154,7 +154,7 @@ func TestListRegistrations(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a customer who does not exist has none, however the identifier is written", func(t *testing.T) {
+	t.Run("a customer who does not exist has no registrations, for any form of the identifier", func(t *testing.T) {
 		for _, customer := range []string{id.New[id.Customer]().String(), "cust_x", "cust_00000000000000000000000000"} {
 			res, err := w.bookings.ListRegistrations(w.ctx, &bookingv1.ListRegistrationsRequest{EventId: w.yoga.GetId(), CustomerId: customer})
 			if err != nil || res.GetTotal() != 0 || len(res.GetRegistrations()) != 0 {
@@ -162,7 +162,7 @@ func TestListRegistrations(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a wrong page is refused", func(t *testing.T) {
+	t.Run("refuses invalid paging parameters", func(t *testing.T) {
 		page, err := w.bookings.ListRegistrations(w.ctx, &bookingv1.ListRegistrationsRequest{EventId: w.yoga.GetId(), PageSize: 1})
 		if err != nil {
 			t.Fatal(err)
@@ -189,7 +189,7 @@ func TestListRegistrations(t *testing.T) {
 func TestGetRegistration(t *testing.T) {
 	t.Parallel()
 	w := newRegistrationWorld(t)
-	t.Run("a registration shows its booking, its purchase and when it was made", func(t *testing.T) {
+	t.Run("returns the booking, its purchase and its creation time", func(t *testing.T) {
 		resp, err := w.bookings.GetRegistration(w.ctx, &bookingv1.GetRegistrationRequest{BookingId: w.all[1]})
 		r := resp.GetRegistration()
 		if err != nil || r.GetPurchaser().GetEmail() != "ann@example.com" || r.GetBooking().GetBoughtFor().GetEmail() != "ben@example.com" || r.GetVersion() != 1 {
@@ -207,7 +207,7 @@ func TestGetRegistration(t *testing.T) {
 			t.Errorf("the list has %v, %v", list.GetRegistrations()[1], err)
 		}
 	})
-	t.Run("what does not exist is not found", func(t *testing.T) {
+	t.Run("returns NOT_FOUND for a registration that does not exist", func(t *testing.T) {
 		for _, which := range []string{"", "booking_x", id.New[id.Booking]().String(), w.pending} {
 			_, err := w.bookings.GetRegistration(w.ctx, &bookingv1.GetRegistrationRequest{BookingId: which})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
@@ -228,7 +228,7 @@ func TestCancelBookingVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
-	t.Run("a cancellation of another version is refused", func(t *testing.T) {
+	t.Run("refuses to cancel another version", func(t *testing.T) {
 		booking := w.mustBook(w.ctx, ann, w.event(w.ctx, nil), 1).GetBookings()[0].GetId()
 		_, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, ExpectedVersion: new(int64(2))})
 		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
@@ -239,7 +239,7 @@ func TestCancelBookingVersion(t *testing.T) {
 	})
 }
 
-// attend records attendance and reports whether that changed anything.
+// attend records attendance and reports whether it changed.
 func (w *world) attend(booking string, a bookingv1.Attendance) bool {
 	w.t.Helper()
 	resp, err := w.bookings.RecordAttendance(w.ctx, &bookingv1.RecordAttendanceRequest{BookingId: booking, Attendance: a})
@@ -262,7 +262,7 @@ func TestAttendance(t *testing.T) {
 		}
 		return resp.GetRegistration()
 	}
-	t.Run("it is recorded, changed and taken back, and a repeat changes nothing (invariant 4)", func(t *testing.T) {
+	t.Run("attendance is recorded, changed and undone, and a repeated call changes nothing (invariant 4)", func(t *testing.T) {
 		if read().GetBooking().GetAttendance() != bookingv1.Attendance_ATTENDANCE_UNKNOWN {
 			t.Errorf("got %v", read())
 		}
@@ -279,20 +279,20 @@ func TestAttendance(t *testing.T) {
 			}
 		}
 	})
-	t.Run("of many who record the same at once one changes it", func(t *testing.T) {
+	t.Run("of many concurrent calls with the same attendance, one changes it", func(t *testing.T) {
 		before := read().GetVersion()
 		together(20, func(int) { w.attend(booking, bookingv1.Attendance_ATTENDANCE_CHECKED_IN) })
 		if r := read(); r.GetVersion() != before+1 {
 			t.Errorf("got %v", r)
 		}
 	})
-	t.Run("nothing said is refused", func(t *testing.T) {
+	t.Run("refuses unspecified attendance", func(t *testing.T) {
 		for _, a := range []bookingv1.Attendance{0, 99} {
 			_, err := w.bookings.RecordAttendance(w.ctx, &bookingv1.RecordAttendanceRequest{BookingId: booking, Attendance: a})
 			wantField(t, err, "attendance", "enum")
 		}
 	})
-	t.Run("nobody attends a cancelled booking", func(t *testing.T) {
+	t.Run("refuses attendance of a cancelled booking", func(t *testing.T) {
 		if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking}); err != nil {
 			t.Fatal(err)
 		}

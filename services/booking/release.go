@@ -13,24 +13,24 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// What has places and is not confirmed loses them when its time is up.
+// Spaces of transactions that are not confirmed in time are freed.
 
 const (
-	// expiriesEvery is how often what has expired is looked for.
+	// expiriesEvery is the interval between searches for expired transactions.
 	expiriesEvery = time.Second
-	// expiryBatch is how many expired transactions share a commit.
+	// expiryBatch is the number of expired transactions that are released in one commit.
 	expiryBatch = 200
-	// callsAtOnce is how many calls of the pass service wait for it at a time.
+	// callsAtOnce is the maximum number of concurrent calls to the pass service.
 	callsAtOnce = 8
-	// undoTime is how long an undoing belongs to the process that does it.
+	// undoTime is how long a process has to undo a purchase before another process can claim it.
 	undoTime = 30 * time.Second
-	// keptReleased is how long what was released is kept.
+	// keptReleased is how long released transactions are kept.
 	keptReleased = 24 * time.Hour
 )
 
-// release frees the places of transactions that have one of the statuses, and says how
-// many these were. Their discount codes can be used once more, and their places go to
-// waiting customers.
+// release frees the spaces of the transactions that have one of the statuses, and returns their
+// number. It reduces the use counts of their discount codes, and the freed spaces go to the
+// waitlist.
 func (s *Server) release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from ...model.TransactionStatus) (int, error) {
 	done, err := s.store.Release(ctx, tx, company, all, from, s.now())
 	if err != nil || done.Transactions == 0 {
@@ -47,9 +47,9 @@ func (s *Server) releaseUndone(ctx context.Context, company id.Company, t id.Tra
 	})
 }
 
-// Expire frees what has expired, undoes purchases by pass that a crash left, and
-// returns credits that are owed, until ctx ends. Any number of processes may do it at
-// once. A slow pass service holds up only what waits for it.
+// Expire releases expired holds, undoes purchases by pass that were interrupted, and returns owed
+// credits, until ctx ends. Any number of processes can run it at the same time. A slow pass service
+// delays only the work that needs it.
 func (s *Server) Expire(ctx context.Context, jobs *service.Jobs) error {
 	var wg sync.WaitGroup
 	for name, once := range map[string]func(context.Context) error{
@@ -66,8 +66,8 @@ func (s *Server) expireOnce(ctx context.Context) error {
 	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.removeReleased(ctx), s.promoteDue(ctx))
 }
 
-// atOnce does f for each of all, some of them at a time.
-func atOnce[T any](all []T, f func(T) error) error {
+// forEachConcurrently calls f for each element of all, several at a time.
+func forEachConcurrently[T any](all []T, f func(T) error) error {
 	faults := make([]error, len(all))
 	turns := make(chan struct{}, callsAtOnce)
 	var wg sync.WaitGroup
@@ -82,7 +82,7 @@ func atOnce[T any](all []T, f func(T) error) error {
 	return errors.Join(faults...)
 }
 
-// expireHolds releases holds whose time is up.
+// expireHolds releases expired holds.
 func (s *Server) expireHolds(ctx context.Context) error {
 	due, err := s.store.ExpiredHolds(ctx, s.now(), expiryBatch)
 	if err != nil {
@@ -107,15 +107,15 @@ func (s *Server) expireHolds(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// undoPending undoes purchases by pass whose time is up: the credits first, then
-// the places.
+// undoPending undoes purchases by pass that have timed out: it returns the credits first and then
+// frees the spaces.
 func (s *Server) undoPending(ctx context.Context) error {
 	now := s.now()
 	due, err := s.store.ClaimUndoing(ctx, now, now.Add(undoTime), expiryBatch)
 	if err != nil {
 		return err
 	}
-	return atOnce(due, func(o store.OwnedTransaction) error {
+	return forEachConcurrently(due, func(o store.OwnedTransaction) error {
 		if err := s.passes.Cancel(ctx, o.Company, o.ID); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 	"reservation.dev/services/booking/migrations"
 )
 
-// Part returns the booking service as a part of the platform.
+// Part describes the booking service to the platform.
 func Part() service.Part {
 	return service.Part{
 		Name:  "booking",

@@ -24,7 +24,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// freeAddr is a loopback address that nobody listens on.
+// freeAddr returns a loopback address on which nothing listens.
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -36,7 +36,7 @@ func freeAddr(t *testing.T) string {
 }
 
 func TestRun(t *testing.T) {
-	t.Run("the part becomes ready, serves, publishes what it commits, and ends when it is told to", func(t *testing.T) {
+	t.Run("the service becomes ready, serves, publishes what it commits, and stops when its context ends", func(t *testing.T) {
 		b := testkit.Bus(t)
 		public, private, err := ed25519.GenerateKey(nil)
 		if err != nil {
@@ -111,7 +111,7 @@ func TestRun(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("wrong settings are all reported", func(t *testing.T) {
+	t.Run("reports all invalid settings together", func(t *testing.T) {
 		err := Run(t.Context(), &service.Host{Part: "booking", Env: config.Env{"DATABASE_MAX_CONNS": "0"}})
 		for _, name := range []string{"SERVICE_CREDENTIAL_ID", "SERVICE_CREDENTIAL_SECRET", "DATABASE_URL", "DATABASE_MAX_CONNS"} {
 			if err == nil || !strings.Contains(err.Error(), name) {

@@ -15,15 +15,15 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// TestTwoPayersOfOnePurchase lets a repetition pay while the first attempt is
-// refused: whatever order their steps come in, credits and places reconcile.
+// TestTwoPayersOfOnePurchase lets a retry pay while the first attempt is refused. Credits and
+// spaces must reconcile in every order of their steps.
 func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
 	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 0)
 	e := w.passEvent(nil, time.Hour, nil)
-	w.mustBook(w.ctx, mia, e, 1) // now the copy has her
+	w.mustBook(w.ctx, mia, e, 1) // puts the customer in the copy
 	req := &bookingv1.CreateTransactionRequest{
 		PurchaserId: mia.String(), PaymentMethod: byPass, Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 2}},
 	}
@@ -31,7 +31,7 @@ func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
 	redeemed, confirm, second := make(chan struct{}), make(chan struct{}), make(chan error)
 	var once sync.Once
 	w.passes.refused = func() {
-		// The first has been refused and has not acted on it yet.
+		// The first attempt is refused but has not acted on it yet.
 		once.Do(func() {
 			w.passes.set(pass, 10)
 			w.passes.after = func(call string) error {
@@ -60,23 +60,23 @@ func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
 		want = 8
 	}
 	if w.passes.credits(pass) != want || w.booked(e) != 1+10-want {
-		t.Errorf("%v: %d credits are left, %d places booked", err, w.passes.credits(pass), w.booked(e))
+		t.Errorf("%v: %d credits are left, %d spaces booked", err, w.passes.credits(pass), w.booked(e))
 	}
-	t.Run("and a later repetition acts once", func(t *testing.T) {
+	t.Run("and a later retry takes effect once", func(t *testing.T) {
 		for range 2 {
 			if _, err := w.server.CreateTransaction(ctx, req); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if w.passes.credits(pass) != 8 || w.booked(e) != 3 {
-			t.Errorf("%d credits are left, %d places booked", w.passes.credits(pass), w.booked(e))
+			t.Errorf("%d credits are left, %d spaces booked", w.passes.credits(pass), w.booked(e))
 		}
 	})
 	w.verify()
 	w.reconcile()
 }
 
-// settleDown lets the time of everything that is unfinished pass.
+// settleDown lets everything unfinished time out.
 func (w *world) settleDown() {
 	w.t.Helper()
 	for n := range 4 {
@@ -98,7 +98,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 		resp, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId(), PaymentMethod: method})
 		return resp.GetTransaction(), err
 	}
-	t.Run("that is refused leaves the hold as it was", func(t *testing.T) {
+	t.Run("that is refused leaves the hold unchanged", func(t *testing.T) {
 		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		for range 2 {
@@ -122,7 +122,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 			t.Errorf("got %v, %d credits", err, w.passes.credits(pass))
 		}
 	})
-	t.Run("that is refused keeps the time at which the hold expires", func(t *testing.T) {
+	t.Run("that is refused keeps the hold's expiry", func(t *testing.T) {
 		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" {
@@ -133,7 +133,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 			t.Errorf("it expires at %v, not at %v", until, h.GetExpiresAt().AsTime())
 		}
 	})
-	t.Run("of another attempt is undone, because nobody knows what the first did", func(t *testing.T) {
+	t.Run("by two attempts is undone, because the outcome of the first is unknown", func(t *testing.T) {
 		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		w.passes.before = func(string) error { return errPassAway }
@@ -145,7 +145,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 			t.Errorf("got %v, %d booked", err, w.booked(e))
 		}
 	})
-	t.Run("with a discount is refused, and by card it is kept", func(t *testing.T) {
+	t.Run("with a discount is refused; by card, the discount is kept", func(t *testing.T) {
 		e := w.passEvent(nil, time.Hour, nil)
 		h := w.hold(mia, e, 2, "HALF")
 		if _, err := confirm(h, byPass); fault.From(err).Reason != model.ReasonDiscountInvalid {
@@ -160,7 +160,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 	w.reconcile()
 }
 
-// TestPayingForACancelledDate cancels a date while somebody is paying for it.
+// TestPayingForACancelledDate cancels a date during a payment for it.
 func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 	t.Parallel()
 	cancel := func(w *world, e *bookingv1.Event) {
@@ -168,7 +168,7 @@ func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 			w.t.Error(err)
 		}
 	}
-	t.Run("by pass gives credits and places back", func(t *testing.T) {
+	t.Run("by pass returns the credits and frees the spaces", func(t *testing.T) {
 		w := newWorld(t)
 		mia := w.customer(w.company, "Mia")
 		pass := w.passes.give(mia, 3)
@@ -194,7 +194,7 @@ func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 		mia := w.customer(w.company, "Mia")
 		e := w.passEvent(nil, time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
-		w.exec(`update event_dates set status = 'cancelled', closing = true`) // and nobody has emptied it yet
+		w.exec(`update event_dates set status = 'cancelled', closing = true`) // and it is not emptied yet
 		_, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId()})
 		if fault.From(err).Reason != model.ReasonEventCancelled {
 			t.Errorf("got %v", err)
@@ -206,9 +206,9 @@ func TestPayingForACancelledDate(t *testing.T) { // invariants 15 and 16
 	})
 }
 
-func TestAKeyIsForgotten(t *testing.T) {
+func TestExpiredIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	t.Run("a purchase by pass under a key that has expired is a new one", func(t *testing.T) {
+	t.Run("a purchase by pass with an expired Idempotency-Key is a new one", func(t *testing.T) {
 		w := newWorld(t)
 		mia := w.customer(w.company, "Mia")
 		pass := w.passes.give(mia, 3)
@@ -223,8 +223,9 @@ func TestAKeyIsForgotten(t *testing.T) {
 	})
 }
 
-// TestASilentPassService holds up nothing but payments by pass.
-func TestASilentPassService(t *testing.T) { // invariant 16
+// TestUnresponsivePassService checks that a pass service that does not respond delays only payments
+// by pass.
+func TestUnresponsivePassService(t *testing.T) { // invariant 16
 	t.Parallel()
 	w := newWorld(t)
 	mia := w.customer(w.company, "Mia")
@@ -236,12 +237,12 @@ func TestASilentPassService(t *testing.T) { // invariant 16
 	}
 	w.hold(mia, e, 1, "")
 	silent := make(chan struct{})
-	asked := make(chan struct{})
-	w.passes.before = func(string) error { close(asked); <-silent; return errPassAway }
+	called := make(chan struct{})
+	w.passes.before = func(string) error { close(called); <-silent; return errPassAway }
 	w.shift(20 * time.Minute)
 	done := make(chan error)
 	go func() { done <- w.server.undoPending(t.Context()) }()
-	<-asked
+	<-called
 	if err := w.server.expireHolds(t.Context()); err != nil || w.booked(e) != 1 {
 		t.Errorf("%v, %d booked", err, w.booked(e))
 	}

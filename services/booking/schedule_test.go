@@ -40,7 +40,7 @@ func TestListEventDates(t *testing.T) {
 		}
 		return res
 	}
-	t.Run("a window has the dates of all events that are not deleted, by their start, with how full they are and who waits", func(t *testing.T) {
+	t.Run("lists the dates of all events that are not deleted, by start, with their booked spaces and waitlist entries", func(t *testing.T) {
 		res := list(&bookingv1.ListEventDatesRequest{StartsFrom: timestamppb.Now(), StartsBefore: timestamppb.New(time.Now().Add(24 * time.Hour))})
 		if len(res.GetDates()) != 2 || res.GetNextPageToken() != "" {
 			t.Fatalf("got %v", res)
@@ -55,7 +55,7 @@ func TestListEventDates(t *testing.T) {
 			t.Errorf("got %v", res.GetDates()[1])
 		}
 	})
-	t.Run("pages join to the whole, of one event too", func(t *testing.T) {
+	t.Run("pages together contain every date, also of one event", func(t *testing.T) {
 		for event, want := range map[string]int{"": 4, yoga.GetId(): 3} {
 			var all []*bookingv1.ScheduledDate
 			req := &bookingv1.ListEventDatesRequest{EventId: event, PageSize: 1}
@@ -76,14 +76,14 @@ func TestListEventDates(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an event that does not exist has no dates, however the identifier is written", func(t *testing.T) {
+	t.Run("an event that does not exist has no dates, for any form of the identifier", func(t *testing.T) {
 		for _, event := range []string{id.New[id.Event]().String(), "evt_x", "evt_00000000000000000000000000"} {
 			if res := list(&bookingv1.ListEventDatesRequest{EventId: event}); len(res.GetDates()) != 0 {
 				t.Errorf("%s: got %v", event, res)
 			}
 		}
 	})
-	t.Run("a forged token and an impossible bound are refused", func(t *testing.T) {
+	t.Run("refuses a forged token and an impossible bound", func(t *testing.T) {
 		for _, req := range []*bookingv1.ListEventDatesRequest{
 			{PageToken: "forged"}, {PageSize: 201}, {StartsFrom: &timestamppb.Timestamp{Nanos: -1}},
 			{PageToken: page.Cursor{Code: 1}.Token()},

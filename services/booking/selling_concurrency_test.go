@@ -22,8 +22,8 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// sellingWorld is a world in which three processes sell three events to the same
-// customers, while the pass service fails now and then.
+// sellingWorld is a world in which three processes sell three events to the same customers, while
+// the pass service fails sometimes.
 type sellingWorld struct {
 	*world
 	serverCtx context.Context
@@ -46,7 +46,7 @@ func newSellingWorld(t *testing.T) *sellingWorld {
 		c := w.customer(w.company, fmt.Sprint("C", i))
 		w.passes.give(c, 15)
 		w.buyers = append(w.buyers, c)
-		w.mustBook(w.ctx, c, w.events[2], 1) // now the copy has everyone
+		w.mustBook(w.ctx, c, w.events[2], 1) // puts every customer in the copy
 	}
 	var faults atomic.Int64
 	flaky := func(string) error {
@@ -69,7 +69,7 @@ func newSellingWorld(t *testing.T) *sellingWorld {
 // serverOf returns the process that a worker calls.
 func (w *sellingWorld) serverOf(worker int) *Server { return w.servers[worker%len(w.servers)] }
 
-// work makes a dozen random requests and cancels some of what it bought.
+// work makes a dozen random requests and cancels some of its bookings.
 func (w *sellingWorld) work(worker int) {
 	expected := []string{model.ReasonEventFull, model.ReasonDiscountInvalid, "PASS_EXHAUSTED", ReasonHoldExpired, fault.ReasonServiceUnavailable, fault.ReasonIdempotencyInProgress, model.ReasonEventPast,
 		model.ReasonEventNotFull, model.ReasonAlreadyWaiting, model.ReasonNotOffered}
@@ -86,12 +86,12 @@ func (w *sellingWorld) work(worker int) {
 			}
 		}
 		if r.IntN(10) == 0 {
-			_ = s.expireOnce(w.t.Context()) // the pass service fails now and then
+			_ = s.expireOnce(w.t.Context()) // the pass service fails sometimes
 		}
 	}
 }
 
-// request makes one random request and returns what it bought.
+// request makes one random request and returns the resulting purchase.
 func (w *sellingWorld) request(r *rand.Rand, worker, n int) (*bookingv1.Transaction, error) {
 	buyer, e := w.buyers[r.IntN(len(w.buyers))], w.events[r.IntN(len(w.events))]
 	req := &bookingv1.CreateTransactionRequest{
@@ -120,7 +120,7 @@ func (w *sellingWorld) request(r *rand.Rand, worker, n int) (*bookingv1.Transact
 	return resp.GetTransaction(), err
 }
 
-// buyUnderOneKey makes two attempts of one request at once, and a third after them.
+// buyUnderOneKey makes two concurrent attempts of one request, and a third afterwards.
 func (w *sellingWorld) buyUnderOneKey(worker int, key string, req *bookingv1.CreateTransactionRequest) (*bookingv1.Transaction, error) {
 	keyed := idem.WithKey(w.serverCtx, key, "buyer")
 	together(2, func(i int) { _, _ = w.serverOf(worker+i).CreateTransaction(keyed, req) })
@@ -128,7 +128,8 @@ func (w *sellingWorld) buyUnderOneKey(worker int, key string, req *bookingv1.Cre
 	return resp.GetTransaction(), err
 }
 
-// changeCapacity sets a capacity, which is refused below what is booked, held and pending.
+// changeCapacity sets a capacity, which is refused if it is less than the booked, held and pending
+// spaces.
 func (w *sellingWorld) changeCapacity(r *rand.Rand, worker int) error {
 	_, err := w.serverOf(worker).UpdateEventDate(w.serverCtx, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{
 		Id: w.events[r.IntN(2)].GetDates()[0].GetId(), Capacity: proto.Int32(int32(6 + r.IntN(4))),
@@ -139,7 +140,7 @@ func (w *sellingWorld) changeCapacity(r *rand.Rand, worker int) error {
 	return err
 }
 
-// waitToBeBooked joins a waitlist by either method, and sometimes leaves it at once.
+// waitToBeBooked joins a waitlist with either payment method, and sometimes leaves it immediately.
 func (w *sellingWorld) waitToBeBooked(r *rand.Rand, worker int, buyer id.Customer, e *bookingv1.Event) error {
 	s := w.serverOf(worker)
 	joined, err := s.JoinWaitlist(w.serverCtx, &bookingv1.JoinWaitlistRequest{
@@ -152,7 +153,7 @@ func (w *sellingWorld) waitToBeBooked(r *rand.Rand, worker int, buyer id.Custome
 	return err
 }
 
-// waitForAnOffer joins a waitlist and accepts the offers of that date.
+// waitForAnOffer joins a waitlist and accepts the offers for that date.
 func (w *sellingWorld) waitForAnOffer(r *rand.Rand, worker int, buyer id.Customer, e *bookingv1.Event) (bought *bookingv1.Transaction, err error) {
 	s := w.serverOf(worker)
 	_, err = s.JoinWaitlist(w.serverCtx, &bookingv1.JoinWaitlistRequest{
@@ -172,8 +173,8 @@ func (w *sellingWorld) waitForAnOffer(r *rand.Rand, worker int, buyer id.Custome
 	return bought, err
 }
 
-// holdPlaces holds places and then releases them, confirms them in two processes at
-// once, or leaves them to expire.
+// holdPlaces holds spaces and then releases them, confirms them in two processes at the same time,
+// or lets them expire.
 func (w *sellingWorld) holdPlaces(r *rand.Rand, worker int, req *bookingv1.CreateTransactionRequest) (*bookingv1.Transaction, error) {
 	s := w.serverOf(worker)
 	held, err := s.HoldPlaces(w.serverCtx, &bookingv1.HoldPlacesRequest{PurchaserId: req.GetPurchaserId(), Lines: req.GetLines(), Minutes: 1})
@@ -196,8 +197,8 @@ func (w *sellingWorld) holdPlaces(r *rand.Rand, worker int, req *bookingv1.Creat
 	}
 }
 
-// settle lets time pass until nothing is owed or undone. It is tried again after a while,
-// and a place that nobody takes is offered to one waiting customer after the other.
+// settle advances the clock until no work is left. A failed step is retried after a delay, and a
+// space that nobody accepts is offered to one waiting customer after another.
 func (w *sellingWorld) settle() {
 	w.t.Helper()
 	for range 4 + len(w.buyers) {
@@ -210,12 +211,12 @@ func (w *sellingWorld) settle() {
 	}
 }
 
-// TestSellingUnderConcurrency lets several processes sell, hold, cancel and undo at
-// once while the pass service fails now and then, and holds the books to it.
+// TestSellingUnderConcurrency lets several processes sell, hold, cancel and undo at the same time
+// while the pass service fails sometimes, and then verifies every number.
 func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 	w := newSellingWorld(t)
 	together(24, w.work)
-	w.verify() // with pending ones and holds
+	w.verify() // including pending purchases and holds
 	w.passes.before, w.passes.after = nil, nil
 	w.settle()
 	if open := one[string](w.world, `select coalesce(string_agg(status, ', '), '') from transactions where status not in ('confirmed', 'released')`); open != "" {
@@ -234,12 +235,12 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 	}
 }
 
-// waitlistInStep checks that nobody waits for places that are free and fit, but for
-// those whose pass was refused, and that what an entry has is its own.
+// waitlistInStep checks that no entry waits for free spaces that fit it, except entries whose pass
+// was refused, and that an entry has only its own spaces.
 func (w *world) waitlistInStep() {
 	w.t.Helper()
 	off, err := pg.Rows[string](w.t.Context(), w.db, pg.AllCompanies(), `
-		select format('%s waits for %s of %s free places: %s', w.id, w.spaces, d.capacity - d.booked, w.passed_over_reason)
+		select format('%s waits for %s of %s free spaces: %s', w.id, w.spaces, d.capacity - d.booked, w.passed_over_reason)
 		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
 		where w.state = 'waiting' and (d.capacity is null or w.spaces <= d.capacity - d.booked)
 			and coalesce(w.passed_over_reason, '') not like 'PASS_%'
@@ -257,6 +258,6 @@ func (w *world) waitlistInStep() {
 		w.t.Error(line)
 	}
 	if n := one[int64](w, `select count(*) from waitlist_entries where state = 'booked'`); n == 0 {
-		w.t.Error("nobody who waited was booked")
+		w.t.Error("no waitlist entry was booked")
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 const byPass = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
 
-// passEvent makes an event of one date that can be paid by one credit a space.
+// passEvent creates an event with one date, whose price is one credit a space.
 func (w *world) passEvent(capacity *int32, from time.Duration, freeMinutes *int32) *bookingv1.Event {
 	w.t.Helper()
 	return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
@@ -45,7 +45,7 @@ func (w *world) booked(e *bookingv1.Event) int32 {
 	return resp.GetEvent().GetDates()[0].GetBooked()
 }
 
-// verify fails the test for every number that is not what the rows say.
+// verify fails the test for every stored number that differs from the rows.
 func (w *world) verify() (checked int64) {
 	w.t.Helper()
 	stream, err := w.verifier.VerifyBookings(w.ctx, &bookingv1.VerifyBookingsRequest{})
@@ -67,7 +67,7 @@ func (w *world) verify() (checked int64) {
 	}
 }
 
-// reconcile compares what bookings hold of passes with what the passes gave.
+// reconcile compares the credits that bookings hold with the credits that the passes paid.
 func (w *world) reconcile() {
 	w.t.Helper()
 	held := map[string]int32{}
@@ -111,7 +111,7 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 5)
 	five := int32(5)
-	t.Run("takes places and credits, and names the pass", func(t *testing.T) {
+	t.Run("takes spaces and credits, and names the pass", func(t *testing.T) {
 		e := w.passEvent(&five, time.Hour, nil)
 		bought, err := w.byPass(w.ctx, mia, e, 2)
 		if err != nil {
@@ -137,7 +137,7 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("is seen by nobody while it is pending, and undone when its time is up", func(t *testing.T) {
+	t.Run("is hidden while it is pending, and undone when it times out", func(t *testing.T) {
 		e := w.passEvent(&five, time.Hour, nil)
 		w.passes.after = func(call string) error { return map[bool]error{true: errPassAway}[call == "redeem"] }
 		_, err := w.byPass(w.ctx, mia, e, 1)
@@ -159,7 +159,7 @@ func TestPurchaseByPass(t *testing.T) { // invariant 15
 			t.Errorf("%d booked, %d credits", w.booked(e), w.passes.credits(pass))
 		}
 	})
-	t.Run("under a key is finished by its repetition, whatever broke", func(t *testing.T) {
+	t.Run("with an Idempotency-Key is finished by a retry, at every point of failure", func(t *testing.T) {
 		for _, breaks := range []string{"before", "after"} {
 			e := w.passEvent(&five, time.Hour, nil)
 			ctx := withKey(w.ctx, "key-"+breaks)
@@ -208,7 +208,7 @@ func TestCancellationPolicy(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !waive && !proto.Equal(preview.GetOutcome(), resp.GetOutcome()) {
-			t.Errorf("the preview said %v, it was %v", preview, resp)
+			t.Errorf("the preview was %v, the cancellation %v", preview, resp)
 		}
 		return resp
 	}
@@ -249,7 +249,7 @@ func TestCancellationPolicy(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a refund gives the credits back once, late or not", func(t *testing.T) {
+	t.Run("a refund returns the credits once, late or not", func(t *testing.T) {
 		e := w.passEvent(nil, 23*time.Hour, &day)
 		credits := w.passes.credits(pass)
 		paid, err := w.byPass(w.ctx, mia, e, 3)
@@ -265,7 +265,7 @@ func TestCancellationPolicy(t *testing.T) {
 			}
 		}
 	})
-	t.Run("credits that cannot be returned at once are returned later", func(t *testing.T) {
+	t.Run("credits that cannot be returned immediately are returned later", func(t *testing.T) {
 		e := w.passEvent(nil, time.Hour, nil)
 		credits := w.passes.credits(pass)
 		paid, err := w.byPass(w.ctx, mia, e, 1)
@@ -281,7 +281,7 @@ func TestCancellationPolicy(t *testing.T) {
 			t.Errorf("%v, %d credits of %d", err, w.passes.credits(pass), credits)
 		}
 	})
-	t.Run("a cancelled date gives all credits back, whatever the policy, and its holds end", func(t *testing.T) {
+	t.Run("a cancelled date returns all credits, regardless of the policy, and ends its holds", func(t *testing.T) {
 		e := w.passEvent(nil, 23*time.Hour, &day)
 		credits := w.passes.credits(pass)
 		for range 3 {
@@ -316,12 +316,12 @@ func TestIdentifiersThatAreAllZeros(t *testing.T) {
 	for name, change := range map[string]func(*bookingv1.CreateTransactionRequest){
 		"the customer pass":  func(r *bookingv1.CreateTransactionRequest) { r.CustomerPassId = "cp_" + zeros },
 		"the purchaser":      func(r *bookingv1.CreateTransactionRequest) { r.PurchaserId = "cust_" + zeros },
-		"whom it is for":     func(r *bookingv1.CreateTransactionRequest) { r.Lines[0].BoughtForId = "cust_" + zeros },
+		"the recipient":      func(r *bookingv1.CreateTransactionRequest) { r.Lines[0].BoughtForId = "cust_" + zeros },
 		"the event":          func(r *bookingv1.CreateTransactionRequest) { r.Lines[0].EventId = "evt_" + zeros },
 		"the event date":     func(r *bookingv1.CreateTransactionRequest) { r.Lines[0].EventDateId = "date_" + zeros },
 		"the pricing option": func(r *bookingv1.CreateTransactionRequest) { r.Lines[0].PricingOptionId = "po-" + zeros },
 	} {
-		t.Run("name nothing: "+name, func(t *testing.T) {
+		t.Run("identify nothing: "+name, func(t *testing.T) {
 			req := &bookingv1.CreateTransactionRequest{
 				PurchaserId: mia.String(), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_PASS,
 				Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 1}},
@@ -350,12 +350,12 @@ func TestLinesByEvent(t *testing.T) {
 		line *bookingv1.TransactionLine
 		want string
 	}{
-		"its only date is found":              {&bookingv1.TransactionLine{EventId: one.GetId()}, ""},
-		"a date of it is taken":               {&bookingv1.TransactionLine{EventId: two.GetId(), EventDateId: two.GetDates()[1].GetId()}, ""},
-		"of several dates one must be chosen": {&bookingv1.TransactionLine{EventId: two.GetId()}, fault.ReasonValidation},
-		"a date of another event is none":     {&bookingv1.TransactionLine{EventId: one.GetId(), EventDateId: other.GetDates()[0].GetId()}, fault.ReasonNotFound},
-		"an event that does not exist":        {&bookingv1.TransactionLine{EventId: id.New[id.Event]().String()}, fault.ReasonNotFound},
-		"neither an event nor a date":         {&bookingv1.TransactionLine{}, fault.ReasonNotFound},
+		"an event with one date needs no date":     {&bookingv1.TransactionLine{EventId: one.GetId()}, ""},
+		"a date of the event is accepted":          {&bookingv1.TransactionLine{EventId: two.GetId(), EventDateId: two.GetDates()[1].GetId()}, ""},
+		"an event with several dates needs a date": {&bookingv1.TransactionLine{EventId: two.GetId()}, fault.ReasonValidation},
+		"a date of another event is refused":       {&bookingv1.TransactionLine{EventId: one.GetId(), EventDateId: other.GetDates()[0].GetId()}, fault.ReasonNotFound},
+		"an event that does not exist":             {&bookingv1.TransactionLine{EventId: id.New[id.Event]().String()}, fault.ReasonNotFound},
+		"neither an event nor a date":              {&bookingv1.TransactionLine{}, fault.ReasonNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := buy(tt.line)

@@ -14,7 +14,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// Server answers the RPCs of the booking services.
+// Server implements the gRPC services of the booking service.
 type Server struct {
 	bookingv1.UnimplementedBookingServiceServer
 	bookingv1.UnimplementedEventServiceServer
@@ -30,23 +30,23 @@ type Server struct {
 	passes    Passes
 	queue     *commitqueue.Queue[queueKey, *purchase]
 	metrics   *metrics
-	// importing holds a token per batch being stored, so that imports leave
-	// connections to everyone else.
+	// importing holds a token for each batch that is being stored, so that imports leave database
+	// connections to other requests.
 	importing chan struct{}
 	now       func() time.Time
 	newID     func() id.UUID
 }
 
-// importsAtOnce is how many batches of imports one process stores at a time.
+// importsAtOnce is the number of import batches that one process stores at a time.
 const importsAtOnce = 2
 
-// NewCompanies returns the copy of the companies in db, with what the booking service
-// keeps of them.
+// NewCompanies returns the copy of the companies in db, with the fields that the booking service
+// needs.
 func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
 	return tenancy.New(db, auth, tenancy.Timezone(), tenancy.Currency())
 }
 
-// NewServer returns a server on db, which appends its events to box.
+// NewServer returns a server that uses db and appends its events to box.
 func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies *tenancy.Companies, passes Passes) *Server {
 	s := &Server{
 		store: store.New(db), outbox: box, customers: customers, companies: companies, passes: passes,
@@ -56,5 +56,5 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies *te
 	return s
 }
 
-// pageSizes are the sizes of pages, unless a list has its own.
+// pageSizes returns the page sizes of lists that do not have their own.
 func pageSizes() page.Sizes { return page.Sizes{Default: 50, Max: 200} }

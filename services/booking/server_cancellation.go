@@ -74,15 +74,15 @@ func (s *Server) RefundBooking(ctx context.Context, req *bookingv1.RefundBooking
 	return resp, nil
 }
 
-// registrationRef names a booking, the event that it must belong to ("": any), and
-// the version that the caller has seen (nil: any).
+// registrationRef identifies a booking, the event that it must belong to ("" means any), and the
+// version that the caller has read (nil means any).
 type registrationRef struct {
 	booking, event string
 	version        *int64
 }
 
-// check refuses a booking of another event, which looks as if it did not exist,
-// before it compares the version.
+// check returns the same error for a booking of another event as for one that does not exist. Only
+// then does it compare the version.
 func (r *registrationRef) check(t *model.Transaction) error {
 	if r.event != "" && r.event != t.Bookings[0].Date.Event.String() {
 		return fault.Missing("booking")
@@ -90,9 +90,9 @@ func (r *registrationRef) check(t *model.Transaction) error {
 	return check.Version(t.Version, r.version, "registration")
 }
 
-// changeBooking sets a flag of one booking. In the same commit it raises the version of
-// the transaction, frees spaces, stores owed credits, and appends the event. A flag that
-// is set already changes nothing.
+// changeBooking sets a flag of one booking. In the same commit it increases the version of the
+// transaction, frees spaces, stores owed credits and appends the event. If the flag is already set,
+// nothing changes.
 func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of registrationRef,
 	decide func(b *model.Booking, policy model.CancellationPolicy, now time.Time) model.BookingChange, event func(*bookingv1.BookingSnapshot) outbox.Event,
 ) error {

@@ -11,8 +11,8 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// CompareCustomers implements VerificationService. A customer whose event is under
-// way shows as a difference, whose repair the event then repeats.
+// CompareCustomers implements VerificationService. A customer whose event has not been consumed yet
+// is reported as a difference; if it is repaired, the event repeats the repair.
 func (s *Server) CompareCustomers(req *bookingv1.CompareCustomersRequest, out grpc.ServerStreamingServer[bookingv1.CompareCustomersResponse]) error {
 	ctx := out.Context()
 	company, err := s.companies.Claimed(ctx)

@@ -10,19 +10,19 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// A deletion is confirmed in three commits. Purchases lock the rows of their
-// customers for key share, which an update of the copy neither waits for nor
-// keeps out:
+// A deletion is confirmed in three commits. Purchases lock the rows of their customers for key
+// share. An update of the copy does not wait for that lock and does not block it:
 //
-//	keep the deletion ──▶ fence: lock the row alone ──▶ end the waiting
-//	from here on every     every purchase that read      an entry that was being
-//	purchase is refused    it as present has ended       added is found
+//	store the deletion ──▶ fence: lock the row ──▶ end waitlist entries
+//	from here on every     exclusively, until       an entry that was being
+//	purchase is refused    every purchase that      added is found
+//	                       saw the customer ends
 //
-// So the fence never starves, and because its commit holds one lock and waits for
-// no other, nobody waits in a circle.
+// New purchases are refused after the first commit, so the fence never starves. Its commit holds
+// one lock and waits for no other, so there are no deadlocks.
 
-// ConfirmCustomerDeletion implements CustomerDeletionService. It takes nothing from
-// its caller but the name of the customer, so that it cannot be made to delete one.
+// ConfirmCustomerDeletion implements CustomerDeletionService. It reads only the customer's
+// identifier from the request, so that a caller cannot use it to delete a customer.
 func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.ConfirmCustomerDeletionRequest) (*customerv1.ConfirmCustomerDeletionResponse, error) {
 	company, err := s.companies.Claimed(ctx)
 	if err != nil {
@@ -39,7 +39,7 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 	case len(deleted) == 0:
 		return nil, fault.Missing("customer")
 	case deleted[0].DeletedAt.IsZero():
-		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a customer that is deleted")
+		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a deleted customer")
 	}
 	if err := s.store.FenceCustomer(ctx, company.ID, customer); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequ
 	})
 }
 
-// name gives a new event, its dates and its options their identifiers.
+// name assigns identifiers to a new event, its dates and its options.
 func (s *Server) name(e *model.Event) {
 	e.ID, e.Version = id.Event(s.newID()), 1
 	e.CreatedAt = pg.Instant(s.now())
@@ -103,7 +103,7 @@ func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsReques
 	return resp, nil
 }
 
-// eventsQueryOf reads which events a list is to hold.
+// eventsQueryOf reads the filters of a list of events.
 func eventsQueryOf(r *bookingv1.ListEventsRequest) (*store.EventQuery, error) {
 	orders := map[bookingv1.EventOrder]page.Order{
 		bookingv1.EventOrder_EVENT_ORDER_UNSPECIFIED:  store.EventsByID(),
@@ -123,7 +123,7 @@ func eventsQueryOf(r *bookingv1.ListEventsRequest) (*store.EventQuery, error) {
 	q := &store.EventQuery{Page: p, WithDates: r.GetWithDates(), MostDates: store.ListedDates}
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		if q.EventType = convert.EventType(r.GetType()); q.EventType == "" {
-			return nil, fault.InvalidParameter("type", "enum", "is not a type of event")
+			return nil, fault.InvalidParameter("type", "enum", "is not an event type")
 		}
 	}
 	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
@@ -166,7 +166,7 @@ func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequ
 			return err
 		}
 		if e.Occupied() {
-			return fault.Refuse(model.ReasonHasRegistrations, "the event has registrations")
+			return fault.Refuse(model.ReasonHasRegistrations, "the event has registrations: cancel the event first")
 		}
 		e.Raise(s.now())
 		if err := s.store.DeleteEvent(ctx, tx, company.ID, e); err != nil {
@@ -209,7 +209,7 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 				return err
 			}
 		}
-		e.Emptied()
+		e.ClearCancelled()
 		resp.Event = convert.Event(e)
 		return nil
 	})
@@ -222,7 +222,7 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 	return resp, nil
 }
 
-// reasonOf reads the reason of a cancellation.
+// reasonOf reads and checks the reason of a cancellation.
 func reasonOf(text string) (string, error) {
 	var faults check.Fields
 	text = faults.Prose("reason", text, 0, model.MaxReason)

@@ -60,8 +60,7 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 	return resp, nil
 }
 
-// saveEvent stores what becomes of an event, with its events, and promotes waiting
-// customers.
+// saveEvent stores the changes of an event, appends their events, and serves the waitlist.
 func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *model.EventPlan, now time.Time) error {
 	e := p.Event
 	e.Raise(now)
@@ -79,7 +78,7 @@ func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p
 		return err
 	}
 	var events []outbox.Event
-	if p.Said {
+	if p.EventChanged {
 		events = append(events, eventUpdated(e))
 	}
 	if len(p.AddedDates) > 0 {

@@ -67,7 +67,7 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 		if err != nil {
 			return err
 		}
-		done, err := change.Alone(e)
+		done, err := change.ApplyToOnlyDate(e)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (s *Server) CancelEventDate(ctx context.Context, req *bookingv1.CancelEvent
 		}
 		d := &e.Dates[0]
 		if d.Status == model.DateCancelled {
-			e.Emptied()
+			e.ClearCancelled()
 			resp.Date = convert.Date(d)
 			return nil
 		}

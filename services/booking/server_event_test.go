@@ -19,7 +19,7 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 
-	t.Run("an event is read as it was answered, with its dates in order", func(t *testing.T) {
+	t.Run("the stored event equals the response, with its dates in order", func(t *testing.T) {
 		made := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
 			Title: "  Yoga ", Description: "Two\nlines", Type: bookingv1.EventType_EVENT_TYPE_COURSE, Timezone: "America/New_York", Location: "Hall",
 			Dates: []*bookingv1.NewEventDate{newDate(3*time.Hour, nil), newDate(time.Hour, new(int32(0))), newDate(2*time.Hour, new(int32(7)))},
@@ -52,7 +52,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("booked %v", b)
 		}
 	})
-	t.Run("dates can be added, and raise the version", func(t *testing.T) {
+	t.Run("dates can be added, which increases the version", func(t *testing.T) {
 		made := w.event(w.ctx, nil)
 		added, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{
 			EventId: made.GetId(), Dates: []*bookingv1.NewEventDate{newDate(5*time.Hour, nil), newDate(4*time.Hour, new(int32(2)))},
@@ -69,7 +69,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("read %v\nadded %v", e.GetDates(), added.GetDates())
 		}
 	})
-	t.Run("a start at which the event takes place already is refused, and nothing is added", func(t *testing.T) {
+	t.Run("refuses a start that the event already has, and adds nothing", func(t *testing.T) {
 		made := w.event(w.ctx, nil)
 		taken := &bookingv1.NewEventDate{StartsAt: made.GetDates()[0].GetStartsAt(), DurationMinutes: 30}
 		_, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{
@@ -81,20 +81,20 @@ func TestEvents(t *testing.T) {
 			t.Errorf("read %v, %v", read, err)
 		}
 	})
-	t.Run("a cancelled event takes no dates", func(t *testing.T) {
+	t.Run("refuses dates for a cancelled event", func(t *testing.T) {
 		made := w.event(w.ctx, nil)
 		w.exec(`update events set status = 'cancelled' where id = $1`, idOf[id.Event](t, made.GetId()))
 		_, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: made.GetId(), Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
 		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
-	t.Run("a creation repeated under its key is made once", func(t *testing.T) {
+	t.Run("a retry with the same Idempotency-Key creates the event once", func(t *testing.T) {
 		ctx := withKey(w.ctx, "event-1")
 		req := &bookingv1.CreateEventRequest{Title: "Once", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}}
 		if first, again := w.createEvent(ctx, req), w.createEvent(ctx, req); !proto.Equal(first, again) {
 			t.Errorf("got %v\nthen %v", first, again)
 		}
 	})
-	t.Run("what does not exist is not found", func(t *testing.T) {
+	t.Run("returns NOT_FOUND for an event that does not exist", func(t *testing.T) {
 		for _, which := range []string{"", "evt_x", id.New[id.Event]().String()} {
 			_, err := w.events.GetEvent(w.ctx, &bookingv1.GetEventRequest{Id: which})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
@@ -135,18 +135,18 @@ func TestEventRefusals(t *testing.T) {
 		{"no duration", "dates[0].duration_minutes", "range", date(func(d *bookingv1.NewEventDate) { d.DurationMinutes = 0 })},
 		{"more than a year", "dates[0].duration_minutes", "range", date(func(d *bookingv1.NewEventDate) { d.DurationMinutes = 525_601 })},
 		{"a negative capacity", "dates[0].capacity", "min", date(func(d *bookingv1.NewEventDate) { d.Capacity = new(int32(-1)) })},
-		{"two dates at once", "dates[1].starts_at", "unique", func(r *bookingv1.CreateEventRequest) { r.Dates = append(r.Dates, r.Dates[0]) }},
+		{"two dates with the same start", "dates[1].starts_at", "unique", func(r *bookingv1.CreateEventRequest) { r.Dates = append(r.Dates, r.Dates[0]) }},
 		{"too many options", "pricing_options", "max_items", func(r *bookingv1.CreateEventRequest) { r.PricingOptions = make([]*bookingv1.NewPricingOption, 51) }},
 		{"an option without name", "pricing_options[0].name", "required", option(&bookingv1.NewPricingOption{})},
-		{"two options of a name", "pricing_options[1].name", "unique", func(r *bookingv1.CreateEventRequest) {
+		{"two options with the same name", "pricing_options[1].name", "unique", func(r *bookingv1.CreateEventRequest) {
 			r.PricingOptions = []*bookingv1.NewPricingOption{{Name: "a"}, {Name: " a"}}
 		}},
 		{"a negative price", "pricing_options[0].price", "range", option(&bookingv1.NewPricingOption{Name: "a", Price: -1})},
-		{"a price beyond counting", "pricing_options[0].price", "range", option(&bookingv1.NewPricingOption{Name: "a", Price: model.MaxPrice + 1})},
+		{"a price above the limit", "pricing_options[0].price", "range", option(&bookingv1.NewPricingOption{Name: "a", Price: model.MaxPrice + 1})},
 		{"another currency", "pricing_options[0].currency", "enum", option(&bookingv1.NewPricingOption{Name: "a", Currency: "gbp"})},
 		{"negative credits", "pricing_options[0].credits", "range", option(&bookingv1.NewPricingOption{Name: "a", Credits: new(int32(-1))})},
 		{"a negative tax", "pricing_options[0].tax_rate_basis_points", "range", option(&bookingv1.NewPricingOption{Name: "a", TaxRateBasisPoints: -1})},
-		{"a tax of more than all", "pricing_options[0].tax_rate_basis_points", "range", option(&bookingv1.NewPricingOption{Name: "a", TaxRateBasisPoints: 10_001})},
+		{"a tax above 100 %", "pricing_options[0].tax_rate_basis_points", "range", option(&bookingv1.NewPricingOption{Name: "a", TaxRateBasisPoints: 10_001})},
 	}
 	for _, tt := range tests {
 		t.Run(tt.behaviour, func(t *testing.T) {
@@ -159,13 +159,13 @@ func TestEventRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("all faults are reported at once", func(t *testing.T) {
+	t.Run("reports all faults together", func(t *testing.T) {
 		_, err := w.events.CreateEvent(w.ctx, &bookingv1.CreateEventRequest{Timezone: "x"})
 		if f := wantFault(t, err, fault.Invalid, fault.ReasonValidation); len(f.Fields) != 3 {
 			t.Errorf("got %+v", f.Fields)
 		}
 	})
-	t.Run("nothing was made by any of it", func(t *testing.T) {
+	t.Run("the refused requests created nothing", func(t *testing.T) {
 		resp, err := w.events.ListEvents(w.ctx, &bookingv1.ListEventsRequest{})
 		if err != nil || resp.GetTotal() != 0 || len(resp.GetEvents()) != 0 {
 			t.Errorf("got %v, %v", resp, err)
@@ -180,7 +180,7 @@ func TestListEvents(t *testing.T) {
 	for range 7 {
 		ids = append(ids, w.event(w.ctx, nil).GetId())
 	}
-	t.Run("pages go through all events once, by id, with their options and the total", func(t *testing.T) {
+	t.Run("pages contain every event once, by id, with its options and the total", func(t *testing.T) {
 		var got []string
 		token := ""
 		for page := 0; ; page++ {
@@ -202,13 +202,13 @@ func TestListEvents(t *testing.T) {
 			t.Errorf("got %v, want %v", got, ids)
 		}
 	})
-	t.Run("a full last page has no successor", func(t *testing.T) {
+	t.Run("a full last page has no next page", func(t *testing.T) {
 		resp, err := w.events.ListEvents(w.ctx, &bookingv1.ListEventsRequest{PageSize: 7})
 		if err != nil || resp.GetNextPageToken() != "" || len(resp.GetEvents()) != 7 {
 			t.Errorf("got %v, %v", resp, err)
 		}
 	})
-	t.Run("a wrong page is refused", func(t *testing.T) {
+	t.Run("refuses invalid paging parameters", func(t *testing.T) {
 		for field, req := range map[string]*bookingv1.ListEventsRequest{
 			"page_size": {PageSize: 201}, "page_token": {PageToken: "garbage"},
 		} {

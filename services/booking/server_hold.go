@@ -17,10 +17,10 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// ReasonHoldExpired is a hold whose places are free again.
+// ReasonHoldExpired is the reason for refusing a hold whose spaces were released.
 const ReasonHoldExpired = "HOLD_EXPIRED"
 
-// ReasonHoldConfirmed is a hold that has become a purchase.
+// ReasonHoldConfirmed is the reason for refusing to release a hold that is already a purchase.
 const ReasonHoldConfirmed = "HOLD_CONFIRMED"
 
 const (
@@ -72,7 +72,7 @@ func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequ
 			return err
 		}
 		if h.Status == model.Confirmed || h.Status == model.Pending || h.Status == model.Undoing {
-			return fault.Refuse(ReasonHoldConfirmed, "the hold is a purchase already; cancel its bookings")
+			return fault.Refuse(ReasonHoldConfirmed, "the hold is already confirmed: cancel its bookings instead")
 		}
 		n, err := s.release(ctx, tx, company.ID, []id.Transaction{which}, model.Held)
 		resp.Changed = n > 0
@@ -101,8 +101,7 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 	return &bookingv1.ConfirmHoldResponse{Transaction: convert.Transaction(t)}, nil
 }
 
-// confirmHold pays a hold. It is idempotent by the hold itself: what is confirmed
-// is answered as it is.
+// confirmHold pays for a hold. It is idempotent: a confirmed hold is returned unchanged.
 func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which id.Transaction, how model.PaymentChoice) (*model.Transaction, error) {
 	var t *model.Transaction
 	needsCredits := false
@@ -123,7 +122,7 @@ func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which
 		case h.Status == model.Pending || h.Status == model.Undoing:
 			return errBeingUndone()
 		case h.Status == model.Released || !s.now().Before(h.ExpiresAt):
-			return fault.Refuse(ReasonHoldExpired, "the hold has expired, its places are given back")
+			return fault.Refuse(ReasonHoldExpired, "the hold has expired and its spaces were released")
 		}
 		needsCredits = how.Method == model.Pass
 		t, err = s.payHeld(ctx, tx, company, which, how)
@@ -135,21 +134,20 @@ func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which
 	return t, err
 }
 
-// joinPending makes a purchase by pass that another attempt is paying for one that this
-// attempt pays for, too.
+// joinPending returns a purchase by pass that another attempt is paying for, and marks it as paid
+// for by several attempts.
 func (s *Server) joinPending(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (*model.Transaction, error) {
 	if err := s.store.JoinPending(ctx, tx, company, which); err != nil {
 		return nil, err
 	}
 	t, err := s.store.Unconfirmed(ctx, tx, company, which, model.Pending)
 	if err == nil && t.Bookings[0].Payment.Method != model.Pass {
-		return nil, errBeingUndone() // it was begun by an earlier release of this service
+		return nil, errBeingUndone() // an earlier version of this service began it
 	}
 	return t, err
 }
 
-// payHeld makes a locked hold a purchase: a confirmed one by card, or a pending one by
-// pass.
+// payHeld turns a locked hold into a purchase: confirmed if it is paid by card, pending if by pass.
 func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company, which id.Transaction, how model.PaymentChoice) (*model.Transaction, error) {
 	var kept tenancy.Company
 	if err := s.store.CheckHold(ctx, tx, company.ID, which, s.companies.Query(company.ID, &kept)); err != nil {

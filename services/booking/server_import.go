@@ -18,15 +18,15 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// ImportTransactions implements BookingService. While one batch is stored the
-// next one is read and its customers are looked up.
+// ImportTransactions implements BookingService. While it stores one batch, it reads the next one
+// and looks up its customers.
 func (s *Server) ImportTransactions(stream grpc.BidiStreamingServer[bookingv1.ImportTransactionsRequest, bookingv1.ImportTransactionsResponse]) error {
 	company, err := s.companies.Of(stream.Context())
 	if err != nil {
 		return err
 	}
 	batches := make(chan received)
-	// It ends with the stream's context, which ends when this method returns.
+	// The goroutine ends with the stream's context, which ends when this method returns.
 	go s.receive(stream, company, batches)
 	for next := range batches {
 		if errors.Is(next.err, io.EOF) {
@@ -45,19 +45,19 @@ func (s *Server) ImportTransactions(stream grpc.BidiStreamingServer[bookingv1.Im
 	return stream.Context().Err()
 }
 
-// importStream is the incoming half of an import.
+// importStream is the receiving side of an import.
 type importStream interface {
 	Context() context.Context
 	Recv() (*bookingv1.ImportTransactionsRequest, error)
 }
 
-// received is a batch that is ready to be stored, or why there is none.
+// received is a batch that is ready to be stored, or the error that prevented it.
 type received struct {
 	batch *importBatch
 	err   error
 }
 
-// receive passes batches on until the stream ends or fails.
+// receive sends batches to to until the stream ends or fails.
 func (s *Server) receive(stream importStream, company tenancy.Company, to chan<- received) {
 	defer close(to)
 	for {
@@ -74,9 +74,9 @@ func (s *Server) receive(stream importStream, company tenancy.Company, to chan<-
 	}
 }
 
-// nextBatch reads a batch and finds out about its customers.
+// nextBatch reads a batch and looks up its customers.
 func (s *Server) nextBatch(stream importStream, company tenancy.Company) (b *importBatch, err error) {
-	// No caller's stack is above this one to recover.
+	// This runs in its own goroutine, so no interceptor recovers a panic.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -95,16 +95,15 @@ func (s *Server) nextBatch(stream importStream, company tenancy.Company) (b *imp
 	return b, s.findCustomers(stream.Context(), b)
 }
 
-// importBatch is the lines of one commit on their way; a line with a result has
-// arrived.
+// importBatch is the lines of one commit. A line with a result is complete.
 type importBatch struct {
 	company   tenancy.Company
 	lines     []model.ImportedTransaction
 	results   []*bookingv1.ImportTransactionResult
-	customers map[string]id.Customer // who exists, by what lines call them
+	customers map[string]id.Customer // existing customers, by the names that lines use for them
 }
 
-// newImportBatch reads lines and refuses those that are wrong in themselves.
+// newImportBatch reads lines and refuses invalid ones.
 func newImportBatch(ctx context.Context, company tenancy.Company, in []*bookingv1.ImportedTransaction) (*importBatch, error) {
 	b := &importBatch{
 		company: company, lines: make([]model.ImportedTransaction, len(in)), customers: map[string]id.Customer{},
@@ -131,7 +130,7 @@ func (b *importBatch) open(do func(i int, t *model.ImportedTransaction)) {
 	}
 }
 
-// storeBatch stores b in one commit and gives every line its result.
+// storeBatch stores b in one commit and sets the result of every line.
 func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 	var lines []*model.ImportedTransaction
 	b.open(func(_ int, t *model.ImportedTransaction) { lines = append(lines, t) })
@@ -163,7 +162,7 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 	return nil
 }
 
-// importLine plans one line and says what becomes of it.
+// importLine plans one line and returns its result.
 func importLine(l *model.ImportPlan, t *model.ImportedTransaction) *bookingv1.ImportTransactionResult {
 	if id, ok := l.Existing[t.Reference]; ok {
 		return convert.ImportResult(t.Reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_EXISTED, id.String())
@@ -175,8 +174,8 @@ func importLine(l *model.ImportPlan, t *model.ImportedTransaction) *bookingv1.Im
 	return convert.ImportResult(t.Reference, bookingv1.ImportOutcome_IMPORT_OUTCOME_CREATED, transaction.ID.String())
 }
 
-// findCustomers finds out which of the customers that lines name exist: in the copy, else
-// from the customer service.
+// findCustomers determines which of the customers in the lines exist. It looks in the copy first,
+// then in the customer service.
 func (s *Server) findCustomers(ctx context.Context, b *importBatch) error {
 	var lines []*model.ImportedTransaction
 	b.open(func(_ int, t *model.ImportedTransaction) { lines = append(lines, t) })
@@ -189,13 +188,13 @@ func (s *Server) findCustomers(ctx context.Context, b *importBatch) error {
 	if err != nil {
 		return err
 	}
-	fetched, err := s.fetchCustomers(ctx, b.company.ID, model.UnknownTo(r.ByID, ids), model.UnknownTo(r.ByReference, references))
+	fetched, err := s.fetchCustomers(ctx, b.company.ID, model.Missing(r.ByID, ids), model.Missing(r.ByReference, references))
 	if err != nil {
 		return err
 	}
 	for _, c := range fetched {
 		r.Note(c.ID, c.Reference, !c.DeletedAt.IsZero())
 	}
-	names.Exist(r, b.customers)
+	names.AddExisting(r, b.customers)
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// Policy is the scope that each RPC needs.
+// Policy returns the scopes that each RPC requires.
 func Policy() rpc.Policy {
 	return rpc.Policy{
 		privacyv1.PersonalDataService_ExportPersonalData_FullMethodName: scopes.PrivacyRead,

@@ -14,7 +14,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// registrationsQueryOf reads which registrations a list is to hold.
+// registrationsQueryOf reads the filters of a list of registrations.
 func registrationsQueryOf(r *bookingv1.ListRegistrationsRequest) (*store.RegistrationQuery, error) {
 	order := store.RegistrationsByCreation()
 	switch r.GetOrder() {

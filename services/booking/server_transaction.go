@@ -40,8 +40,7 @@ func (s *Server) CreateTransaction(ctx context.Context, req *bookingv1.CreateTra
 	return resp, err
 }
 
-// readOrder reads what a request asks to buy, and finds the dates of lines that name an
-// event alone.
+// readOrder reads the order of a request, and fills in the dates of lines that give only an event.
 func (s *Server) readOrder(ctx context.Context, company id.Company, r convert.OrderRequest) (model.Order, error) {
 	o, err := convert.Order(r)
 	if err != nil {
@@ -68,8 +67,8 @@ func (s *Server) GetTransaction(ctx context.Context, req *bookingv1.GetTransacti
 	return &bookingv1.GetTransactionResponse{Transaction: convert.Transaction(t)}, nil
 }
 
-// transaction finds a transaction of a customer who is not deleted. One who is
-// not in the copy has bought nothing.
+// transaction looks up a transaction of a customer who is not deleted. A customer who is not in the
+// copy has not bought anything.
 func (s *Server) transaction(ctx context.Context, company tenancy.Company, customer, transaction string) (*model.Transaction, error) {
 	c, err := check.ID[id.Customer](customer, "customer")
 	if err != nil {
@@ -110,7 +109,7 @@ func (s *Server) ListTransactions(ctx context.Context, req *bookingv1.ListTransa
 		return l.Purchaser.Exists(customer)
 	})
 	if err == nil {
-		// A customer who does not exist is the greater fault.
+		// A customer who does not exist is reported rather than an invalid parameter.
 		err = wrong
 	}
 	if err != nil {
@@ -126,7 +125,7 @@ func (s *Server) ListTransactions(ctx context.Context, req *bookingv1.ListTransa
 	return resp, nil
 }
 
-// queryOf reads what a list is to hold.
+// queryOf reads the filters of a list of transactions.
 func queryOf(req *bookingv1.ListTransactionsRequest, company tenancy.Company, now time.Time) (store.TransactionQuery, error) {
 	loc, err := zone.Load(company.Timezone)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"reservation.dev/services/booking/store"
 )
 
-// paymentChunk is how many payments a message of an export holds.
+// paymentChunk is the number of payments in one message of an export.
 const paymentChunk = 1000
 
 // VerifyBookings implements VerificationService.

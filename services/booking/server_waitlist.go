@@ -39,7 +39,7 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 			if err := of.Admits(w, now); err != nil {
 				return err
 			}
-			if err := of.Meets([]id.Customer{w.Customer}); err != nil {
+			if err := of.CheckCustomers([]id.Customer{w.Customer}); err != nil {
 				return err
 			}
 			w.ID, w.JoinedAt = id.WaitlistEntry(s.newID()), pg.Instant(now)
@@ -63,7 +63,7 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 
 // LeaveWaitlist implements WaitlistService.
 func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlistRequest) (*bookingv1.LeaveWaitlistResponse, error) {
-	company, which, err := s.waiterID(ctx, req.GetId())
+	company, which, err := s.waitlistEntryID(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -93,20 +93,20 @@ func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlist
 		}
 		n, err := s.release(ctx, tx, company.ID, []id.Transaction{offer}, model.Held)
 		if err == nil && n == 0 {
-			return errBeingBooked() // somebody is paying for it by pass
+			return errBeingBooked() // a purchase by pass is in progress
 		}
 		return err
 	})
 }
 
-// errBeingBooked refuses to leave while the credits for the place are taken.
+// errBeingBooked refuses to end an entry while the credits for its spaces are being taken.
 func errBeingBooked() error {
 	return fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
-		"the place is being booked just now; try again").After(2 * time.Second)
+		"the spaces are being booked now: try again").After(2 * time.Second)
 }
 
-// waiterID reads the identifier of an entry of the caller's company.
-func (s *Server) waiterID(ctx context.Context, text string) (tenancy.Company, id.WaitlistEntry, error) {
+// waitlistEntryID reads the identifier of a waitlist entry of the caller's company.
+func (s *Server) waitlistEntryID(ctx context.Context, text string) (tenancy.Company, id.WaitlistEntry, error) {
 	company, err := s.companies.Claimed(ctx)
 	if err != nil {
 		return company, id.WaitlistEntry{}, err
@@ -117,7 +117,7 @@ func (s *Server) waiterID(ctx context.Context, text string) (tenancy.Company, id
 
 // GetWaitlistEntry implements WaitlistService.
 func (s *Server) GetWaitlistEntry(ctx context.Context, req *bookingv1.GetWaitlistEntryRequest) (*bookingv1.GetWaitlistEntryResponse, error) {
-	company, which, err := s.waiterID(ctx, req.GetId())
+	company, which, err := s.waitlistEntryID(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (s *Server) ListWaitlist(ctx context.Context, req *bookingv1.ListWaitlistRe
 
 // AcceptOffer implements WaitlistService.
 func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequest) (*bookingv1.AcceptOfferResponse, error) {
-	company, which, err := s.waiterID(ctx, req.GetId())
+	company, which, err := s.waitlistEntryID(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -172,11 +172,11 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 	switch w.State {
 	case model.EntryOffered, model.EntryBooked:
 	case model.EntryExpired:
-		return nil, fault.Refuse(ReasonHoldExpired, "the offer has expired, its places are given to others")
+		return nil, fault.Refuse(ReasonHoldExpired, "the offer has expired and its spaces were released")
 	case model.EntryClosed:
 		return nil, model.EventIsCancelled()
 	default:
-		return nil, fault.Refuse(model.ReasonNotOffered, "no places are offered to this entry")
+		return nil, fault.Refuse(model.ReasonNotOffered, "the entry has no open offer")
 	}
 	t, err := s.confirmHold(ctx, company, w.Transaction, how)
 	if err != nil {

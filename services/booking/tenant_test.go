@@ -18,15 +18,15 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// twoCompanies is a world with two companies. The first one has a purchase and a
-// customer on a waitlist, which the second one must not reach.
+// twoCompanies is a world with two companies. The first has a purchase and a waitlist entry that
+// the second must not reach.
 type twoCompanies struct {
 	*world
 	us, them             context.Context
-	ann, zoe             id.Customer // our customer, and theirs
+	ann, zoe             id.Customer // a customer of the first and of the second company
 	ourEvent, theirEvent *bookingv1.Event
 	made                 *bookingv1.Transaction
-	booking, date        string // of our event
+	booking, date        string // of the first company's event
 	waiting              *bookingv1.WaitlistEntry
 }
 
@@ -207,7 +207,7 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 			t.Fatalf("got %v, %v", results, err)
 		}
 	})
-	t.Run("references of an import are each company's own (invariant 5)", func(t *testing.T) {
+	t.Run("references of an import belong to one company (invariant 5)", func(t *testing.T) {
 		first, err := w.send(w.us, past("same", w.ann.String(), "yoga", 1))
 		if err != nil {
 			t.Fatal(err)
@@ -217,7 +217,7 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 			t.Fatalf("got %v and %v, %v", first, second, err)
 		}
 	})
-	t.Run("ListEvents lists and counts the company's own (invariant 5)", func(t *testing.T) {
+	t.Run("ListEvents lists and counts only the company's own events (invariant 5)", func(t *testing.T) {
 		for _, ctx := range []context.Context{w.us, w.them} {
 			resp, err := w.events.ListEvents(ctx, &bookingv1.ListEventsRequest{})
 			if err != nil || resp.GetTotal() != 2 || len(resp.GetEvents()) != 2 {
@@ -225,7 +225,7 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 			}
 		}
 	})
-	t.Run("nothing of ours was changed by any of it (invariant 5)", func(t *testing.T) {
+	t.Run("the calls changed nothing of the other company (invariant 5)", func(t *testing.T) {
 		read, err := w.bookings.GetTransaction(w.us, &bookingv1.GetTransactionRequest{CustomerId: w.ann.String(), TransactionId: w.made.GetId()})
 		if err != nil || read.GetTransaction().GetVersion() != 1 {
 			t.Errorf("got %v, %v", read, err)
@@ -240,7 +240,7 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 func TestRowsOfAnotherCompany(t *testing.T) {
 	t.Parallel()
 	w := newTwoCompanies(t)
-	t.Run("every table with a company is under its policy (invariant 5)", func(t *testing.T) {
+	t.Run("every table with a company has a row policy (invariant 5)", func(t *testing.T) {
 		for _, table := range []string{"companies", "customers", "events", "event_totals", "event_dates", "pricing_options", "transactions", "bookings"} {
 			for _, scope := range []pg.Scope{{}, pg.For(id.New[id.Company]())} {
 				n, err := pg.One[int64](t.Context(), w.db, scope, `select count(*) from `+table)
@@ -255,7 +255,7 @@ func TestRowsOfAnotherCompany(t *testing.T) {
 func TestPlatformCredential(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("a platform credential speaks for the company that it names", func(t *testing.T) {
+	t.Run("a platform credential acts for the company that it names", func(t *testing.T) {
 		w.companies.add(tenancy.Company{ID: w.company, Timezone: "Asia/Tokyo", Currency: "EUR", Version: 1})
 		ctx := w.asPlatform(w.company)
 		for range 2 {
@@ -265,7 +265,7 @@ func TestPlatformCredential(t *testing.T) {
 			}
 		}
 		if w.companies.calls != 1 {
-			t.Errorf("the auth service was asked %d times", w.companies.calls)
+			t.Errorf("the auth service was called %d times", w.companies.calls)
 		}
 		_, err := w.events.ListEvents(w.asPlatform(id.New[id.Company]()), &bookingv1.ListEventsRequest{})
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
@@ -279,7 +279,7 @@ func TestCompanyMoves(t *testing.T) { // invariant 11
 	w := newWorld(t)
 	ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
 	w.passes.give(ann, 10)
-	signed := func(version int64, scopes ...string) context.Context { // by a token of before the move
+	signed := func(version int64, scopes ...string) context.Context { // with a token from before the move
 		return bearer(t.Context(), w.issuer.Sign(token.Claims{
 			Company: w.company, Zone: "UTC", Currency: "GBP", CompanyVersion: version, Scopes: scopes,
 		}))
@@ -318,23 +318,23 @@ func TestCompanyMoves(t *testing.T) { // invariant 11
 	if _, err := copies.RefreshCompany(signed(1, "company:write"), &authv1.RefreshCompanyRequest{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("a purchase by a token of before the move is dated in the new zone", func(t *testing.T) {
+	t.Run("a purchase with a token from before the move uses the new zone", func(t *testing.T) {
 		for _, ctx := range []context.Context{before, withKey(before, "key")} {
 			bought, err := w.book(ctx, ann, e, 1)
 			wantZone(t, bought, err, "Asia/Tokyo")
 		}
 	})
-	t.Run("so is a purchase by pass", func(t *testing.T) {
+	t.Run("so does a purchase by pass", func(t *testing.T) {
 		bought, err := w.byPass(before, ann, e, 1)
 		wantZone(t, bought, err, "Asia/Tokyo")
 	})
-	t.Run("so is a hold that is confirmed after the move", func(t *testing.T) {
+	t.Run("so does a hold confirmed after the move", func(t *testing.T) {
 		for method, hold := range held {
 			res, err := w.bookings.ConfirmHold(before, &bookingv1.ConfirmHoldRequest{HoldId: hold, PaymentMethod: method})
 			wantZone(t, res.GetTransaction(), err, "Asia/Tokyo")
 		}
 	})
-	t.Run("so is a booking for somebody who waited since before the move", func(t *testing.T) {
+	t.Run("so does a booking for an entry from before the move", func(t *testing.T) {
 		if _, err := w.bookings.CancelBooking(before, &bookingv1.CancelBookingRequest{BookingId: taken.GetBookings()[0].GetId()}); err != nil {
 			t.Fatal(err)
 		}
@@ -344,17 +344,17 @@ func TestCompanyMoves(t *testing.T) { // invariant 11
 		}
 		wantZone(t, list.GetTransactions()[0], nil, "Asia/Tokyo")
 	})
-	t.Run("a new event is in the new zone and currency", func(t *testing.T) {
+	t.Run("a new event has the new zone and currency", func(t *testing.T) {
 		res, err := w.events.CreateEvent(before, &bookingv1.CreateEventRequest{Title: "Sushi", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}})
 		if got := res.GetEvent(); err != nil || got.GetTimezone() != "Asia/Tokyo" || got.GetPricingOptions()[0].GetCurrency() != "EUR" {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("a token that is newer than the copy counts, as after a restore", func(t *testing.T) {
+	t.Run("a token newer than the copy takes precedence, as after a restore", func(t *testing.T) {
 		bought, err := w.book(signed(4, "bookings:write"), ann, e, 1)
 		wantZone(t, bought, err, "UTC")
 	})
-	t.Run("a copy is not refreshed without the right to change the company, nor of a company that does not exist", func(t *testing.T) {
+	t.Run("refuses to refresh a copy without the right to change the company, or of a company that does not exist", func(t *testing.T) {
 		_, err := copies.RefreshCompany(before, &authv1.RefreshCompanyRequest{})
 		wantFault(t, err, fault.Forbidden, fault.ReasonInsufficientScope)
 		_, err = copies.RefreshCompany(w.asPlatform(id.New[id.Company]()), &authv1.RefreshCompanyRequest{})
@@ -371,7 +371,7 @@ func TestScopes(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a token without the scope of a method is told which it lacks", func(t *testing.T) {
+	t.Run("a token without the required scope gets a fault that names the scope", func(t *testing.T) {
 		w := newWorld(t)
 		var others []string
 		all := []string{"bookings:read", "bookings:write", "events:read", "events:write"}

@@ -14,8 +14,8 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// shownBack is what a caller sends who has read an event: its dates, and what
-// Interface B shows of them together.
+// shownBack returns the update that a caller sends back after reading an event: its dates, and the
+// values that Interface B shows for all dates together.
 func shownBack(e *bookingv1.Event, now time.Time) *bookingv1.UpdateEventRequest {
 	s := eventdates.Summarize(e.GetDates(), now)
 	req := &bookingv1.UpdateEventRequest{Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{
@@ -53,7 +53,7 @@ func (w *datesWorld) event(dates ...*bookingv1.NewEventDate) *bookingv1.Event {
 	return w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Clay", Dates: dates})
 }
 
-// course makes an event with a past date and two dates to come.
+// course creates an event with a past date and two upcoming dates.
 func (w *datesWorld) course() *bookingv1.Event {
 	w.t.Helper()
 	return w.event(w.newDate(-day, 60, new(int32(4))), w.newDate(day, 60, new(int32(5))), w.newDate(2*day, 90, new(int32(6))))
@@ -78,10 +78,10 @@ func durations(e *bookingv1.Event) (all []int32) {
 	return all
 }
 
-func TestUpdateAsRead(t *testing.T) {
+func TestUpdateWithUnchangedValues(t *testing.T) {
 	t.Parallel()
 	w := newDatesWorld(t)
-	t.Run("what was read changes nothing", func(t *testing.T) {
+	t.Run("sending back the values that were read changes nothing", func(t *testing.T) {
 		for name, e := range map[string]*bookingv1.Event{
 			"of one date": w.event(w.newDate(day, 60, new(int32(5)))), "of one without a limit": w.event(w.newDate(day, 60, nil)), "of a past one": w.event(w.newDate(-day, 60, new(int32(1)))),
 			"of several": w.course(), "of several past ones": w.event(w.newDate(-2*day, 60, new(int32(2))), w.newDate(-day, 60, new(int32(2)))),
@@ -92,13 +92,13 @@ func TestUpdateAsRead(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what was read before a date started changes nothing", func(t *testing.T) {
+	t.Run("sending back values that were read before a date started changes nothing", func(t *testing.T) {
 		e := w.event(w.newDate(-time.Minute, 60, new(int32(4))), w.newDate(day, 60, new(int32(5))))
 		if got := w.updateEvent(shownBack(e, w.now.Add(-2*time.Minute))); got.GetVersion() != e.GetVersion() {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("what was read of more dates than a request may add changes nothing", func(t *testing.T) {
+	t.Run("sending back more dates than a request can add changes nothing", func(t *testing.T) {
 		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
 			Title: "Clay", Dates: []*bookingv1.NewEventDate{{DurationMinutes: 5, Capacity: new(int32(3))}},
 			Recurrence: &bookingv1.Recurrence{Rule: "FREQ=DAILY;COUNT=1000", LocalStart: "2090-01-01T09:00:00"},
@@ -111,7 +111,7 @@ func TestUpdateAsRead(t *testing.T) {
 			t.Errorf("%d dates, version %d after %d", len(got.GetDates()), got.GetVersion(), e.GetVersion())
 		}
 	})
-	t.Run("what was read of a cancelled event changes nothing, and another capacity is refused", func(t *testing.T) {
+	t.Run("sending back a cancelled event changes nothing, and another capacity is refused", func(t *testing.T) {
 		e := w.course()
 		e = w.updateEvent(&bookingv1.UpdateEventRequest{Id: e.GetId(), Status: bookingv1.EventStatus_EVENT_STATUS_CANCELLED})
 		if got := w.updateEvent(shownBack(e, w.now)); got.GetVersion() != e.GetVersion() {
@@ -120,7 +120,7 @@ func TestUpdateAsRead(t *testing.T) {
 		_, err := w.updateAll(e, &bookingv1.EventDateChange{Capacity: new(int32(9))})
 		wantFault(t, err, fault.Refused, model.ReasonEventCancelled)
 	})
-	t.Run("one thing changed in what was read changes that", func(t *testing.T) {
+	t.Run("changing one of the values that were read changes only that value", func(t *testing.T) {
 		req := shownBack(w.course(), w.now)
 		req.OnlyDate.Capacity = new(int32(20))
 		if got := w.updateEvent(req); !slices.Equal(capacities(got), []int32{4, 20, 20}) {
@@ -138,7 +138,7 @@ func TestUpdateAsRead(t *testing.T) {
 			"the start of the date": func(r *bookingv1.UpdateEventRequest) {
 				r.Dates[0].StartsAt = timestamppb.New(w.now.Add(30 * time.Hour))
 			},
-			"the start in both places": func(r *bookingv1.UpdateEventRequest) {
+			"the start in dates and in only_date": func(r *bookingv1.UpdateEventRequest) {
 				r.OnlyDate.StartsAt = timestamppb.New(w.now.Add(30 * time.Hour))
 				r.Dates[0].StartsAt = r.OnlyDate.StartsAt
 			},
@@ -159,7 +159,7 @@ func TestUpdateAsRead(t *testing.T) {
 			},
 			"the duration":        func(r *bookingv1.UpdateEventRequest) { r.OnlyDate.DurationMinutes = new(int32(90)) },
 			"the date's duration": func(r *bookingv1.UpdateEventRequest) { r.Dates[0].DurationMinutes = new(int32(90)) },
-			"both, which agree": func(r *bookingv1.UpdateEventRequest) {
+			"both durations, which agree": func(r *bookingv1.UpdateEventRequest) {
 				r.OnlyDate.DurationMinutes, r.OnlyDate.EndsAt = new(int32(90)), timestamppb.New(w.now.Add(day+90*time.Minute))
 			},
 		} {
@@ -175,7 +175,7 @@ func TestUpdateAsRead(t *testing.T) {
 func TestUpdateAllDates(t *testing.T) {
 	t.Parallel()
 	w := newDatesWorld(t)
-	t.Run("a capacity changes every date to come", func(t *testing.T) {
+	t.Run("a capacity changes every upcoming date", func(t *testing.T) {
 		got, err := w.updateAll(w.course(), &bookingv1.EventDateChange{Capacity: new(int32(9))})
 		if err != nil || !slices.Equal(capacities(got), []int32{4, 9, 9}) {
 			t.Errorf("got %v, %v", got, err)
@@ -185,13 +185,13 @@ func TestUpdateAllDates(t *testing.T) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("a duration changes every date to come", func(t *testing.T) {
+	t.Run("a duration changes every upcoming date", func(t *testing.T) {
 		got, err := w.updateAll(w.course(), &bookingv1.EventDateChange{DurationMinutes: new(int32(45))})
 		if err != nil || !slices.Equal(durations(got), []int32{60, 45, 45}) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("a capacity alone is set for every date, even if it equals the sum", func(t *testing.T) {
+	t.Run("a capacity without dates is set for every date, even if it equals the sum", func(t *testing.T) {
 		alike := w.event(w.newDate(day, 60, new(int32(10))), w.newDate(2*day, 60, new(int32(10))))
 		got, err := w.updateAll(alike, &bookingv1.EventDateChange{Capacity: new(int32(20))})
 		if err != nil || !slices.Equal(capacities(got), []int32{20, 20}) {
@@ -218,19 +218,19 @@ func TestUpdateAllDates(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a duration alone is set for every date, even if it equals the first one", func(t *testing.T) {
+	t.Run("a duration without dates is set for every date, even if it equals the first one", func(t *testing.T) {
 		got, err := w.updateAll(w.event(w.newDate(day, 60, nil), w.newDate(2*day, 90, nil)), &bookingv1.EventDateChange{DurationMinutes: new(int32(60))})
 		if err != nil || !slices.Equal(durations(got), []int32{60, 60}) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("without a duration an end that stays makes a date longer whose start moves", func(t *testing.T) {
+	t.Run("without a duration, a moved start with an unchanged end makes the date longer", func(t *testing.T) {
 		got, err := w.updateAll(w.event(w.newDate(day, 60, nil)), &bookingv1.EventDateChange{StartsAt: timestamppb.New(w.now.Add(day - time.Hour)), EndsAt: timestamppb.New(w.now.Add(day + time.Hour))})
 		if err != nil || got.GetDates()[0].GetDurationMinutes() != 120 {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("a date to add takes the capacity and the duration", func(t *testing.T) {
+	t.Run("an added date gets the capacity and the duration", func(t *testing.T) {
 		e := w.course()
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
 			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: new(int32(9)), DurationMinutes: new(int32(45))},
@@ -245,7 +245,7 @@ func TestUpdateAllDates(t *testing.T) {
 func TestUpdateAllDatesRefusals(t *testing.T) {
 	t.Parallel()
 	w := newDatesWorld(t)
-	t.Run("a capacity below what is booked is refused", func(t *testing.T) {
+	t.Run("refuses a capacity below the booked spaces", func(t *testing.T) {
 		e := w.course()
 		if _, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
 			PurchaserId: w.customer(w.company, "ann").String(), Lines: []*bookingv1.TransactionLine{{EventDateId: e.GetDates()[2].GetId(), Spaces: 3}},
@@ -258,17 +258,17 @@ func TestUpdateAllDatesRefusals(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	t.Run("a capacity for several dates none of which is to come is refused", func(t *testing.T) {
+	t.Run("refuses a capacity for several dates if none of them is upcoming", func(t *testing.T) {
 		_, err := w.updateAll(w.event(w.newDate(-2*day, 60, nil), w.newDate(-day, 60, nil)), &bookingv1.EventDateChange{Capacity: new(int32(2))})
 		wantField(t, err, "only_date.capacity", "exists")
 	})
-	t.Run("two values for the only date are refused", func(t *testing.T) {
+	t.Run("refuses two values for the only date", func(t *testing.T) {
 		req := shownBack(w.event(w.newDate(day, 60, new(int32(3)))), w.now)
 		req.OnlyDate.Capacity, req.Dates[0].Capacity = new(int32(4)), new(int32(5))
 		_, err := w.events.UpdateEvent(w.ctx, req)
 		wantField(t, err, "only_date.capacity", "exclusive")
 	})
-	t.Run("the event's own recurrence is accepted, another one is not", func(t *testing.T) {
+	t.Run("accepts the event's own recurrence and refuses another one", func(t *testing.T) {
 		e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
 			Title: "Clay", Dates: []*bookingv1.NewEventDate{{DurationMinutes: 60}},
 			Recurrence: &bookingv1.Recurrence{Rule: "freq=daily;count=3", LocalStart: "2099-01-01T09:00:00", Exceptions: []string{"2099-01-02"}},
@@ -323,11 +323,11 @@ func TestAddedDatesAreLikeTheLastOne(t *testing.T) {
 		minutes  int32
 		capacity *int32
 	}{
-		"in what they do not say":                    {&bookingv1.EventDateChange{LocalStart: new("2030-01-01T09:00:00")}, 45, new(int32(7))},
-		"in the capacity, with a duration":           {&bookingv1.EventDateChange{LocalStart: new("2029-01-01T09:00:00"), DurationMinutes: new(int32(5))}, 5, new(int32(7))},
-		"in the capacity, with an end":               {&bookingv1.EventDateChange{LocalStart: new("2029-01-02T09:00:00"), LocalEnd: new("2029-01-02T09:10:00")}, 10, new(int32(7))},
-		"in the duration, with a capacity":           {&bookingv1.EventDateChange{LocalStart: new("2029-01-03T09:00:00"), Capacity: new(int32(3))}, 45, new(int32(3))},
-		"in the duration, and unlimited if they say": {&bookingv1.EventDateChange{LocalStart: new("2029-01-04T09:00:00"), Unlimited: true}, 45, nil},
+		"in the fields that are not given":              {&bookingv1.EventDateChange{LocalStart: new("2030-01-01T09:00:00")}, 45, new(int32(7))},
+		"in the capacity, with a duration":              {&bookingv1.EventDateChange{LocalStart: new("2029-01-01T09:00:00"), DurationMinutes: new(int32(5))}, 5, new(int32(7))},
+		"in the capacity, with an end":                  {&bookingv1.EventDateChange{LocalStart: new("2029-01-02T09:00:00"), LocalEnd: new("2029-01-02T09:10:00")}, 10, new(int32(7))},
+		"in the duration, with a capacity":              {&bookingv1.EventDateChange{LocalStart: new("2029-01-03T09:00:00"), Capacity: new(int32(3))}, 45, new(int32(3))},
+		"in the duration, and are unlimited on request": {&bookingv1.EventDateChange{LocalStart: new("2029-01-04T09:00:00"), Unlimited: true}, 45, nil},
 	} {
 		t.Run(behaviour, func(t *testing.T) {
 			e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{later, newDate(time.Hour, new(int32(2)))}})

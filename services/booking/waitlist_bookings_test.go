@@ -9,7 +9,8 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// payerByPass makes a customer with credits, and the request to be booked by pass.
+// payerByPass creates a customer with credits, and the request to join the waitlist with payment by
+// pass.
 func (w *world) payerByPass(credits int32) (id.Customer, *bookingv1.JoinWaitlistRequest) {
 	c := w.customer(w.company, "Mia")
 	w.passes.give(c, credits)
@@ -19,7 +20,7 @@ func (w *world) payerByPass(credits int32) (id.Customer, *bookingv1.JoinWaitlist
 func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("by card are confirmed at once", func(t *testing.T) {
+	t.Run("by card are confirmed immediately", func(t *testing.T) {
 		e, bought := w.fullEvent(3)
 		entries := []*bookingv1.WaitlistEntry{w.waits(e, 1, byBooking), w.waits(e, 2, byBooking), w.waits(e, 1, byBooking)}
 		confirmed := w.published(subjectBookingConfirmed)
@@ -36,7 +37,7 @@ func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 			t.Errorf("%d events", n)
 		}
 	})
-	t.Run("by pass take the credits, and who has none is passed over", func(t *testing.T) {
+	t.Run("by pass take the credits, and a customer without credits is passed over", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		poor, req := w.payerByPass(0)
 		first, err := w.join(req, poor, e)
@@ -76,7 +77,7 @@ func TestWaitlistBookings(t *testing.T) { // invariants 18 and 19
 func TestWaitlistBookingsThatFail(t *testing.T) { // invariants 18 and 19
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("that are refused leave their places, with those beside them, to who did not fit", func(t *testing.T) {
+	t.Run("that are refused free their spaces, also for an earlier entry that did not fit before", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		two := w.waits(e, 2, byOffer)
 		poor, req := w.payerByPass(0)
@@ -84,21 +85,21 @@ func TestWaitlistBookingsThatFail(t *testing.T) { // invariants 18 and 19
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked, goOn := make(chan struct{}), make(chan struct{})
+		redeeming, resume := make(chan struct{}), make(chan struct{})
 		w.passes.mu.Lock()
 		w.passes.before = func(call string) error {
 			if call == "redeem" {
-				close(asked)
-				<-goOn
+				close(redeeming)
+				<-resume
 			}
 			return nil
 		}
 		w.passes.mu.Unlock()
 		w.cancel(bought)
-		<-asked
-		w.setCapacity(e, 2) // one is being booked and one is free: too few for the first
+		<-redeeming
+		w.setCapacity(e, 2) // one is being booked and one is free, which is too few for the first entry
 		w.wantEntry(two, "WAITING", 1, "NOT_ENOUGH_PLACES")
-		close(goOn)
+		close(resume)
 		w.eventually("the first has both", func() bool {
 			return w.entry(two).GetState() == bookingv1.WaitlistState_WAITLIST_STATE_OFFERED
 		})
@@ -107,7 +108,7 @@ func TestWaitlistBookingsThatFail(t *testing.T) { // invariants 18 and 19
 		w.passes.before = nil
 		w.passes.mu.Unlock()
 	})
-	t.Run("whose pass cannot be asked are tried again", func(t *testing.T) {
+	t.Run("whose pass cannot be checked are tried again", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		mia, req := w.payerByPass(1)
 		entry, err := w.join(req, mia, e)
@@ -125,12 +126,12 @@ func TestWaitlistBookingsThatFail(t *testing.T) { // invariants 18 and 19
 		w.cancel(bought)
 		w.wantEntry(entry, "WAITING", 1, "")
 		if n := w.booked(e); n != 1 {
-			t.Errorf("%d places are taken", n)
+			t.Errorf("%d spaces are taken", n)
 		}
 		w.later(model.PendingTime + time.Second)
 		w.wantEntry(entry, "WAITING", 1, model.PassedOverPassAway)
 		if n := w.booked(e); n != 0 {
-			t.Errorf("%d places are taken", n)
+			t.Errorf("%d spaces are taken", n)
 		}
 		w.passes.mu.Lock()
 		w.passes.before = nil

@@ -13,7 +13,7 @@ import (
 func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("go in the order of joining, in the commit that frees a place", func(t *testing.T) {
+	t.Run("are made in the order of joining, in the commit that frees a space", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		first, second := w.waits(e, 1, byOffer), w.waits(e, 1, byOffer)
 		w.wantEntry(first, "WAITING", 1, "")
@@ -25,7 +25,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		}
 		w.wantEntry(second, "WAITING", 1, "")
 		if _, err := w.book(w.ctx, w.customer(w.company, "Zoe"), e, 1); fault.From(err).Reason != model.ReasonEventFull {
-			t.Errorf("somebody else booked it: %v", err)
+			t.Errorf("another customer booked it: %v", err)
 		}
 		accept := func(req *bookingv1.AcceptOfferRequest) (*bookingv1.Transaction, error) {
 			resp, err := w.waitlist.AcceptOffer(w.ctx, req)
@@ -43,7 +43,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		w.wantEntry(first, "BOOKED", 0, "")
 		w.verify()
 	})
-	t.Run("that are not taken go to the next", func(t *testing.T) {
+	t.Run("that expire go to the next entry", func(t *testing.T) {
 		e, bought := w.fullEvent(2)
 		first, second := w.waits(e, 2, byOffer), w.waits(e, 1, byOffer)
 		w.cancel(bought)
@@ -55,10 +55,10 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 			t.Errorf("got %v", err)
 		}
 		if n := w.booked(e); n != 1 {
-			t.Errorf("%d places are taken", n)
+			t.Errorf("%d spaces are taken", n)
 		}
 	})
-	t.Run("are left to the next", func(t *testing.T) {
+	t.Run("go to the next entry when the customer leaves", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		first, second, third := w.waits(e, 1, byOffer), w.waits(e, 1, byOffer), w.waits(e, 1, byOffer)
 		leave := func(entry *bookingv1.WaitlistEntry, changed bool) {
@@ -76,10 +76,10 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		w.wantEntry(third, "OFFERED", 0, "")
 		w.wantEntry(first, "LEFT", 0, "")
 	})
-	t.Run("pass over who does not fit, who keeps the place", func(t *testing.T) {
+	t.Run("pass over an entry that does not fit and keeps its position", func(t *testing.T) {
 		e, _ := w.fullEvent(2)
 		three, one, two := w.waits(e, 3, byOffer), w.waits(e, 1, byOffer), w.waits(e, 2, byOffer)
-		told := w.published(subjectWaitlistPassedOver)
+		before := w.published(subjectWaitlistPassedOver)
 		w.setCapacity(e, 3)
 		w.wantEntry(three, "WAITING", 1, "NOT_ENOUGH_PLACES")
 		w.wantEntry(one, "OFFERED", 0, "")
@@ -88,11 +88,11 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		w.wantEntry(two, "OFFERED", 0, "")
 		w.setCapacity(e, 8)
 		w.wantEntry(three, "OFFERED", 0, "NOT_ENOUGH_PLACES")
-		if n := w.published(subjectWaitlistPassedOver) - told; n != 1 {
-			t.Errorf("%d events say that somebody was passed over", n)
+		if n := w.published(subjectWaitlistPassedOver) - before; n != 1 {
+			t.Errorf("%d events for entries that were passed over", n)
 		}
 	})
-	t.Run("are paid by pass, and stay when the pass does not pay", func(t *testing.T) {
+	t.Run("are paid by pass, and stay open when the pass is refused", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		mia := w.customer(w.company, "Mia")
 		pass := w.passes.give(mia, 0)
@@ -121,7 +121,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 func TestWaitlistOffersWhenTheEventChanges(t *testing.T) { // invariants 18 and 19
 	t.Parallel()
 	w := newWorld(t)
-	t.Run("that are too many for a commit are gone on with", func(t *testing.T) {
+	t.Run("that are too many for one commit are continued by the job", func(t *testing.T) {
 		e, _ := w.fullEvent(1)
 		w.waits(e, 1, byOffer)
 		const more = promotionBatch*promotionRounds + 20
@@ -137,7 +137,7 @@ func TestWaitlistOffersWhenTheEventChanges(t *testing.T) { // invariants 18 and 
 		}
 		w.setCapacity(e, 10_000)
 		if n := offered(); n != promotionBatch*promotionRounds {
-			t.Errorf("%d of %d are offered places", n, more)
+			t.Errorf("%d of %d are offered spaces", n, more)
 		}
 		w.later(time.Second)
 		if n := offered(); n != more || one[int64](w, `select count(*) from event_dates where promoting`) != 0 {
@@ -155,10 +155,10 @@ func TestWaitlistOffersWhenTheEventChanges(t *testing.T) { // invariants 18 and 
 		w.wantEntry(first, "CLOSED", 0, "")
 		w.wantEntry(second, "CLOSED", 0, "")
 		if n := w.booked(e); n != 0 {
-			t.Errorf("%d places are taken", n)
+			t.Errorf("%d spaces are taken", n)
 		}
 	})
-	t.Run("do not outlast the start, nor does the waiting", func(t *testing.T) {
+	t.Run("expire at the start of the date, when waiting also ends", func(t *testing.T) {
 		capacity := int32(1)
 		e := w.passEvent(&capacity, 10*time.Minute, nil)
 		bought := w.mustBook(w.ctx, w.customer(w.company, "Full"), e, 1)

@@ -12,21 +12,20 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// Whatever frees places of a date asks, in its own commit and under the date's
-// lock, who waits for them. So nobody waits for places that are free and fit, but
-// for those whose pass was refused: they are asked again when places become free
-// the next time.
+// Every change that frees spaces of a date serves the waitlist in its own commit, under the lock of
+// the date. Therefore no entry waits while spaces that fit it are free, except an entry whose pass
+// was refused. Such an entry is tried again the next time spaces become free.
 
-// promote gives free places of dates, which tx has locked, to those who wait.
+// promote gives free spaces of dates, which tx has locked, to waiting customers.
 func (s *Server) promote(ctx context.Context, tx *pg.Tx, company id.Company, dates ...id.EventDate) error {
 	return s.promoteFrom(ctx, tx, company, model.Promotions(dates))
 }
 
 const (
-	// promotionBatch is how many of those who wait for one date are asked at a time.
+	// promotionBatch is the number of entries of one date that are tried at a time.
 	promotionBatch = 200
-	// promotionRounds is how often that is in one commit, under the lock of the
-	// dates. Whoever is left is asked by the job.
+	// promotionRounds is the number of batches in one commit, under the lock of the dates. The job
+	// serves the remaining entries.
 	promotionRounds = 5
 )
 
@@ -47,7 +46,7 @@ func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company,
 	return nil
 }
 
-// serve settles what those who wait buy, in their order, and tells of it.
+// serve settles the purchases of waitlist entries in their order and appends their events.
 func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candidates []*model.WaitlistEntry) error {
 	now := s.now()
 	purchases := make([]*purchase, len(candidates))
@@ -60,7 +59,7 @@ func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candi
 	var changed []*model.WaitlistEntry
 	var events []outbox.Event
 	var unpaid []*purchase
-	last := map[id.EventDate]int64{} // who was served last, by date
+	last := map[id.EventDate]int64{} // the last entry served, by date
 	for i, w := range candidates {
 		p := purchases[i]
 		if p.Bought != nil {
@@ -75,7 +74,7 @@ func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candi
 			}
 			continue
 		}
-		// Who does not fit any more is passed over only if somebody behind is served.
+		// An entry that no longer fits is passed over only if a later one is served.
 		if reason := model.WhyNotServed(p.Refused); reason != model.ReasonEventFull && reason != w.PassedOver {
 			w.PassedOver, w.PassedOverAt = reason, now
 			changed = append(changed, w)
@@ -96,14 +95,14 @@ func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candi
 	return s.append(ctx, tx, company, now, events...)
 }
 
-// payLater takes the credits of purchases by pass for waiting customers in the
-// background. What it does not finish is undone when its time is up, and tried again.
+// payLater takes the credits of purchases by pass for waiting customers in the background.
+// A purchase that it does not finish is undone when it times out, and its entry is tried again.
 func (s *Server) payLater(company id.Company, unpaid []*purchase) {
 	if len(unpaid) == 0 {
 		return
 	}
 	go func() {
-		_ = atOnce(unpaid, func(p *purchase) error {
+		_ = forEachConcurrently(unpaid, func(p *purchase) error {
 			ctx, cancel := context.WithTimeout(context.Background(), model.PendingTime/2)
 			defer cancel()
 			return s.payByPass(ctx, company, p.Bought, p.Order.Payment.Pass, confirmAlone)
@@ -111,8 +110,8 @@ func (s *Server) payLater(company id.Company, unpaid []*purchase) {
 	}()
 }
 
-// promoteReleased tells those whose transactions were released in tx, and gives the
-// places of dates to the next.
+// promoteReleased appends the events of entries whose transactions were released in tx, and gives
+// the spaces of dates to the next entries.
 func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, released []*model.WaitlistEntry) error {
 	from := model.Promotions(dates)
 	now := s.now()
@@ -123,9 +122,9 @@ func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Comp
 			continue
 		}
 		events[i] = waitlistPassedOver(w, now)
-		// Purchases by pass are released one by one, and whoever is in front of him
-		// was asked before him. With what became free meanwhile, his places may be
-		// enough for those in front for whom there were too few.
+		// Purchases by pass are released one by one, and the entries before this one have already
+		// been tried. With the spaces that became free in between, its spaces can be enough for an
+		// earlier entry that needed more.
 		for j := range from {
 			if from[j].Date == w.Date {
 				from[j].Refused = w.Seq
@@ -138,14 +137,14 @@ func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Comp
 	return s.promoteFrom(ctx, tx, company, from)
 }
 
-// promotionsAtOnce is how many dates the job looks at in a round.
+// promotionsAtOnce is the number of dates that the job processes in one round.
 const promotionsAtOnce = 100
 
-// retryAfter is how long somebody waits whose pass could not be asked.
+// retryAfter is how long an entry waits after its pass could not be checked.
 const retryAfter = 30 * time.Second
 
-// promoteDue goes on with waitlists that were too long for a commit, and asks those
-// again whose passes could not be asked.
+// promoteDue continues with waitlists that were too long for one commit, and retries entries whose
+// passes could not be checked.
 func (s *Server) promoteDue(ctx context.Context) error {
 	due, err := s.store.ToPromote(ctx, s.now().Add(-retryAfter), s.now(), promotionsAtOnce)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	byBooking = bookingv1.WaitlistMode_WAITLIST_MODE_BOOK
 )
 
-// fullEvent makes an event whose places are all booked.
+// fullEvent creates an event whose spaces are all booked.
 func (w *world) fullEvent(capacity int32) (*bookingv1.Event, *bookingv1.Transaction) {
 	w.t.Helper()
 	e := w.passEvent(&capacity, time.Hour, nil)
@@ -34,7 +34,7 @@ func (w *world) join(req *bookingv1.JoinWaitlistRequest, c id.Customer, e *booki
 	return resp.GetEntry(), err
 }
 
-// waits adds somebody new to the waitlist.
+// waits adds a new customer to the waitlist.
 func (w *world) waits(e *bookingv1.Event, spaces int32, mode bookingv1.WaitlistMode) *bookingv1.WaitlistEntry {
 	w.t.Helper()
 	entry, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: spaces, Mode: mode}, w.customer(w.company, fmt.Sprint("W", spaces)), e)
@@ -53,7 +53,7 @@ func (w *world) entry(e *bookingv1.WaitlistEntry) *bookingv1.WaitlistEntry {
 	return resp.GetEntry()
 }
 
-// wantEntry checks an entry's state, position and why it was passed over.
+// wantEntry checks an entry's state, position and the reason for which it was passed over.
 func (w *world) wantEntry(e *bookingv1.WaitlistEntry, state string, position int32, passedOver string) *bookingv1.WaitlistEntry {
 	w.t.Helper()
 	got := w.entry(e)
@@ -91,7 +91,7 @@ func (w *world) later(by time.Duration) {
 	w.shift(0)
 }
 
-// eventually waits for what happens after a commit.
+// eventually waits for an effect that follows a commit.
 func (w *world) eventually(what string, ok func() bool) {
 	w.t.Helper()
 	for range 1000 {
@@ -131,27 +131,27 @@ func TestJoiningAWaitlist(t *testing.T) {
 		kind   fault.Kind
 		reason string
 	}{
-		"twice":                         {full, &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonAlreadyWaiting},
-		"where there are places":        {w.event(w.ctx, nil), &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonEventNotFull},
-		"for a cancelled event":         {cancelled, &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonEventCancelled},
-		"for a draft":                   {draft, &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonEventNotPublished},
-		"with a price for cards":        {cardOnly, &bookingv1.JoinWaitlistRequest{Mode: byBooking, PaymentMethod: byPass}, fault.Refused, model.ReasonPassNotApplicable},
-		"without one of several prices": {two, &bookingv1.JoinWaitlistRequest{}, fault.Invalid, fault.ReasonValidation},
-		"with another event's price":    {two, &bookingv1.JoinWaitlistRequest{PricingOptionId: full.GetPricingOptions()[0].GetId()}, fault.NotFound, fault.ReasonNotFound},
-		"with a malformed price":        {two, &bookingv1.JoinWaitlistRequest{PricingOptionId: "x"}, fault.NotFound, fault.ReasonNotFound},
-		"for too many":                  {full, &bookingv1.JoinWaitlistRequest{Spaces: 1001}, fault.Invalid, fault.ReasonValidation},
-		"for fewer than one":            {full, &bookingv1.JoinWaitlistRequest{Spaces: -1}, fault.Invalid, fault.ReasonValidation},
-		"in an unknown mode":            {full, &bookingv1.JoinWaitlistRequest{Mode: 9}, fault.Invalid, fault.ReasonValidation},
-		"with an offer of a month":      {full, &bookingv1.JoinWaitlistRequest{OfferMinutes: 40_000}, fault.Invalid, fault.ReasonValidation},
-		"with an offer by pass":         {full, &bookingv1.JoinWaitlistRequest{PaymentMethod: byPass}, fault.Invalid, fault.ReasonValidation},
-		"with minutes of no offer":      {full, &bookingv1.JoinWaitlistRequest{Mode: byBooking, OfferMinutes: 5}, fault.Invalid, fault.ReasonValidation},
+		"twice":                               {full, &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonAlreadyWaiting},
+		"for a date with free spaces":         {w.event(w.ctx, nil), &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonEventNotFull},
+		"for a cancelled event":               {cancelled, &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonEventCancelled},
+		"for a draft":                         {draft, &bookingv1.JoinWaitlistRequest{}, fault.Refused, model.ReasonEventNotPublished},
+		"by pass with a price only for cards": {cardOnly, &bookingv1.JoinWaitlistRequest{Mode: byBooking, PaymentMethod: byPass}, fault.Refused, model.ReasonPassNotApplicable},
+		"without one of several prices":       {two, &bookingv1.JoinWaitlistRequest{}, fault.Invalid, fault.ReasonValidation},
+		"with another event's price":          {two, &bookingv1.JoinWaitlistRequest{PricingOptionId: full.GetPricingOptions()[0].GetId()}, fault.NotFound, fault.ReasonNotFound},
+		"with a malformed price":              {two, &bookingv1.JoinWaitlistRequest{PricingOptionId: "x"}, fault.NotFound, fault.ReasonNotFound},
+		"for too many spaces":                 {full, &bookingv1.JoinWaitlistRequest{Spaces: 1001}, fault.Invalid, fault.ReasonValidation},
+		"for fewer than one space":            {full, &bookingv1.JoinWaitlistRequest{Spaces: -1}, fault.Invalid, fault.ReasonValidation},
+		"in an unknown mode":                  {full, &bookingv1.JoinWaitlistRequest{Mode: 9}, fault.Invalid, fault.ReasonValidation},
+		"with an offer of a month":            {full, &bookingv1.JoinWaitlistRequest{OfferMinutes: 40_000}, fault.Invalid, fault.ReasonValidation},
+		"with an offer by pass":               {full, &bookingv1.JoinWaitlistRequest{PaymentMethod: byPass}, fault.Invalid, fault.ReasonValidation},
+		"with offer minutes in mode book":     {full, &bookingv1.JoinWaitlistRequest{Mode: byBooking, OfferMinutes: 5}, fault.Invalid, fault.ReasonValidation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := w.join(c.req, mia, c.event)
 			wantFault(t, err, c.kind, c.reason)
 		})
 	}
-	t.Run("as nobody", func(t *testing.T) {
+	t.Run("for an unknown customer", func(t *testing.T) {
 		_, err := w.join(&bookingv1.JoinWaitlistRequest{}, id.New[id.Customer](), full)
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
@@ -167,7 +167,7 @@ func TestJoiningAWaitlist(t *testing.T) {
 			}
 		}
 	})
-	t.Run("under one key is done once", func(t *testing.T) {
+	t.Run("a retry with the same Idempotency-Key joins once", func(t *testing.T) {
 		ctx := withKey(w.ctx, "join")
 		req := &bookingv1.JoinWaitlistRequest{EventDateId: full.GetDates()[0].GetId(), CustomerId: w.customer(w.company, "Ada").String()}
 		first, err := w.waitlist.JoinWaitlist(ctx, req)
@@ -178,7 +178,7 @@ func TestJoiningAWaitlist(t *testing.T) {
 			t.Errorf("got %v, %v", again, err)
 		}
 	})
-	t.Run("ends with the customer", func(t *testing.T) {
+	t.Run("ends when the customer is deleted", func(t *testing.T) {
 		e, _ := w.fullEvent(1)
 		gone := w.customer(w.company, "Gone")
 		entry, err := w.join(&bookingv1.JoinWaitlistRequest{}, gone, e)
@@ -210,14 +210,14 @@ func TestListWaitlist(t *testing.T) {
 	if _, err := w.waitlist.LeaveWaitlist(w.ctx, &bookingv1.LeaveWaitlistRequest{Id: all[1]}); err != nil {
 		t.Fatal(err)
 	}
-	w.setCapacity(e, 3) // the first is offered a place
+	w.setCapacity(e, 3) // the first entry is offered a space
 	for name, c := range map[string]struct {
 		ended     bool
 		want      []string
 		positions []int32
 	}{
-		"those who wait": {false, append(all[:1:1], all[2:]...), []int32{0, 1, 2, 3, 4, 5}},
-		"all":            {true, all, []int32{0, 0, 1, 2, 3, 4, 5}},
+		"waiting entries": {false, append(all[:1:1], all[2:]...), []int32{0, 1, 2, 3, 4, 5}},
+		"all":             {true, all, []int32{0, 0, 1, 2, 3, 4, 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

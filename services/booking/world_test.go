@@ -33,7 +33,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// world is the service over real gRPC and PostgreSQL, with one company in it.
+// world is the service with real gRPC and PostgreSQL, and one company.
 type world struct {
 	t         testing.TB
 	db        *pg.DB
@@ -56,7 +56,7 @@ type world struct {
 
 func schema() pg.Migrations { return pg.Migrations{Part: "booking", FS: migrations.FS} }
 
-// serveOn registers srv on a server of its own and returns a connection to it.
+// serveOn registers srv on its own server and returns a connection to it.
 func serveOn(t testing.TB, srv *rpc.Server) *grpc.ClientConn {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -108,11 +108,11 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	return w
 }
 
-// as returns a context with a token of the company.
-// shift puts the server's clock ahead of the real one. Work in the background may
-// read the clock at the same time.
+// shift sets the server's clock ahead of the real one. Background work can read the clock at the
+// same time.
 func (w *world) shift(ahead time.Duration) { w.ahead.Store(int64(ahead)) }
 
+// as returns a context with a token of the company.
 func (w *world) as(company id.Company) context.Context {
 	return bearer(w.t.Context(), w.issuer.Client(company, "bookings:read", "bookings:write", "events:read", "events:write", "discounts:read", "discounts:write"))
 }
@@ -125,19 +125,19 @@ func withKey(ctx context.Context, key string) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "idempotency-key", key)
 }
 
-// asPlatform returns a context of a platform credential that speaks for company.
+// asPlatform returns a context with a platform credential that acts for company.
 func (w *world) asPlatform(company id.Company) context.Context {
 	return metadata.AppendToOutgoingContext(bearer(w.t.Context(), w.issuer.Admin()), "reservation-company", company.String())
 }
 
-// customer makes a customer whom the customer service knows and the copy does not.
+// customer creates a customer that the customer service knows and the copy does not have.
 func (w *world) customer(company id.Company, first string) id.Customer {
 	return w.customers.add(company, model.CustomerRecord{Customer: model.Customer{
 		ID: id.New[id.Customer](), FirstName: first, LastName: "Smith", Email: first + "@example.com",
 	}, Version: 1})
 }
 
-// event makes a published event with one date an hour from now and one option.
+// event creates a published event with one option and one date an hour from now.
 func (w *world) event(ctx context.Context, capacity *int32) *bookingv1.Event {
 	w.t.Helper()
 	return w.createEvent(ctx, &bookingv1.CreateEventRequest{
@@ -160,13 +160,13 @@ func newDate(from time.Duration, capacity *int32) *bookingv1.NewEventDate {
 	return &bookingv1.NewEventDate{StartsAt: timestamppb.New(at), DurationMinutes: 60, Capacity: capacity}
 }
 
-// send imports lines as one batch on a stream of its own.
+// send imports lines as one batch on its own stream.
 func (w *world) send(ctx context.Context, lines ...*bookingv1.ImportedTransaction) ([]*bookingv1.ImportTransactionResult, error) {
 	stream, err := w.bookings.ImportTransactions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	// Why a stream broke is told by Recv.
+	// Recv returns the error of a broken stream.
 	_ = stream.Send(&bookingv1.ImportTransactionsRequest{Transactions: lines})
 	_ = stream.CloseSend()
 	resp, err := stream.Recv()
@@ -196,7 +196,7 @@ func (w *world) mustBook(ctx context.Context, purchaser id.Customer, e *bookingv
 	return t
 }
 
-// one reads a single value under every company.
+// one reads a single value, across all companies.
 func one[T any](w *world, sql string, args ...any) T {
 	w.t.Helper()
 	v, err := pg.One[T](w.t.Context(), w.db, pg.AllCompanies(), sql, args...)
@@ -206,13 +206,13 @@ func one[T any](w *world, sql string, args ...any) T {
 	return v
 }
 
-// published counts the events of a subject that wait in the outbox.
+// published returns the number of events of a subject in the outbox.
 func (w *world) published(subject string) int64 {
 	w.t.Helper()
 	return one[int64](w, `select count(*) from outbox where subject = $1`, subject)
 }
 
-// exec changes what no RPC changes yet.
+// exec changes rows that no RPC can change.
 func (w *world) exec(sql string, args ...any) {
 	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -224,8 +224,7 @@ func (w *world) exec(sql string, args ...any) {
 	}
 }
 
-// inStep checks that every date's count is the sum of its bookings, row by row,
-// and that none holds more than its capacity.
+// inStep checks that every date's count is the sum of its bookings and at most its capacity.
 func (w *world) inStep() {
 	w.t.Helper()
 	off, err := pg.Rows[string](w.t.Context(), w.db, pg.AllCompanies(), `
@@ -241,7 +240,7 @@ func (w *world) inStep() {
 	}
 }
 
-// WantFault checks what a caller is told.
+// wantFault checks the kind and the reason of an error.
 func wantFault(t testing.TB, err error, kind fault.Kind, reason string) *fault.Error {
 	t.Helper()
 	f := fault.From(err)
@@ -256,7 +255,7 @@ func refusedFor(err error, reason string) bool {
 	return f != nil && f.Kind == fault.Refused && f.Reason == reason
 }
 
-// fakeCustomers is the customer service.
+// fakeCustomers is a fake of the customer service.
 type fakeCustomers struct {
 	mu    sync.Mutex
 	known map[id.Customer]model.CustomerRecord
@@ -306,7 +305,7 @@ func (f *fakeCustomers) Lookup(_ context.Context, company id.Company, ids []id.C
 	return found, f.err
 }
 
-// fakeCompanies is the auth service.
+// fakeCompanies is a fake of the auth service.
 type fakeCompanies struct {
 	mu    sync.Mutex
 	known map[id.Company]tenancy.Company
@@ -333,7 +332,7 @@ func (f *fakeCompanies) Company(_ context.Context, company id.Company) (tenancy.
 	return c, nil
 }
 
-// serverSide returns a context as an RPC of the company's caller has it.
+// serverSide returns the context of an RPC from a caller of the company.
 func (w *world) serverSide() context.Context {
 	w.t.Helper()
 	claims, err := w.issuer.Verifier.Verify(w.t.Context(), w.issuer.Client(w.company, "bookings:write"))

@@ -53,7 +53,7 @@ func (f *fakeConfirmer) calls() int {
 	return len(f.asked)
 }
 
-var errServicesAway = errors.New("pass is away")
+var errServicesAway = errors.New("pass is unavailable")
 
 func (w *world) delete(ctx context.Context, customer string, version *int64) error {
 	_, err := w.client.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: customer, ExpectedVersion: version})
@@ -84,10 +84,10 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 		made := w.create("Ann")
 		w.confirmer.then = func(customer string) {
 			if _, err := w.client.GetCustomer(w.ctx(), &customerv1.GetCustomerRequest{Id: customer}); !fault.Is(err, fault.NotFound) {
-				t.Errorf("while it is confirmed a reader gets %v", err)
+				t.Errorf("during the confirmation a reader gets %v", err)
 			}
 			if w.unconfirmed() != 1 {
-				t.Error("the mark is not committed")
+				t.Error("the mark was not committed")
 			}
 		}
 		if err := w.delete(w.ctx(), made.GetId(), nil); err != nil || w.confirmer.calls() != 1 || w.unconfirmed() != 0 {
@@ -178,7 +178,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 		}
 		all.Wait()
 		if deleted.Load() != 1 || missing.Load() != 39 || w.events(subjectDeleted) != 1 || w.total() != 0 {
-			t.Errorf("%d are told that they deleted it, %d that it is missing; %d events", deleted.Load(), missing.Load(), w.events(subjectDeleted))
+			t.Errorf("%d deletions succeeded, %d found no customer; %d events", deleted.Load(), missing.Load(), w.events(subjectDeleted))
 		}
 	})
 }
@@ -220,7 +220,7 @@ func TestErasureIsConfirmed(t *testing.T) { // invariant 14
 		}
 		e.erase(made.GetId(), true)
 		if e.confirmer.calls() != asked+1 {
-			t.Error("the repetition is not confirmed")
+			t.Error("the retry is not confirmed")
 		}
 	})
 }
@@ -239,6 +239,6 @@ func TestConfirmationClient(t *testing.T) {
 	// A service of the previous release responds in this way.
 	unknown := status.Error(codes.Unimplemented, "unknown service")
 	if err := (ConfirmationClient{fakeService{}, fakeService{unknown}}).ConfirmDeletion(t.Context(), id.New[id.Customer]()); err == nil {
-		t.Error("it is confirmed although one service did not")
+		t.Error("it is confirmed without one service")
 	}
 }

@@ -128,7 +128,7 @@ func TestUniqueEmails(t *testing.T) { // invariant 8
 			t.Error(err)
 		}
 		if err := w.setEmail(ann, "BEN@example.com"); err != nil {
-			t.Error("an address that was given up is not free:", err)
+			t.Error("an address that is no longer used is not free:", err)
 		}
 	})
 	t.Run("a customer can change the spelling of their own address, and other fields", func(t *testing.T) {
@@ -315,7 +315,7 @@ func TestCompanies(t *testing.T) { // invariant 9
 		_, err := w.createWith(w.ctx(), "a@example.com")
 		wantTaken(t, err)
 		if w.auth.calls != 1 {
-			t.Errorf("auth was asked %d times", w.auth.calls)
+			t.Errorf("auth was called %d times", w.auth.calls)
 		}
 	})
 	t.Run("a company that does not exist has no customers", func(t *testing.T) {
@@ -373,7 +373,7 @@ func TestCompanies(t *testing.T) { // invariant 9
 			return err
 		})
 		if !w.uniqueNow() {
-			t.Error("the copy does not say so")
+			t.Error("the copy does not have the change")
 		}
 		stop()
 		if err := <-done; err != nil {

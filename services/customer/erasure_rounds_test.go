@@ -23,7 +23,7 @@ func TestRounds(t *testing.T) { // invariant 11
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
 		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 1 {
-			t.Fatalf("told %v", told)
+			t.Fatalf("announced %v", told)
 		}
 		e.answer(c, 1, all[:3]...)
 		e.now = e.now.Add(time.Hour)
@@ -107,7 +107,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Errorf("got %v", p)
 		}
 		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 3 {
-			t.Errorf("told %v", told)
+			t.Errorf("announced %v", told)
 		}
 		e.now = e.now.Add(time.Hour)
 		if rounds := e.advance(); len(rounds) != 0 {
@@ -130,13 +130,13 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 		e.answer(c, 1, all[:2]...)
 		e.erase(c, true)
 		if told := e.publish(); len(told) != 1 || told[0].GetRound() != 2 {
-			t.Errorf("told %v", told)
+			t.Errorf("announced %v", told)
 		}
 		e.now = e.now.Add(time.Hour)
 		e.answer(c, 1, all...)
 		e.answer(c, 2, all[2:]...)
 		if rounds := e.advance(); len(rounds) != 0 {
-			t.Errorf("announced %v by answers of before", rounds)
+			t.Errorf("announced %v after old answers", rounds)
 		}
 		e.answer(c, 2, all[:2]...)
 		e.advance()
@@ -153,7 +153,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 		e.publish()
 		e.answer(late, 1, all[1:]...)
 		e.answer(done, 1, all...)
-		remind := func() (told []*customerv1.CustomerErased) {
+		remind := func() (announced []*customerv1.CustomerErased) {
 			t.Helper()
 			if err := e.job.remindOnce(t.Context()); err != nil {
 				t.Fatal(err)
@@ -162,15 +162,15 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 		}
 		e.now = e.now.Add(time.Hour - time.Second)
 		if told := remind(); len(told) != 0 {
-			t.Errorf("told %v too early", told)
+			t.Errorf("announced %v too early", told)
 		}
 		e.now = e.now.Add(time.Second)
 		if told := remind(); len(told) != 1 || told[0].GetRound() != 1 || told[0].GetCustomer().GetId() != late {
-			t.Errorf("told %v", told)
+			t.Errorf("announced %v", told)
 		}
 		e.answer(late, 1, all...)
 		if told := remind(); len(told) != 0 {
-			t.Errorf("told %v, who has answered", told)
+			t.Errorf("announced %v although it was answered", told)
 		}
 		if rounds := e.advance(); !slices.Equal(rounds, []int32{2, 2}) {
 			t.Errorf("announced %v", rounds)
@@ -192,7 +192,7 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 		}
 		e.advance()
 		if e.progress(c).GetCompletedAt() != nil {
-			t.Error("the erasure that was begun anew is called complete")
+			t.Error("the restarted erasure is marked as complete")
 		}
 		e.job.remove = read
 		for round := int32(3); round <= 4; round++ {
@@ -210,25 +210,25 @@ func TestErasureReports(t *testing.T) {
 	all := erasers()
 	t.Run("report open erasures and their age until they are complete", func(t *testing.T) {
 		e := openErasing(t)
-		told := func(open, age float64) {
+		reported := func(open, age float64) {
 			t.Helper()
 			got, err := e.job.readOpen(t.Context())
 			if err != nil || !slices.Equal(got, []float64{open, age}) {
 				t.Errorf("got %v, %v, want %v and %v", got, err, open, age)
 			}
 		}
-		told(0, 0)
+		reported(0, 0)
 		c := e.create("Ann").GetId()
 		e.erase(c, false)
 		e.publish()
 		e.now = e.now.Add(time.Hour)
-		told(1, 3600)
+		reported(1, 3600)
 		e.answer(c, 1, all...)
 		e.advance()
-		told(1, 0) // the second round has just begun
+		reported(1, 0) // the second round has just begun
 		e.answer(c, 2, all...)
 		e.advance()
-		told(0, 0)
+		reported(0, 0)
 		registry := prometheus.NewRegistry()
 		if err := e.job.Collect(registry); err != nil {
 			t.Fatal(err)

@@ -159,7 +159,7 @@ func TestErase(t *testing.T) { // invariant 10
 		events := map[string]int{}
 		for _, told := range e.publish() {
 			if c := told.GetCustomer(); c.GetFirstName() != "Erased" || c.GetEmail() != erasedEmail || c.GetReference() != "" || c.GetVersion() != 2 {
-				t.Errorf("told %v", told)
+				t.Errorf("announced %v", told)
 			}
 		}
 		for _, m := range e.stream {

@@ -324,7 +324,7 @@ func TestListDuringChanges(t *testing.T) { // invariant 7
 				for _, c := range got {
 					met[c.GetId()]++
 					if met[c.GetId()] > 1 && (o != updated1st || c.GetVersion() <= last[c.GetId()]) {
-						t.Errorf("%s is met twice, in versions %d and %d", c.GetId(), last[c.GetId()], c.GetVersion())
+						t.Errorf("%s is listed twice, in versions %d and %d", c.GetId(), last[c.GetId()], c.GetVersion())
 					}
 					last[c.GetId()] = c.GetVersion()
 				}
@@ -361,7 +361,7 @@ func TestChangeTimesIncreaseWithVersions(t *testing.T) { // invariant 7
 		before := c.UpdatedAt
 		c.Apply(Change{Fields: map[string]string{"first_name": fmt.Sprint("A", i)}}, now)
 		if !c.UpdatedAt.After(before) || c.UpdatedAt.Before(now) {
-			t.Errorf("changed at %s by a clock of %s, after a change at %s", c.UpdatedAt, now, before)
+			t.Errorf("changed at %s with a clock at %s, after a change at %s", c.UpdatedAt, now, before)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func TestExportPanics(t *testing.T) { // invariant 4
 			t.Errorf("got %v, want one error that says where", failures)
 		}
 		if len(w.server.bulk) != 0 {
-			t.Error("it keeps its place among those who use the database in bulk")
+			t.Error("it does not free its place among the bulk users of the database")
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestExport(t *testing.T) { // invariant 4
 			met := map[string]bool{}
 			for i, c := range list {
 				if met[c.ID] || i > 0 && list[i-1].ID >= c.ID {
-					t.Errorf("%s is met twice, or out of order", c.ID)
+					t.Errorf("%s is exported twice, or out of order", c.ID)
 				}
 				met[c.ID] = true
 			}
@@ -243,7 +243,7 @@ func TestExportUnderPressure(t *testing.T) { // invariant 4
 			_, err = stream.Recv()
 		}
 		if errors.Is(err, io.EOF) {
-			t.Error("the stream ended as if it were whole")
+			t.Error("the stream ended without an error")
 		}
 	})
 	t.Run("refuses an invalid shape", func(t *testing.T) {

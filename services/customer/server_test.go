@@ -81,7 +81,7 @@ func TestUpdate(t *testing.T) {
 		events := w.events(subjectUpdated)
 		res, err = w.client.UpdateCustomer(w.ctx(), &customerv1.UpdateCustomerRequest{Id: made.GetId(), Mobile: ptr("07700 900123")})
 		if err != nil || res.GetCustomer().GetVersion() != 2 || w.events(subjectUpdated) != events {
-			t.Errorf("what changed nothing made version %d and %d events", res.GetCustomer().GetVersion(), w.events(subjectUpdated)-events)
+			t.Errorf("an update without a change made version %d and %d events", res.GetCustomer().GetVersion(), w.events(subjectUpdated)-events)
 		}
 	})
 	t.Run("refuses a stale version and changes nothing", func(t *testing.T) { // invariant 2
@@ -284,7 +284,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 1
 				return err
 			}
 			if payloads[subject] == nil {
-				return fmt.Errorf("an event %s that nobody expects", subject)
+				return fmt.Errorf("unexpected event %s", subject)
 			}
 			if err := proto.Unmarshal(payload, payloads[subject]); err != nil {
 				return err

@@ -52,7 +52,7 @@ func TestTotals(t *testing.T) { // invariant 3
 		}
 		work.Wait()
 		if got, want := w.totals(), w.counted(); got != want || want[1] == 0 || want[2] == 0 {
-			t.Errorf("all, archived and others are said to be %d, and are %d", got, want)
+			t.Errorf("the totals of all, archived and others are %d, want %d", got, want)
 		}
 	})
 	t.Run("a writer of a release without the archived counter keeps it right", func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestTotals(t *testing.T) { // invariant 3
 				t.Fatal(err)
 			}
 			if got, want := w.totals(), w.counted(); got[1] != want[1] {
-				t.Errorf("after %s: %d are said to be archived, and %d are", sql, got[1], want[1])
+				t.Errorf("after %s: the total of archived customers is %d, want %d", sql, got[1], want[1])
 			}
 		}
 	})

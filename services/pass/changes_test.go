@@ -14,23 +14,23 @@ func TestUpdateCustomerPass(t *testing.T) { // invariants 1 and 3
 	w := open(t)
 	customer := w.customer()
 	paused, active := passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE
-	t.Run("a pause moves the expiry by its days", func(t *testing.T) {
+	t.Run("a pause moves the expiry date by its number of days", func(t *testing.T) {
 		now := time.Date(2026, 3, 20, 12, 0, 0, 0, time.UTC)
 		w.server.now = func() time.Time { return now }
 		defer func() { w.server.now = time.Now }()
-		p := w.give(customer, nil) // to 20 April
+		p := w.give(customer, nil) // expires on 20 April
 		p = w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: paused})
 		if p.GetStatus() != paused || p.GetExpiryDate() != "2026-04-20" {
 			t.Errorf("got %v", p)
 		}
 		w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: paused})
-		now = now.AddDate(0, 0, 10) // over the change of the clocks on 29 March
+		now = now.AddDate(0, 0, 10) // the clocks change on 29 March
 		p = w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: active})
 		if p.GetStatus() != active || p.GetExpiryDate() != "2026-04-30" {
 			t.Errorf("got %v", p)
 		}
 	})
-	t.Run("a reason is stored as it is given, and its spaces count", func(t *testing.T) {
+	t.Run("a reason is stored unchanged, and its leading and trailing spaces count towards its length", func(t *testing.T) {
 		p := w.give(customer, nil)
 		adjust := func(reason string) error {
 			_, err := w.client.AdjustCredits(w.as(w.company), &passv1.AdjustCreditsRequest{CustomerPassId: p.GetId(), Credits: 1, Reason: reason})
@@ -47,7 +47,7 @@ func TestUpdateCustomerPass(t *testing.T) { // invariants 1 and 3
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("uses are set by an adjustment that is explained", func(t *testing.T) {
+	t.Run("changing the uses adds an adjustment with the reason", func(t *testing.T) {
 		p := w.give(customer, nil)
 		uses := int32(7)
 		p = w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), RemainingUses: &uses, Reason: "a class fell through"})
@@ -64,7 +64,7 @@ func TestUpdateCustomerPass(t *testing.T) { // invariants 1 and 3
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("what changes nothing stores nothing", func(t *testing.T) {
+	t.Run("a change without effect stores nothing", func(t *testing.T) {
 		p := w.give(customer, nil)
 		again := w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: active, RemainingUses: &p.RemainingUses, ExpiryDate: &p.ExpiryDate})
 		if again.GetVersion() != p.GetVersion() || len(w.ledger(p.GetId())) != 1 {
@@ -83,14 +83,14 @@ func TestUpdateCustomerPass(t *testing.T) { // invariants 1 and 3
 			}
 		}
 	})
-	t.Run("is refused when it is wrong or stale", func(t *testing.T) {
+	t.Run("refuses an invalid or stale update", func(t *testing.T) {
 		p := w.give(customer, nil)
 		bad, before, stale, minus := "31/12/2026", "2000-01-01", int64(7), int32(-1)
 		for name, c := range map[string]struct {
 			req  *passv1.UpdateCustomerPassRequest
 			want string
 		}{
-			"no date":          {&passv1.UpdateCustomerPassRequest{ExpiryDate: &bad}, fault.ReasonValidation},
+			"not a date":       {&passv1.UpdateCustomerPassRequest{ExpiryDate: &bad}, fault.ReasonValidation},
 			"before the start": {&passv1.UpdateCustomerPassRequest{ExpiryDate: &before}, fault.ReasonValidation},
 			"negative uses":    {&passv1.UpdateCustomerPassRequest{RemainingUses: &minus}, fault.ReasonValidation},
 			"a derived status": {&passv1.UpdateCustomerPassRequest{Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED}, fault.ReasonValidation},
@@ -116,7 +116,7 @@ func TestBoughtPass(t *testing.T) {
 	}{
 		"at the type's price": {&passv1.PassPurchase{}, `gross:11000 method:"CARD" currency:"GBP"`},
 		"at another price":    {&passv1.PassPurchase{Gross: &gross, Method: "CASH", Reference: "r1"}, `gross:9900 method:"CASH" reference:"r1" currency:"GBP"`},
-		"given away":          {&passv1.PassPurchase{Method: "FREE"}, `gross:0 method:"FREE" currency:"GBP"`},
+		"free of charge":      {&passv1.PassPurchase{Method: "FREE"}, `gross:0 method:"FREE" currency:"GBP"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			res, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: passType.GetId(), Purchase: c.in})
@@ -134,10 +134,10 @@ func TestBoughtPass(t *testing.T) {
 		})
 	}
 	for name, in := range map[string]*passv1.PassPurchase{
-		"purchase.method:enum of a method that is not documented": {Method: "Bitcoin"},
-		"purchase.method:enum of a pass, which buys no pass":      {Method: "PASS"},
-		"purchase.method:enum in lower case":                      {Method: "card"},
-		"purchase.gross:method of a pass given away for money":    {Method: "FREE", Gross: &gross},
+		"purchase.method:enum of an undocumented method":            {Method: "Bitcoin"},
+		"purchase.method:enum of PASS, which cannot pay for a pass": {Method: "PASS"},
+		"purchase.method:enum in lower case":                        {Method: "card"},
+		"purchase.gross:method of a free pass with a price":         {Method: "FREE", Gross: &gross},
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {
 			_, err := w.client.AssignCustomerPass(w.as(w.company), &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: passType.GetId(), Purchase: in})
@@ -147,7 +147,7 @@ func TestBoughtPass(t *testing.T) {
 			}
 		})
 	}
-	t.Run("is not of an archived type", func(t *testing.T) {
+	t.Run("refuses an archived type", func(t *testing.T) {
 		if _, err := w.client.UpdatePassType(w.as(w.company), &passv1.UpdatePassTypeRequest{Id: passType.GetId(), Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED}); err != nil {
 			t.Fatal(err)
 		}

@@ -12,24 +12,23 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// Customers is the customer service. Errors are faults.
+// Customers looks customers up in the customer service. Its errors are faults.
 type Customers interface {
 	// Exists reports whether a customer exists and is not deleted.
 	Exists(ctx context.Context, company id.Company, customer id.Customer) (bool, error)
-	// Deleted reports whether a customer is deleted; fault.NotFound if there never was
-	// one.
+	// Deleted reports whether a customer is deleted. It returns fault.NotFound if the customer
+	// never existed.
 	Deleted(ctx context.Context, company id.Company, customer id.Customer) (bool, error)
 }
 
-// customerClient calls the customer service with the service's own credential, because
-// a caller who may assign a pass need not have the right to read customers.
+// customerClient calls the customer service with the pass service's own credential, because a
+// caller with the right to assign passes does not need the right to read customers.
 type customerClient struct {
 	client customerv1.CustomerServiceClient
 	source *token.Source
 }
 
-// NewCustomers returns the customer service behind a connection, called with tokens of
-// source.
+// NewCustomers returns a client of the customer service that uses conn and the tokens of source.
 func NewCustomers(conn grpc.ClientConnInterface, source *token.Source) Customers {
 	return &customerClient{client: customerv1.NewCustomerServiceClient(conn), source: source}
 }

@@ -50,8 +50,7 @@ func TestCopyOfCompanies(t *testing.T) {
 	}
 }
 
-// signed is a context of a caller whose token says a zone, as of a version of the
-// company.
+// signed returns the context of a caller whose token has this zone and version of the company.
 func (w *world) signed(zone string, version int64, scopes ...string) context.Context {
 	w.t.Helper()
 	claims, err := w.issuer.Verifier.Verify(w.t.Context(), w.issuer.Sign(token.Claims{
@@ -66,7 +65,7 @@ func (w *world) signed(zone string, version int64, scopes ...string) context.Con
 func TestCompanyMoves(t *testing.T) {
 	w := open(t)
 	passType, customer := w.passType().GetId(), w.customer()
-	now := time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC) // the next day in Tokyo
+	now := time.Date(2026, 3, 28, 23, 30, 0, 0, time.UTC) // already the next day in Tokyo
 	w.server.now = func() time.Time { return now }
 	assign := func(t *testing.T, ctx context.Context) *passv1.CustomerPass {
 		t.Helper()
@@ -93,19 +92,19 @@ func TestCompanyMoves(t *testing.T) {
 		}
 	}
 	refresh(t, "Asia/Tokyo", 3)
-	t.Run("a token of before the move does not keep the old zone", func(t *testing.T) {
+	t.Run("a token from before the move does not bring back the old zone", func(t *testing.T) {
 		if p := assign(t, before); p.GetStartDate() != "2026-03-29" || p.GetExpiryDate() != "2026-04-29" {
 			t.Errorf("got %v", p)
 		}
 	})
-	t.Run("a token that is newer than the copy counts, as after a restore", func(t *testing.T) {
+	t.Run("a token newer than the copy takes precedence, as after a restore", func(t *testing.T) {
 		if p := assign(t, w.signed("UTC", 4, "customer-passes:write", "customer-passes:read")); p.GetStartDate() != "2026-03-28" {
 			t.Errorf("got %v", p)
 		}
 	})
-	t.Run("a repeated refresh changes nothing, and while auth is away it is refused", func(t *testing.T) {
+	t.Run("a repeated refresh changes nothing, and fails while auth is unavailable", func(t *testing.T) {
 		refresh(t, "Asia/Tokyo", 3)
-		w.auth.down = fault.Away(errors.New("auth is away"))
+		w.auth.down = fault.Away(errors.New("auth is unavailable"))
 		defer func() { w.auth.down = nil }()
 		if _, err := w.copies.RefreshCompany(w.signed("UTC", 1, "company:write"), &authv1.RefreshCompanyRequest{}); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
@@ -116,7 +115,7 @@ func TestCompanyMoves(t *testing.T) {
 func TestPlatformCredentials(t *testing.T) {
 	w := open(t)
 	passType := w.passType().GetId()
-	// A platform credential speaks for a company that it names beside its token.
+	// A platform credential acts for the company in its metadata.
 	source := token.NewSource(func(context.Context) (string, time.Time, error) {
 		return w.issuer.Admin(), time.Now().Add(time.Hour), nil
 	})
@@ -126,16 +125,16 @@ func TestPlatformCredentials(t *testing.T) {
 		})
 		return res.GetCustomerPass(), err
 	}
-	w.auth.down = errors.New("auth is away")
+	w.auth.down = errors.New("auth is unavailable")
 	if _, err := assign(); !fault.Is(err, fault.Unavailable) {
-		t.Fatalf("while auth is away, a company that is new here gives %v", err)
+		t.Fatalf("while auth is unavailable, a company that is not in the copy gives %v", err)
 	}
 	w.auth.down = nil
 	if _, err := assign(); err != nil {
 		t.Fatal(err)
 	}
-	w.auth.down = errors.New("auth is away")
+	w.auth.down = errors.New("auth is unavailable")
 	if _, err := assign(); err != nil {
-		t.Errorf("while auth is away, a company that is known gives %v", err)
+		t.Errorf("while auth is unavailable, a company in the copy gives %v", err)
 	}
 }

@@ -12,9 +12,9 @@ import (
 func passTypeMessage(t PassType) *passv1.PassType {
 	return &passv1.PassType{
 		Id: t.ID.String(), Title: t.Title, Description: t.Description, TotalUses: t.TotalUses,
-		ValidityCount: t.ValidityCount, ValidityUnit: enumOf[passv1.ValidityUnit](t.ValidityUnit),
+		ValidityCount: t.ValidityCount, ValidityUnit: enumValue[passv1.ValidityUnit](t.ValidityUnit),
 		Price: t.Price, Currency: t.Currency, EligibleEventTypes: t.EligibleEventTypes,
-		Status: enumOf[passv1.PassTypeStatus](t.Status), Version: t.Version,
+		Status: enumValue[passv1.PassTypeStatus](t.Status), Version: t.Version,
 		CreatedAt: timestamppb.New(t.CreatedAt), UpdatedAt: timestamppb.New(t.UpdatedAt),
 	}
 }
@@ -23,7 +23,7 @@ func customerPassMessage(p CustomerPass, today time.Time) *passv1.CustomerPass {
 	out := &passv1.CustomerPass{
 		Id: p.ID.String(), CustomerId: p.CustomerID.String(), PassTypeId: p.PassTypeID.String(), RemainingUses: p.RemainingUses,
 		StartDate: p.StartDate.Format(time.DateOnly), ExpiryDate: p.ExpiryDate.Format(time.DateOnly),
-		Status: enumOf[passv1.CustomerPassStatus](p.StatusOn(today)), Version: p.Version,
+		Status: enumValue[passv1.CustomerPassStatus](p.StatusOn(today)), Version: p.Version,
 		CreatedAt: timestamppb.New(p.CreatedAt), UpdatedAt: timestamppb.New(p.UpdatedAt),
 	}
 	if p.PaidGross != nil {
@@ -37,7 +37,7 @@ func customerPassMessage(p CustomerPass, today time.Time) *passv1.CustomerPass {
 
 func ledgerMessage(e LedgerEntry) *passv1.LedgerEntry {
 	out := &passv1.LedgerEntry{
-		Sequence: e.Sequence, Kind: enumOf[passv1.LedgerEntryKind](e.Kind), Credits: e.Credits, Balance: e.Balance,
+		Sequence: e.Sequence, Kind: enumValue[passv1.LedgerEntryKind](e.Kind), Credits: e.Credits, Balance: e.Balance,
 		Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt), Reason: e.Reason,
 	}
 	if !e.Redemption.IsZero() {
@@ -52,8 +52,8 @@ func redeemedMessage(r redeemed) *passv1.RedeemedCredits {
 	}
 }
 
-// enumOf returns the value with a stored name.
-func enumOf[E enum.Enum](name string) E {
+// enumValue returns the enum value with a stored name.
+func enumValue[E enum.Enum](name string) E {
 	v, _ := enum.Parse[E](name)
 	return v
 }

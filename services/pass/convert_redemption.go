@@ -11,7 +11,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// newRedemption checks a request.
+// newRedemption reads and checks a request.
 func newRedemption(req *passv1.RedeemCreditsRequest) (redemption, error) {
 	var r redemption
 	var err error
@@ -42,21 +42,21 @@ func itemsOf(f *check.Fields, in []*passv1.RedemptionItem) []item {
 		at := func(member string) string { return fmt.Sprintf("items[%d].%s", n, member) }
 		booking, err := id.Parse[id.Booking](i.GetItemId())
 		if err != nil || seen[booking] {
-			f.Add(at("item_id"), "format", "must be a booking_ identifier, each once")
+			f.Add(at("item_id"), "format", "must be a booking_ identifier that is not repeated")
 		}
 		seen[booking] = true
 		f.OneOf(at("event_type"), i.GetEventType(), eventtype.Names())
 		f.Range(at("credits"), int64(i.GetCredits()), 0, maxCost)
 		day, ok := parseDay(i.GetDay())
 		if !ok {
-			f.Add(at("day"), "format", "must be a date as in 2026-03-29")
+			f.Add(at("day"), "format", "must be a date such as 2026-03-29")
 		}
 		items = append(items, item{id: booking, eventType: i.GetEventType(), credits: i.GetCredits(), day: day})
 	}
 	return items
 }
 
-// newReturn checks a request.
+// newReturn reads and checks a request.
 func newReturn(req *passv1.ReturnCreditsRequest) (returnedCredits, error) {
 	r := returnedCredits{credits: req.GetCredits(), pass: req.GetCustomerPassId()}
 	var err error
@@ -71,7 +71,7 @@ func newReturn(req *passv1.ReturnCreditsRequest) (returnedCredits, error) {
 	return r, f.Err()
 }
 
-// eligibilityOf returns the kinds of events and the days that a pass has to be good for.
+// eligibilityOf returns the event types and the days that a pass must be valid for.
 func eligibilityOf(req *passv1.ListEligiblePassesRequest, today time.Time) (kinds []string, when period, err error) {
 	var f check.Fields
 	kinds = eventTypesOf(&f, "event_types", req.GetEventTypes())
@@ -80,7 +80,7 @@ func eligibilityOf(req *passv1.ListEligiblePassesRequest, today time.Time) (kind
 	for i, text := range req.GetDays() {
 		day, ok := parseDay(text)
 		if !ok || text == "" {
-			f.Add(fmt.Sprintf("days[%d]", i), "format", "must be a date as in 2026-03-29")
+			f.Add(fmt.Sprintf("days[%d]", i), "format", "must be a date such as 2026-03-29")
 		}
 		days = append(days, day)
 	}

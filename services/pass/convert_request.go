@@ -16,8 +16,8 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// newPassType checks a request and returns the pass type that it describes, without
-// its identifier and times. The currency defaults to the company's.
+// newPassType checks a request and returns the pass type that it describes, without its identifier
+// and times. The currency defaults to the company's.
 func newPassType(req *passv1.CreatePassTypeRequest, currency string) (PassType, error) {
 	t := PassType{
 		Title: req.GetTitle(), Description: req.GetDescription(), TotalUses: req.GetTotalUses(),
@@ -30,7 +30,7 @@ func newPassType(req *passv1.CreatePassTypeRequest, currency string) (PassType, 
 	return t, f.Err()
 }
 
-// changedPassType returns a pass type with what a request sets, and checks the whole.
+// changedPassType returns a pass type with the changes of a request, and checks the result.
 func changedPassType(t PassType, req *passv1.UpdatePassTypeRequest) (PassType, error) {
 	set(&t.Title, req.Title)
 	set(&t.Description, req.Description)
@@ -59,7 +59,7 @@ func set[T any](to *T, from *T) {
 	}
 }
 
-// eventTypesOf checks types of events and drops repetitions.
+// eventTypesOf checks event types and removes duplicates.
 func eventTypesOf(f *check.Fields, field string, in []string) []string {
 	out := []string{}
 	for i, name := range in {
@@ -71,19 +71,19 @@ func eventTypesOf(f *check.Fields, field string, in []string) []string {
 	return out
 }
 
-// newPassChange checks a request.
+// newPassChange reads and checks a request.
 func newPassChange(req *passv1.UpdateCustomerPassRequest) (passChange, error) {
 	change := passChange{uses: req.RemainingUses, status: enum.Name(req.GetStatus())}
 	var f check.Fields
 	if req.ExpiryDate != nil {
 		day, err := time.Parse(time.DateOnly, *req.ExpiryDate)
 		if err != nil || day.Year() < 1900 || day.Year() > 9999 {
-			f.Add("expiry_date", "format", "must be a date as in 2026-03-29, of the years 1900 to 9999")
+			f.Add("expiry_date", "format", "must be a date such as 2026-03-29, in the years 1900 to 9999")
 		}
 		change.expiry = &day
 	}
 	if change.status == "" && req.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED {
-		f.Add("status", "enum", "must be active, paused or cancelled; the others follow from dates and uses")
+		f.Add("status", "enum", "must be active, paused or cancelled; the other statuses follow from dates and uses")
 	}
 	f.Untrimmed("reason", req.GetReason(), 0, maxReason)
 	return change, f.Err()
@@ -100,7 +100,7 @@ func checkAdjustment(req *passv1.AdjustCreditsRequest) error {
 	return f.Err()
 }
 
-// newPurchase checks what is paid for a pass; nil: nothing is.
+// newPurchase checks the payment for a pass; a nil payment means free of charge.
 func newPurchase(req *passv1.PassPurchase, t PassType) (p CustomerPass, err error) {
 	if req == nil {
 		return p, nil
@@ -128,7 +128,7 @@ func newPurchase(req *passv1.PassPurchase, t PassType) (p CustomerPass, err erro
 	return p, f.Err()
 }
 
-// assignment is who gets a pass of which type, from which day on.
+// assignment is the customer, the pass type and the start date of a new pass.
 type assignment struct {
 	passType id.PassType
 	customer id.Customer
@@ -146,22 +146,22 @@ func assignmentOf(req *passv1.AssignCustomerPassRequest, today time.Time) (a ass
 	return a, err
 }
 
-// startDate reads the first day of a pass; "" is today.
+// startDate reads the start date of a pass; "" means today.
 func startDate(s string, today time.Time) (time.Time, error) {
 	if s == "" {
 		return today, nil
 	}
 	day, err := time.Parse(time.DateOnly, s)
-	// The bounds leave room for the longest validity below year 9999.
+	// The bounds leave room for the longest validity before the year 9999.
 	if err != nil || day.Year() < 1900 || day.Year() > 8000 {
 		return time.Time{}, fault.InvalidFields(fault.Field{
-			Field: "start_date", Rule: "format", Message: "must be a date as in 2026-03-29, of the years 1900 to 8000",
+			Field: "start_date", Rule: "format", Message: "must be a date such as 2026-03-29, in the years 1900 to 8000",
 		})
 	}
 	return day, nil
 }
 
-// pageOf reads the page that a list request asks for.
+// pageOf reads the page of a list request.
 func pageOf(req interface {
 	GetPageSize() int32
 	GetPageToken() string
@@ -184,13 +184,13 @@ func pageOf(req interface {
 	return page.Read(page.Of(req), o, page.Sizes{Default: 50, Max: 200})
 }
 
-// The columns by which lists are sorted.
+// Columns by which lists are sorted.
 const (
 	createdAt = "created_at"
 	updatedAt = "updated_at"
 )
 
-// ledgerOrder is the code of the order of ledgers in page tokens.
+// ledgerOrder is the code in page tokens for the order of ledgers.
 const ledgerOrder = 5
 
 // sortedBy returns the time by which a row is sorted.
@@ -218,7 +218,7 @@ func customerPassFilterOf(req *passv1.ListCustomerPassesRequest, today time.Time
 	return f, err
 }
 
-// filterOf returns the name of the value by which a list is filtered; "": by none.
+// filterOf returns the name of a value to filter by; "" if there is no filter.
 func filterOf[E enum.Enum](parameter string, v E) (string, error) {
 	name := enum.Name(v)
 	if name == "" && v != 0 {

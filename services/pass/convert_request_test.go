@@ -8,13 +8,13 @@ import (
 	"reservation.dev/platform/money"
 )
 
-// The description of Interface B and the proto list the payment methods too.
-func TestPaymentMethodsAreTheDescribedOnes(t *testing.T) {
+// The proto and the OpenAPI description of Interface B must list the same payment methods.
+func TestPaymentMethodsMatchDescriptions(t *testing.T) {
 	last := len(money.PassMethods()) - 1
 	for path, want := range map[string]string{
 		"../../gateway-b/openapi/openapi.yaml": "enum: [" + strings.Join(money.PassMethods(), ", ") + "], default: " + money.PassMethods()[0] + ",",
 		"../../proto/reservation/pass/v1/pass.proto": "// " + strings.Join(money.PassMethods()[:last], ", ") + " or " + money.PassMethods()[last] +
-			" (given away); empty: " + money.PassMethods()[0] + ".",
+			" (free of charge); empty means " + money.PassMethods()[0] + ".",
 	} {
 		text, err := os.ReadFile(path)
 		if err != nil {

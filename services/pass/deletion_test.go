@@ -16,14 +16,14 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// confirmDeletion has the service confirm a deletion, as the customer service does.
+// confirmDeletion calls ConfirmCustomerDeletion as the customer service does.
 func (w *world) confirmDeletion(customer string) error {
 	raw := w.issuer.Client(w.company, "customers:write")
 	_, err := w.deletions.ConfirmCustomerDeletion(w.with(raw), &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer})
 	return err
 }
 
-// deletes deletes a customer of the customer service; this one does not hear of it.
+// deletes deletes a customer in the customer service without notifying the pass service.
 func (w *world) deletes(customer string) {
 	w.t.Helper()
 	c, err := id.Parse[id.Customer](customer)
@@ -45,7 +45,7 @@ func (w *world) archive(passType string) error {
 
 func TestConfirmCustomerDeletion(t *testing.T) { // invariant 8
 	w := open(t)
-	t.Run("ends passes and redemptions in the customer's name, and can be repeated", func(t *testing.T) {
+	t.Run("ends assignments and redemptions for the customer, and can be repeated", func(t *testing.T) {
 		customer := w.customer()
 		given := w.give(customer, nil)
 		w.deletes(customer)
@@ -56,14 +56,14 @@ func TestConfirmCustomerDeletion(t *testing.T) { // invariant 8
 		}
 		_, err := w.redeem(redeemRequest(customer, given.GetId(), 1))
 		wantMissing(t, err)
-		// The customer service may have been asked before the deletion.
+		// The customer service may have been called before the deletion.
 		c, _ := id.Parse[id.Customer](customer)
 		w.customers.mu.Lock()
 		w.customers.customers[c] = w.company
 		w.customers.mu.Unlock()
 		wantMissing(t, w.assignTo(customer, w.passType().GetId()))
 	})
-	t.Run("takes nobody's word for it but the customer service's", func(t *testing.T) {
+	t.Run("trusts only the customer service about a deletion", func(t *testing.T) {
 		customer := w.customer()
 		if err := w.confirmDeletion(customer); !fault.Is(err, fault.Invalid) {
 			t.Errorf("got %v", err)
@@ -86,8 +86,8 @@ func wantMissing(t *testing.T, err error) {
 	}
 }
 
-// TestDeletionWaits holds commits up that have read a customer or a pass type, and
-// looks whether the deletion or the archiving is answered before them.
+// TestDeletionWaits delays commits that have read a customer or a pass type, and checks that the
+// deletion or the archiving does not return before them.
 func TestDeletionWaits(t *testing.T) { // invariant 8
 	const totals, passes = `select from pass_totals where company_id = $1 for update`, `select from customer_passes where company_id = $1 for update`
 	for name, c := range map[string]struct {
@@ -129,20 +129,20 @@ func TestDeletionWaits(t *testing.T) { // invariant 8
 			w.waitsFor(c.waits, ended)
 			release()
 			if err := <-begun; err != nil {
-				t.Errorf("what began before got %v", err)
+				t.Errorf("the commit that began before returned %v", err)
 			}
 			if err := <-ended; err != nil {
 				t.Error(err)
 			}
 			if err := c.begin(w, customer, given.GetPassTypeId(), given.GetId()); err == nil {
-				t.Error("what began after was not refused")
+				t.Error("a commit that began afterwards was not refused")
 			}
 			w.verify()
 		})
 	}
 }
 
-// hold runs a statement, which locks rows until the returned function undoes it.
+// hold runs a statement whose locks are held until the returned function is called.
 func (w *world) hold(sql string, more ...any) (release func()) {
 	w.t.Helper()
 	errUndo := errors.New("undo")
@@ -163,8 +163,8 @@ func (w *world) hold(sql string, more ...any) (release func()) {
 	return func() { close(done); wg.Wait() }
 }
 
-// waitsFor waits until a statement waits for a lock, and fails if early has an
-// answer before that.
+// waitsFor waits until a statement waits for a lock. It fails if early receives a result before
+// that.
 func (w *world) waitsFor(sql string, early chan error) {
 	w.t.Helper()
 	for range 1000 {
@@ -187,8 +187,8 @@ func (w *world) waitsFor(sql string, early chan error) {
 	w.t.Fatalf("nothing waits in %q", sql)
 }
 
-// TestDeletionUnderConcurrency deletes customers and archives pass types while many
-// assign and redeem: what there is at the moment of the answer is all there ever is.
+// TestDeletionUnderConcurrency deletes customers and archives pass types during many assignments
+// and redemptions. After the call has returned, nothing more may be added.
 func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1 and 8
 	w := open(t)
 	const customers, callers = 8, 6
@@ -231,7 +231,7 @@ func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1 and 8
 	var all sync.WaitGroup
 	for i := range customers {
 		all.Go(func() {
-			for count(names[i]) < int64(5+i) && t.Context().Err() == nil { // one after the other, in the middle of it
+			for count(names[i]) < int64(5+i) && t.Context().Err() == nil { // spread the deletions over the run
 				time.Sleep(5 * time.Millisecond)
 			}
 			w.deletes(names[i])
@@ -259,7 +259,7 @@ func TestDeletionUnderConcurrency(t *testing.T) { // invariants 1 and 8
 	w.verify()
 }
 
-// assigned is how many passes of a type there are.
+// assigned returns the number of passes of a type.
 func (w *world) assigned(passType string) string {
 	which, _ := id.Parse[id.PassType](passType)
 	n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), `select count(*) from customer_passes where pass_type_id = $1`, which)

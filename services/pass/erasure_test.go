@@ -61,20 +61,20 @@ func TestErasure(t *testing.T) { // invariant 7
 			t.Fatal(err)
 		}
 	}
-	t.Run("the words go, of one customer, and the credits stay", func(t *testing.T) {
+	t.Run("deletes the free texts of one customer, and the credits stay", func(t *testing.T) {
 		if n := words(); n != 2 {
-			t.Errorf("%d words are left, of four", n)
+			t.Errorf("%d of four texts are left", n)
 		}
 		p, err := w.client.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: passes[gone]})
 		if err != nil || p.GetCustomerPass().GetRemainingUses() != 11 || p.GetCustomerPass().GetPurchase().GetGross() != 11000 || p.GetCustomerPass().GetPurchase().GetReference() != "" {
 			t.Errorf("got %v, %v", p, err)
 		}
 	})
-	t.Run("none come later: an adjustment keeps no reason, a new pass is refused", func(t *testing.T) {
+	t.Run("stores no text afterwards: an adjustment has no reason, and a new pass is refused", func(t *testing.T) {
 		if p := adjust(passes[gone]); p.GetRemainingUses() != 12 {
 			t.Errorf("got %v", p)
 		}
-		// The customer service still says yes: it was asked a moment ago.
+		// The customer service has not deleted the customer yet.
 		if _, err := assign(gone); !fault.Is(err, fault.NotFound) {
 			t.Errorf("got %v", err)
 		}
@@ -82,7 +82,7 @@ func TestErasure(t *testing.T) { // invariant 7
 			t.Errorf("%d words", n)
 		}
 	})
-	t.Run("of the ledger nothing but a reason can be forgotten", func(t *testing.T) { // invariant 1
+	t.Run("only the reason of a ledger entry can be removed", func(t *testing.T) { // invariant 1
 		for _, sql := range []string{
 			`update ledger_entries set reason = 'another' where reason is not null`, `update ledger_entries set reason = null, credits = credits + 1`,
 			`update ledger_entries set actor = 'x'`, `delete from ledger_entries`,

@@ -9,7 +9,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// What the pass service publishes.
+// Subjects of the published events.
 const (
 	subjectPassTypeCreated      = "pass.v1.pass_type_created"
 	subjectPassTypeUpdated      = "pass.v1.pass_type_updated"
@@ -38,5 +38,5 @@ func customerPassUpdated(company id.Company, p *passv1.CustomerPass) outbox.Even
 	return event(company, subjectCustomerPassUpdated, &passv1.CustomerPassUpdated{CustomerPass: p})
 }
 
-// consumer is the name under which the service follows the events of companies.
+// consumer is the name of the consumer of company events.
 const consumer = "pass-copies"

@@ -50,7 +50,7 @@ func TestPassLists(t *testing.T) {
 		w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED})
 	})
 	for status, want := range byStatus {
-		t.Run("filter by the status as it is read: "+status.String(), func(t *testing.T) {
+		t.Run("filter by the status as returned: "+status.String(), func(t *testing.T) {
 			res, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Status: status})
 			if err != nil || res.GetTotal() != 1 || len(res.GetCustomerPasses()) != 1 || res.GetCustomerPasses()[0].GetId() != want || res.GetCustomerPasses()[0].GetStatus() != status {
 				t.Errorf("got %v, %v", res, err)
@@ -58,7 +58,7 @@ func TestPassLists(t *testing.T) {
 		})
 	}
 	for order := range passv1.PassOrder_name {
-		t.Run("are followed by cursor in the order "+passv1.PassOrder_name[order], func(t *testing.T) {
+		t.Run("can be read by cursor in the order "+passv1.PassOrder_name[order], func(t *testing.T) {
 			whole, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder(order)})
 			if err != nil {
 				t.Fatal(err)
@@ -80,7 +80,7 @@ func TestPassLists(t *testing.T) {
 				}
 				other := &passv1.ListCustomerPassesRequest{Order: (req.GetOrder() + 1) % 5, PageToken: req.GetPageToken()}
 				if _, err := w.client.ListCustomerPasses(ctx, other); !fault.Is(err, fault.Invalid) {
-					t.Errorf("another order took the token: %v", err)
+					t.Errorf("the token was accepted with another order: %v", err)
 				}
 			}
 			if len(got) != 6 || !slices.Equal(got, want) {
@@ -92,7 +92,7 @@ func TestPassLists(t *testing.T) {
 			}
 		})
 	}
-	t.Run("filter by an identifier that does not exist, however it is written", func(t *testing.T) {
+	t.Run("return nothing for an identifier that does not exist, in any form", func(t *testing.T) {
 		for _, req := range []*passv1.ListCustomerPassesRequest{
 			{CustomerId: w.customer()}, {CustomerId: "cust_x"}, {CustomerId: "cust_00000000000000000000000000"},
 			{PassTypeId: "pass_x"}, {PassTypeId: "pass_00000000000000000000000000"},
@@ -109,7 +109,7 @@ func TestPassLists(t *testing.T) {
 			}
 		}
 	})
-	t.Run("filter by type, customer and change", func(t *testing.T) {
+	t.Run("filter by type, customer and time of change", func(t *testing.T) {
 		p := w.get(byStatus[passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED])
 		res, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{PassTypeId: p.GetPassTypeId(), CustomerId: customer, UpdatedSince: p.GetUpdatedAt()})
 		if err != nil || res.GetTotal() != 1 || res.GetCustomerPasses()[0].GetId() != p.GetId() {
@@ -139,6 +139,7 @@ func (w *world) analyze() {
 	}
 }
 
+// TestListPlans checks that each list reads along an index.
 func TestListPlans(t *testing.T) {
 	w := open(t)
 	customer := w.customer()

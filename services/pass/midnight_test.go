@@ -9,8 +9,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// TestMidnight makes requests wait for a lock until the next day, by which they then
-// decide.
+// TestMidnight lets requests wait for a lock past midnight. They must then use the new day.
 func TestMidnight(t *testing.T) {
 	w := open(t)
 	var now atomic.Pointer[time.Time]
@@ -19,7 +18,7 @@ func TestMidnight(t *testing.T) {
 		now.Store(&at)
 	}
 	w.server.now = func() time.Time { return *now.Load() }
-	// pastMidnight begins on 20 March and releases what it waits for on 21 March.
+	// pastMidnight starts on 20 March and releases the lock on 21 March.
 	pastMidnight := func(t *testing.T, release func(), waits string, begin func() error) {
 		t.Helper()
 		clock(20, 23)
@@ -32,9 +31,9 @@ func TestMidnight(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Run("a pause begins on the day on which the pass is locked", func(t *testing.T) {
+	t.Run("a pause starts on the day on which the pass is locked", func(t *testing.T) {
 		clock(20, 12)
-		p := w.give(w.customer(), nil) // to 20 April
+		p := w.give(w.customer(), nil) // expires on 20 April
 		paused, active := passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE
 		pastMidnight(t, w.hold(`select from customer_passes where company_id = $1 for update`), lockCustomerPassSQL, func() error {
 			_, err := w.client.UpdateCustomerPass(w.as(w.company), &passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: paused})
@@ -45,7 +44,7 @@ func TestMidnight(t *testing.T) {
 			t.Errorf("got %v, want a pause of 9 days", p)
 		}
 	})
-	t.Run("a pass pays from its first day, which begins while the redemption waits", func(t *testing.T) {
+	t.Run("a pass pays on its first day, which begins while the redemption waits", func(t *testing.T) {
 		clock(20, 12)
 		p := w.assign("2026-03-21")
 		req := redeemRequest(p.GetCustomerId(), p.GetId(), 1)

@@ -11,7 +11,7 @@ import (
 	"reservation.dev/platform/money"
 )
 
-// PassType is a pass as it is sold.
+// PassType describes a pass that the company sells.
 type PassType struct {
 	ID                 id.PassType `db:"id"`
 	Title              string      `db:"title"`
@@ -21,7 +21,7 @@ type PassType struct {
 	ValidityUnit       string      `db:"validity_unit"` // day, week, month, year
 	Price              int64       `db:"price"`         // minor units, tax included
 	Currency           string      `db:"currency"`
-	EligibleEventTypes []string    `db:"eligible_event_types"` // none: all
+	EligibleEventTypes []string    `db:"eligible_event_types"` // empty: all
 	Status             string      `db:"status"`
 	Version            int64       `db:"version"`
 	CreatedAt          time.Time   `db:"created_at"`
@@ -38,10 +38,10 @@ const (
 	maxReference     = 200
 )
 
-// validityUnits are the units in which a pass type is valid.
+// validityUnits returns the units of a pass type's validity.
 func validityUnits() []string { return []string{"day", "week", "month", "year"} }
 
-// check trims and checks what every pass type must be.
+// check trims the texts of a pass type and checks every field.
 func (t *PassType) check(f *check.Fields) {
 	t.Title = f.Prose("title", t.Title, 1, maxTitle)
 	t.Description = f.Prose("description", t.Description, 0, maxDescription)
@@ -60,13 +60,12 @@ func (t PassType) Equal(other PassType) bool {
 		t.Version == other.Version && t.CreatedAt.Equal(other.CreatedAt) && t.UpdatedAt.Equal(other.UpdatedAt)
 }
 
-// archivedType is the refusal of a pass of an archived type.
+// archivedType refuses to assign a pass of an archived type.
 func archivedType() error {
 	return fault.Refuse(ReasonPassNotActive, "the pass type is archived").With("status", typeArchived)
 }
 
-// CustomerPass is a pass that a customer holds. Its dates are days without a
-// time, at midnight UTC.
+// CustomerPass is a pass that a customer holds. Its dates are days, stored as midnight UTC.
 type CustomerPass struct {
 	ID            id.CustomerPass `db:"id"`
 	CustomerID    id.Customer     `db:"customer_id"`
@@ -74,13 +73,13 @@ type CustomerPass struct {
 	RemainingUses int32           `db:"remaining_uses"`
 	StartDate     time.Time       `db:"start_date"`
 	ExpiryDate    time.Time       `db:"expiry_date"`
-	Status        string          `db:"status"`    // the stored one: active, paused, cancelled
+	Status        string          `db:"status"`    // the stored status: active, paused, cancelled
 	PausedOn      *time.Time      `db:"paused_on"` // a day; set while paused
 	Version       int64           `db:"version"`
 	CreatedAt     time.Time       `db:"created_at"`
 	UpdatedAt     time.Time       `db:"updated_at"`
 
-	// What was paid for it; without: assigned free.
+	// The payment; nil if the pass was assigned free of charge.
 	PaidGross     *int64  `db:"paid_gross"` // minor units
 	PaidCurrency  *string `db:"paid_currency"`
 	PaidMethod    *string `db:"paid_method"`
@@ -95,12 +94,12 @@ type LedgerEntry struct {
 	Balance    int32          `db:"balance"`
 	Actor      string         `db:"actor"`
 	CreatedAt  time.Time      `db:"created_at"`
-	Redemption id.Transaction `db:"redemption_id"` // of redeemed and returned
-	Item       id.Booking     `db:"item_id"`       // of redeemed and returned
-	Reason     string         `db:"reason"`        // of adjusted
+	Redemption id.Transaction `db:"redemption_id"` // only for redeemed and returned
+	Item       id.Booking     `db:"item_id"`       // only for redeemed and returned
+	Reason     string         `db:"reason"`        // only for adjusted
 }
 
-// The kinds of entries.
+// Kinds of ledger entries.
 const (
 	entryAssigned = "assigned"
 	entryRedeemed = "redeemed"
@@ -108,13 +107,13 @@ const (
 	entryAdjusted = "adjusted"
 )
 
-// The statuses of a pass type.
+// Statuses of a pass type.
 const (
 	typeActive   = "active"
 	typeArchived = "archived"
 )
 
-// The statuses of a pass; the first three are stored.
+// Statuses of a customer pass; the first three are stored.
 const (
 	statusActive    = "active"
 	statusPaused    = "paused"
@@ -124,8 +123,8 @@ const (
 	statusExpired   = "expired"
 )
 
-// StatusOn is what a pass can be used for on a day of the company's zone. What somebody
-// decided comes first, then the days, then the uses.
+// StatusOn returns the status on a day in the company's zone. A pause or cancellation takes
+// precedence over the dates, and the dates over the uses.
 func (p CustomerPass) StatusOn(today time.Time) string {
 	switch {
 	case p.Status != statusActive:
@@ -140,13 +139,13 @@ func (p CustomerPass) StatusOn(today time.Time) string {
 	return statusActive
 }
 
-// start makes p a pass of a type that a customer holds from a day on.
+// start sets the fields of a new pass of type t that is valid from day.
 func (p *CustomerPass) start(t PassType, customer id.Customer, day time.Time) {
 	p.CustomerID, p.PassTypeID, p.RemainingUses = customer, t.ID, t.TotalUses
 	p.StartDate, p.ExpiryDate, p.Status, p.Version = day, t.ExpiryOf(day), statusActive, 1
 }
 
-// adjusted returns the uses that a pass has after a correction of so many credits.
+// adjusted returns the uses of the pass after credits are added, or removed if negative.
 func (p *CustomerPass) adjusted(credits int32) (int32, error) {
 	switch uses := p.RemainingUses + credits; {
 	case uses < 0:
@@ -158,20 +157,20 @@ func (p *CustomerPass) adjusted(credits int32) (int32, error) {
 	}
 }
 
-// passChange is what an update of a customer pass asks for; nil members stay.
+// passChange is the change in an update of a customer pass; nil members do not change.
 type passChange struct {
 	expiry *time.Time
 	uses   *int32
-	status string // "": stays
+	status string // "": no change
 }
 
-// isDerived reports whether a status follows from dates and uses.
+// isDerived reports whether a status follows from the dates and uses.
 func isDerived(status string) bool {
 	return status == statusPending || status == statusExhausted || status == statusExpired
 }
 
-// differing returns what of a change differs from the pass, and checks that. A
-// caller may send back what a read returned, with the status of that day.
+// differing returns the members of c that differ from the pass, and checks them. A caller can send
+// the values that it has read, with the status of that day.
 func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, error) {
 	if c.status == p.Status || c.status == p.StatusOn(today) {
 		c.status = ""
@@ -196,9 +195,9 @@ func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, err
 	return c, f.Err()
 }
 
-// apply makes a change, on a day of the company's zone, and reports whether there
-// was any, and by how much the uses changed. A cancelled pass stays as it is, and
-// only what would change it is refused.
+// apply applies a change on a day in the company's zone. It reports whether anything changed, and
+// by how much the uses changed. A cancelled pass accepts a change without effect and refuses every
+// other change.
 func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credits int32, err error) {
 	before := *p
 	if c, err = p.differing(c, today); err != nil {
@@ -214,7 +213,7 @@ func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credi
 		p.Status = statusPaused
 	default:
 		if c.status == statusActive && p.PausedOn != nil {
-			// A pause takes nothing from the customer.
+			// The customer does not lose the days of the pause.
 			p.ExpiryDate = p.ExpiryDate.AddDate(0, 0, max(0, daysBetween(*p.PausedOn, today)))
 		}
 		p.Status, p.PausedOn = c.status, nil
@@ -231,7 +230,7 @@ func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credi
 
 func daysBetween(from, to time.Time) int { return int(to.Sub(from) / (24 * time.Hour)) }
 
-// dayOf returns the day that it is in a zone, at midnight UTC.
+// dayOf returns the day at t in a zone, as midnight UTC.
 func dayOf(t time.Time, zone *time.Location) time.Time {
 	y, m, d := t.In(zone).Date()
 	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
@@ -251,8 +250,8 @@ func (t PassType) ExpiryOf(start time.Time) time.Time {
 	return addMonths(start, 12*n)
 }
 
-// addMonths counts months on the calendar; a day that the month does not have
-// becomes its last: 31 January and one month is 28 or 29 February.
+// addMonths adds calendar months. A day that the month does not have becomes the month's last day:
+// 31 January plus one month is 28 or 29 February.
 func addMonths(day time.Time, n int) time.Time {
 	y, m, d := day.Date()
 	last := time.Date(y, m+time.Month(n)+1, 0, 0, 0, 0, 0, time.UTC)

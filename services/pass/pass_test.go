@@ -35,7 +35,7 @@ func TestExpiry(t *testing.T) { // invariant 3
 		{"2026-05-05", 1000, "month", "2109-09-05"},
 	}
 	for _, tt := range tests {
-		t.Run(tt.start+" and a validity ends on "+tt.want, func(t *testing.T) {
+		t.Run(tt.start+" plus the validity ends on "+tt.want, func(t *testing.T) {
 			got := PassType{ValidityCount: tt.count, ValidityUnit: tt.unit}.ExpiryOf(day(tt.start))
 			if got.Format(time.DateOnly) != tt.want {
 				t.Errorf("%d %s: got %s", tt.count, tt.unit, got.Format(time.DateOnly))
@@ -62,14 +62,14 @@ func TestStatusAt(t *testing.T) {
 		want string
 	}{
 		"pending until its first day begins in the company's zone": {pass(statusActive, 5), "2026-03-09T23:59:59Z", "UTC", statusPending},
-		"active where its first day has begun already":             {pass(statusActive, 5), "2026-03-09T13:00:00Z", "Pacific/Auckland", statusActive},
-		"pending where its first day has not begun yet":            {pass(statusActive, 5), "2026-03-10T03:00:00Z", "America/New_York", statusPending},
+		"active in a zone where its first day has begun":           {pass(statusActive, 5), "2026-03-09T13:00:00Z", "Pacific/Auckland", statusActive},
+		"pending in a zone where its first day has not begun":      {pass(statusActive, 5), "2026-03-10T03:00:00Z", "America/New_York", statusPending},
 		"active through the end of its last day":                   {pass(statusActive, 5), "2026-03-29T22:59:59Z", "Europe/London", statusActive},
-		"expired when that day has ended, though UTC's has not":    {pass(statusActive, 5), "2026-03-29T23:00:00Z", "Europe/London", statusExpired},
+		"expired when that day has ended, but not in UTC":          {pass(statusActive, 5), "2026-03-29T23:00:00Z", "Europe/London", statusExpired},
 		"exhausted without uses":                                   {pass(statusActive, 0), "2026-03-15T12:00:00Z", "UTC", statusExhausted},
-		"expired rather than exhausted when both":                  {pass(statusActive, 0), "2026-04-15T12:00:00Z", "UTC", statusExpired},
-		"paused whatever the day":                                  {pass(statusPaused, 5), "2026-04-15T12:00:00Z", "UTC", statusPaused},
-		"cancelled whatever the uses":                              {pass(statusCancelled, 0), "2026-03-15T12:00:00Z", "UTC", statusCancelled},
+		"expired rather than exhausted if both apply":              {pass(statusActive, 0), "2026-04-15T12:00:00Z", "UTC", statusExpired},
+		"paused on any day":                                        {pass(statusPaused, 5), "2026-04-15T12:00:00Z", "UTC", statusPaused},
+		"cancelled with any number of uses":                        {pass(statusCancelled, 0), "2026-03-15T12:00:00Z", "UTC", statusCancelled},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -90,15 +90,15 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 		stored string
 		uses   int32
 		today  string
-		status string // that a read returns
+		status string // as a read returns it
 		paused string
 	}{
-		"active":    {statusActive, 3, "2026-03-15", statusActive, ""},
-		"pending":   {statusActive, 3, "2026-03-09", statusPending, ""},
-		"exhausted": {statusActive, 0, "2026-03-15", statusExhausted, ""},
-		"expired":   {statusActive, 3, "2026-03-30", statusExpired, ""},
-		"paused":    {statusPaused, 3, "2026-03-15", statusPaused, "2026-03-12"},
-		"over full": {statusActive, maxUses + 7, "2026-03-15", statusActive, ""}, // of credits that went back
+		"active":                     {statusActive, 3, "2026-03-15", statusActive, ""},
+		"pending":                    {statusActive, 3, "2026-03-09", statusPending, ""},
+		"exhausted":                  {statusActive, 0, "2026-03-15", statusExhausted, ""},
+		"expired":                    {statusActive, 3, "2026-03-30", statusExpired, ""},
+		"paused":                     {statusPaused, 3, "2026-03-15", statusPaused, "2026-03-12"},
+		"more uses than the maximum": {statusActive, maxUses + 7, "2026-03-15", statusActive, ""}, // because of returned credits
 	} {
 		pass := func() CustomerPass {
 			p := CustomerPass{Status: tt.stored, RemainingUses: tt.uses, StartDate: start, ExpiryDate: end}
@@ -108,14 +108,14 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 			return p
 		}
 		read := func() passChange { return passChange{status: tt.status, expiry: &end, uses: &tt.uses} }
-		t.Run(name+": what was read changes nothing", func(t *testing.T) {
+		t.Run(name+": sending back the values that were read changes nothing", func(t *testing.T) {
 			p := pass()
 			changed, credits, err := p.apply(read(), day(tt.today))
 			if changed || credits != 0 || err != nil {
 				t.Errorf("got %v, %d, %v and %v", changed, credits, err, p)
 			}
 		})
-		t.Run(name+": one member is changed", func(t *testing.T) {
+		t.Run(name+": changing one member changes only that member", func(t *testing.T) {
 			p, c := pass(), read()
 			c.expiry = &later
 			if changed, credits, err := p.apply(c, day(tt.today)); !changed || credits != 0 || err != nil || !p.ExpiryDate.Equal(later) || p.Status != tt.stored {
@@ -127,7 +127,7 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 				t.Errorf("the uses: got %v, %d, %v and %v", changed, credits, err, p)
 			}
 		})
-		t.Run(name+": another derived status is refused", func(t *testing.T) {
+		t.Run(name+": refuses another derived status", func(t *testing.T) {
 			for _, other := range []string{statusPending, statusExhausted, statusExpired} {
 				if other == tt.status {
 					continue
@@ -140,7 +140,7 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 			}
 		})
 	}
-	t.Run("resuming moves the last day, though the one that was read comes with it", func(t *testing.T) {
+	t.Run("resuming moves the expiry date, even if the request has the expiry date that was read", func(t *testing.T) {
 		p := CustomerPass{Status: statusPaused, PausedOn: new(day("2026-03-12")), RemainingUses: 3, StartDate: start, ExpiryDate: end}
 		_, _, err := p.apply(passChange{status: statusActive, expiry: &end}, day("2026-03-15"))
 		if err != nil || !p.ExpiryDate.Equal(day("2026-04-01")) {
@@ -156,7 +156,7 @@ func TestCancelledPassStays(t *testing.T) {
 		refused bool
 	}{
 		"nothing":                {passChange{}, false},
-		"what it is":             {passChange{status: statusCancelled, expiry: &expiry, uses: &uses}, false},
+		"the current values":     {passChange{status: statusCancelled, expiry: &expiry, uses: &uses}, false},
 		"another status":         {passChange{status: statusActive}, true},
 		"another last day":       {passChange{expiry: &later}, true},
 		"other uses":             {passChange{uses: &more}, true},

@@ -10,7 +10,7 @@ import (
 	"reservation.dev/platform/privacy"
 )
 
-// NewParticipant returns what erases customers in db.
+// NewParticipant returns the participant that erases customers in db.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
 	s := newStore(db)
 	return &privacy.Participant{
@@ -18,7 +18,7 @@ func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Pa
 	}
 }
 
-// NewExporter serves what is stored about a customer.
+// NewExporter returns the exporter of the personal data in db.
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	return &privacy.Exporter{Service: "pass", DB: db, Collections: []privacy.Collection{
 		{Kind: "customer_pass", SQL: exportPassesSQL, Names: map[string]func(id.UUID) string{

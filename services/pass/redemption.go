@@ -11,7 +11,7 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Reasons for which a pass does not pay.
+// Reasons why a pass cannot pay.
 const (
 	ReasonPassNotActive       = "PASS_NOT_ACTIVE"
 	ReasonPassExpired         = "PASS_EXPIRED"
@@ -21,28 +21,28 @@ const (
 )
 
 const (
-	// maxCost is what one item can cost: a price of so many credits, for a thousand
-	// spaces. No pass ever has as many.
+	// maxCost is the maximum cost of one item: the maximum price in credits for 1000 spaces. No
+	// pass ever has that many uses.
 	maxCost = 1000 * maxUses
 )
 
-// redemption is what a transaction asks to be paid, all of it from one pass.
+// redemption is a request to pay a transaction with credits, all of them from one pass.
 type redemption struct {
 	id       id.Transaction
 	customer id.Customer
-	pass     id.CustomerPass // zero: any that fits
+	pass     id.CustomerPass // zero: any pass that can pay
 	items    []item
 }
 
-// returnedCredits is what a booking that is cancelled gives back.
+// returnedCredits is a request to return the credits of a booking.
 type returnedCredits struct {
 	redemption id.Transaction
 	booking    id.Booking
 	credits    int32
-	pass       string // that gets the credits of a booking of an earlier system
+	pass       string // receives the credits of a booking of an earlier system
 }
 
-// item is what one booking costs.
+// item is the cost of one booking.
 type item struct {
 	id        id.Booking
 	eventType string
@@ -50,7 +50,7 @@ type item struct {
 	day       time.Time // of the event date, at midnight UTC; zero: today
 }
 
-// credits is what all items cost together, or more than any pass has.
+// credits returns the sum of the credits of all items, limited to a number that no pass has.
 func (r *redemption) credits() int32 {
 	var sum int64
 	for _, i := range r.items {
@@ -59,8 +59,7 @@ func (r *redemption) credits() int32 {
 	return int32(min(sum, math.MaxInt32))
 }
 
-// period returns the first and the last day on which the pass of a redemption
-// must be valid.
+// period returns the first and the last day on which the pass must be valid.
 func (r *redemption) period(today time.Time) period {
 	days := make([]time.Time, 0, len(r.items))
 	for _, i := range r.items {
@@ -72,10 +71,10 @@ func (r *redemption) period(today time.Time) period {
 	return periodOf(days, today)
 }
 
-// period is the span of days for which a pass is to pay.
+// period is the range of days that a pass must cover.
 type period struct{ first, last time.Time }
 
-// periodOf returns the span of days; none is today.
+// periodOf returns the range of days; if days is empty, today.
 func periodOf(days []time.Time, today time.Time) period {
 	if len(days) == 0 {
 		return period{first: today, last: today}
@@ -83,7 +82,7 @@ func periodOf(days []time.Time, today time.Time) period {
 	return period{first: slices.MinFunc(days, time.Time.Compare), last: slices.MaxFunc(days, time.Time.Compare)}
 }
 
-// parseDay reads the day of an event date; "" is the zero time.
+// parseDay parses the day of an event date; "" is the zero time.
 func parseDay(s string) (time.Time, bool) {
 	if s == "" {
 		return time.Time{}, true
@@ -92,14 +91,14 @@ func parseDay(s string) (time.Time, bool) {
 	return day, err == nil && day.Year() >= 1
 }
 
-// candidate is a pass that might pay, with what its type is good for.
+// candidate is a pass that might pay, with the event types of its pass type.
 type candidate struct {
 	CustomerPass
 	EligibleEventTypes []string `db:"eligible_event_types"`
 }
 
-// refuses says why a pass cannot pay for kinds of events with so many credits in
-// a period; nil: it can.
+// refuses returns why the pass cannot pay this many credits for the event types in a period; nil if
+// it can.
 func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fault.Error {
 	switch {
 	case c.Status != statusActive:
@@ -113,7 +112,7 @@ func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fa
 	}
 	for _, kind := range eventTypes {
 		if len(c.EligibleEventTypes) > 0 && !slices.Contains(c.EligibleEventTypes, kind) {
-			return fault.Refuse(ReasonPassNotApplicable, "the pass is not for events of this type").With("event_type", kind)
+			return fault.Refuse(ReasonPassNotApplicable, "the pass cannot pay for events of this type").With("event_type", kind)
 		}
 	}
 	if c.RemainingUses < credits {
@@ -123,8 +122,8 @@ func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fa
 	return nil
 }
 
-// choose orders passes by which is to pay first: the one that expires first, of
-// several the one with the fewest uses left, of several the oldest.
+// choose sorts passes in the order in which they are used: by expiry date, then by the fewest uses
+// left, then the oldest first.
 func choose(passes []candidate) {
 	slices.SortFunc(passes, func(a, b candidate) int {
 		return cmp.Or(a.ExpiryDate.Compare(b.ExpiryDate), cmp.Compare(a.RemainingUses, b.RemainingUses),
@@ -132,10 +131,10 @@ func choose(passes []candidate) {
 	})
 }
 
-// pick returns the pass that pays, or the refusal that is nearest to a yes.
+// pick returns the pass that pays, or the refusal of the pass that is closest to being able to pay.
 func pick(passes []candidate, eventTypes []string, credits int32, when period) (*candidate, *fault.Error) {
 	choose(passes)
-	nearest := fault.Refuse(ReasonPassNotApplicable, "the customer has no pass that could pay")
+	nearest := fault.Refuse(ReasonPassNotApplicable, "the customer has no pass that can pay for this")
 	for i := range passes {
 		refusal := passes[i].refuses(eventTypes, credits, when)
 		if refusal == nil {

@@ -20,7 +20,7 @@ import (
 func TestRedeem(t *testing.T) { // invariants 1, 5 and 9
 	w := open(t)
 	customer := w.customer()
-	t.Run("takes each booking's credits and explains each", func(t *testing.T) {
+	t.Run("takes each booking's credits and adds a ledger entry for each", func(t *testing.T) {
 		p := w.give(customer, nil)
 		req := redeemRequest(customer, p.GetId(), 2, 0, 3)
 		res := w.mustRedeem(req)
@@ -37,7 +37,7 @@ func TestRedeem(t *testing.T) { // invariants 1, 5 and 9
 			t.Errorf("got %v", e)
 		}
 	})
-	t.Run("happens once, however often it is asked", func(t *testing.T) {
+	t.Run("takes the credits once, however often it is called", func(t *testing.T) {
 		p := w.give(customer, nil)
 		req := redeemRequest(customer, p.GetId(), 4)
 		var wg sync.WaitGroup
@@ -57,7 +57,7 @@ func TestRedeem(t *testing.T) { // invariants 1, 5 and 9
 
 func TestChoiceOfPass(t *testing.T) { // invariant 5
 	w := open(t)
-	t.Run("chooses the pass that expires first, then the emptier, then the older", func(t *testing.T) {
+	t.Run("chooses the pass that expires first, then the one with the fewest uses, then the oldest", func(t *testing.T) {
 		customer := w.customer()
 		year := w.give(customer, func(r *passv1.CreatePassTypeRequest) { r.ValidityUnit = passv1.ValidityUnit_VALIDITY_UNIT_YEAR })
 		oldest := w.give(customer, nil)
@@ -78,7 +78,7 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 			t.Errorf("got %v, %v", eligible, err)
 		}
 	})
-	t.Run("is refused with the reason nearest to a yes", func(t *testing.T) {
+	t.Run("is refused with the reason of the pass that is closest to being able to pay", func(t *testing.T) {
 		today := dayOf(time.Now(), time.UTC)
 		cases := []struct {
 			name, want string
@@ -91,7 +91,7 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 				return ""
 			}, 1},
 			{"too few uses", ReasonPassExhausted, func(c string) string { w.give(c, nil); return "" }, 11},
-			{"too few uses of the one named", ReasonPassExhausted, func(c string) string { w.give(c, nil); return w.give(c, nil).GetId() }, 11},
+			{"too few uses of the given pass", ReasonPassExhausted, func(c string) string { w.give(c, nil); return w.give(c, nil).GetId() }, 11},
 			{"paused", ReasonPassNotActive, func(c string) string {
 				p := w.give(c, nil)
 				w.update(&passv1.UpdateCustomerPassRequest{Id: p.GetId(), Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED})
@@ -119,9 +119,9 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 				return res.GetCustomerPass().GetId()
 			}, 1},
 			{"another customer's", ReasonPassNotApplicable, func(string) string { return w.give(w.customer(), nil).GetId() }, 1},
-			{"one that does not exist", fault.ReasonNotFound, func(string) string { return id.New[id.CustomerPass]().String() }, 1},
-			{"no identifier", fault.ReasonNotFound, func(string) string { return "cp_'" }, 1},
-			{"the identifier that is all zeros, with a pass that could pay", fault.ReasonNotFound, func(c string) string {
+			{"a pass that does not exist", fault.ReasonNotFound, func(string) string { return id.New[id.CustomerPass]().String() }, 1},
+			{"an invalid identifier", fault.ReasonNotFound, func(string) string { return "cp_'" }, 1},
+			{"the zero identifier, with a pass that could pay", fault.ReasonNotFound, func(c string) string {
 				w.give(c, nil)
 				return "cp_00000000000000000000000000"
 			}, 1},
@@ -133,7 +133,7 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 				if _, err := w.redeem(req); reason(err) != c.want {
 					t.Errorf("got %v, want %s", err, c.want)
 				}
-				// What was refused may be tried again.
+				// A refused redemption can be tried again.
 				w.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 100 })
 				req.CustomerPassId = ""
 				if _, err := w.redeem(req); err != nil {
@@ -147,7 +147,7 @@ func TestChoiceOfPass(t *testing.T) { // invariant 5
 func TestDaysOfRedemption(t *testing.T) { // invariant 5
 	w := open(t)
 	customer := w.customer()
-	t.Run("pays for a day on which the pass is valid, whatever the day of the booking", func(t *testing.T) {
+	t.Run("pays for a day on which the pass is valid, regardless of the day of the call", func(t *testing.T) {
 		today := dayOf(time.Now(), time.UTC)
 		on := func(days ...int) *passv1.RedeemCreditsRequest {
 			req := redeemRequest("", "", slices.Repeat([]int32{1}, len(days))...)
@@ -176,15 +176,15 @@ func TestDaysOfRedemption(t *testing.T) { // invariant 5
 			days   func(expiry int) []int
 			want   string
 		}{
-			"its first day, before it has started":      {5, func(int) []int { return []int{5} }, ""},
-			"the day before it starts":                  {5, func(int) []int { return []int{4} }, ReasonPassNotActive},
-			"its last day":                              {0, func(end int) []int { return []int{end} }, ""},
-			"the day after it expires":                  {0, func(end int) []int { return []int{end + 1} }, ReasonPassExpired},
-			"several days, all of them valid":           {5, func(end int) []int { return []int{end, 5, 9} }, ""},
-			"several days, one of them before it":       {5, func(end int) []int { return []int{end, 4} }, ReasonPassNotActive},
-			"several days, one of them after its last":  {5, func(end int) []int { return []int{5, end + 1} }, ReasonPassExpired},
-			"a day that is over where the company is":   {-60, func(end int) []int { return []int{end} }, ""},
-			"a pass that starts on a day and not today": {1, func(int) []int { return []int{1} }, ""},
+			"its first day, before the pass has started":           {5, func(int) []int { return []int{5} }, ""},
+			"the day before it starts":                             {5, func(int) []int { return []int{4} }, ReasonPassNotActive},
+			"its last day":                                         {0, func(end int) []int { return []int{end} }, ""},
+			"the day after it expires":                             {0, func(end int) []int { return []int{end + 1} }, ReasonPassExpired},
+			"several days, all of them valid":                      {5, func(end int) []int { return []int{end, 5, 9} }, ""},
+			"several days, one before its first":                   {5, func(end int) []int { return []int{end, 4} }, ReasonPassNotActive},
+			"several days, one after its last":                     {5, func(end int) []int { return []int{5, end + 1} }, ReasonPassExpired},
+			"a day that has ended in the company's zone":           {-60, func(end int) []int { return []int{end} }, ""},
+			"the first day of a pass that starts later than today": {1, func(int) []int { return []int{1} }, ""},
 		} {
 			t.Run(name, func(t *testing.T) {
 				customer := w.customer()
@@ -203,7 +203,7 @@ func TestDaysOfRedemption(t *testing.T) { // invariant 5
 				}
 			})
 		}
-		t.Run("the pass that fits and expires first is chosen", func(t *testing.T) {
+		t.Run("chooses the pass that can pay and expires first", func(t *testing.T) {
 			customer := w.customer()
 			soon, later := from(customer, 0), from(customer, 20)
 			day := expiry(soon) + 1
@@ -223,7 +223,7 @@ func TestDaysOfRedemption(t *testing.T) { // invariant 5
 				}
 			}
 		})
-		t.Run("a day that is no date is refused", func(t *testing.T) {
+		t.Run("refuses a malformed day", func(t *testing.T) {
 			req := on(0)
 			req.CustomerId, req.Items[0].Day = customer, "2026-02-30"
 			if _, err := w.redeem(req); !fault.Is(err, fault.Invalid) {
@@ -240,14 +240,14 @@ func TestDaysOfRedemption(t *testing.T) { // invariant 5
 func TestRedemptionRefusals(t *testing.T) {
 	w := open(t)
 	customer := w.customer()
-	t.Run("of more than any pass has is refused like one of too much", func(t *testing.T) {
+	t.Run("more credits than any pass has are refused like too many credits", func(t *testing.T) {
 		customer := w.customer()
 		w.give(customer, nil)
 		if _, err := w.redeem(redeemRequest(customer, "", maxCost)); reason(err) != ReasonPassExhausted {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("is refused with every fault named", func(t *testing.T) {
+	t.Run("reports every fault", func(t *testing.T) {
 		_, err := w.redeem(&passv1.RedeemCreditsRequest{RedemptionId: newTransaction(), CustomerId: customer, Items: []*passv1.RedemptionItem{
 			{ItemId: "x", EventType: "yoga", Credits: -1},
 		}})
@@ -271,7 +271,7 @@ func TestReturn(t *testing.T) { // invariant 9
 			ReturnId: req.GetItems()[item].GetItemId(), RedemptionId: req.GetRedemptionId(), Credits: req.GetItems()[item].GetCredits(), CustomerPassId: pass,
 		})
 	}
-	t.Run("gives a booking's credits back once, also to a pass that is cancelled", func(t *testing.T) {
+	t.Run("returns a booking's credits once, also to a cancelled pass", func(t *testing.T) {
 		p := w.give(customer, nil)
 		req := redeemRequest(customer, p.GetId(), 2, 3)
 		w.mustRedeem(req)
@@ -286,7 +286,7 @@ func TestReturn(t *testing.T) { // invariant 9
 			t.Errorf("got %v", entries)
 		}
 	})
-	t.Run("refuses more than was taken, and what was not", func(t *testing.T) {
+	t.Run("refuses more credits than were taken, and credits that were not taken", func(t *testing.T) {
 		p := w.give(customer, nil)
 		req := redeemRequest(customer, p.GetId(), 2)
 		w.mustRedeem(req)
@@ -299,7 +299,7 @@ func TestReturn(t *testing.T) { // invariant 9
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("of an imported booking adds to the pass that is named, once", func(t *testing.T) {
+	t.Run("of an imported booking adds to the given pass, once", func(t *testing.T) {
 		p := w.give(customer, nil)
 		req := redeemRequest(customer, "", 2, 1)
 		for range 2 {
@@ -316,7 +316,7 @@ func TestReturn(t *testing.T) { // invariant 9
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("of a whole redemption gives back what it still holds, and refuses it for ever", func(t *testing.T) {
+	t.Run("of a whole redemption returns what it still holds and refuses it permanently", func(t *testing.T) {
 		p := w.give(customer, nil)
 		req := redeemRequest(customer, p.GetId(), 2, 3)
 		w.mustRedeem(req)
@@ -345,8 +345,8 @@ func TestReturn(t *testing.T) { // invariant 9
 	w.verify()
 }
 
-// TestCreditsUnderConcurrency lets several processes take and give the credits of
-// few passes, and holds the books to what happened.
+// TestCreditsUnderConcurrency lets several processes take and return the credits of few passes, and
+// then verifies every number.
 func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 	w := open(t)
 	customer := w.customer()
@@ -408,7 +408,7 @@ func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 	if checked := w.verify(); checked < 100 {
 		t.Errorf("only %d rows were checked", checked)
 	}
-	// The same once more, without the service's own statements.
+	// The same check without the service's own statements.
 	for _, pass := range passes {
 		var sum int32
 		for _, e := range w.ledger(pass) {
@@ -418,13 +418,10 @@ func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 			}
 		}
 		if left := w.get(pass).GetRemainingUses(); left != sum {
-			t.Errorf("%d uses are left, the ledger says %d", left, sum)
+			t.Errorf("%d uses are left, the sum of the ledger is %d", left, sum)
 		}
 	}
 }
-
-// analyze gives the planner the statistics that autovacuum would.
-// TestListPlans holds the lists to a walk along an index.
 
 func TestRedemptionCredits(t *testing.T) {
 	r := redemption{items: slices.Repeat([]item{{credits: maxCost}}, 50)}

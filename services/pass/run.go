@@ -14,13 +14,13 @@ import (
 	"reservation.dev/services/pass/migrations"
 )
 
-// Part returns the pass service as a part of the platform.
+// Part describes the pass service to the platform.
 func Part() service.Part {
 	return service.Part{
 		Name:  "pass",
 		About: "pass types, the passes that customers hold, and the ledger of their credits",
-		// Auth to refresh its copies of companies, customer to have deletions confirmed,
-		// booking to redeem credits and to give them back.
+		// auth refreshes its copies of companies, customer confirms deletions, and booking redeems
+		// and returns credits.
 		Callers:    []string{"auth", "customer", "booking", "admin", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },

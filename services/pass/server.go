@@ -15,7 +15,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// Server answers the RPCs of PassService; server_*.go have those of customer passes,
+// Server implements PassService. The server_*.go files have the RPCs for customer passes,
 // redemptions, deleted customers and verification.
 type Server struct {
 	passv1.UnimplementedPassServiceServer
@@ -29,18 +29,18 @@ type Server struct {
 	newID     func() id.UUID
 }
 
-// NewServer returns a server on db, which appends its events to box and looks companies
-// and customers up in other services.
+// NewServer returns a server that uses db, appends its events to box, and looks up companies and
+// customers in other services.
 func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, customers Customers) *Server {
 	return &Server{store: newStore(db), outbox: box, companies: companies, customers: customers, now: time.Now, newID: id.NewUUID}
 }
 
-// NewCompanies returns the copy of companies in db, which fetches missing ones from auth.
+// NewCompanies returns the copy of companies in db, which fetches missing companies from auth.
 func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
 	return tenancy.New(db, auth, tenancy.Timezone(), tenancy.Currency())
 }
 
-// tenant is the company of a request, and its time zone.
+// tenant is the company of a request, with its time zone.
 type tenant struct {
 	tenancy.Company
 	zone *time.Location
@@ -55,8 +55,8 @@ func (s *Server) tenant(ctx context.Context) (tenant, error) {
 	return tenant{Company: company, zone: zone}, err
 }
 
-// today is the day that it is now at a company. What is decided under a lock asks for it
-// there, because the request may have waited past midnight.
+// today returns the current day at a company. A decision under a lock calls it while holding the
+// lock, because the request may have waited past midnight.
 func (s *Server) today(company tenant) time.Time { return dayOf(s.now(), company.zone) }
 
 // CreatePassType implements PassService.

@@ -10,13 +10,13 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// ConfirmCustomerDeletion implements CustomerDeletionService. It takes nothing from
-// its caller but the name of the customer, so that it cannot be made to delete one.
+// ConfirmCustomerDeletion implements CustomerDeletionService. It reads only the customer's
+// identifier from the request, so that a caller cannot use it to delete a customer.
 //
-// The deletion is committed first: from then on every new request is refused. The
-// fence then waits for the commits that have read the customer as present. They
-// lock the customer's row for key share, which the first commit does not wait for;
-// the fence holds no other lock, so nobody waits in a circle.
+// The deletion is committed first, and from then on every new request is refused. The fence then
+// waits for the commits that have read the customer as present. They lock the customer's row for
+// key share, which the first commit does not wait for. The fence holds no other lock, so there are
+// no deadlocks.
 func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.ConfirmCustomerDeletionRequest) (*customerv1.ConfirmCustomerDeletionResponse, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 		return nil, err
 	}
 	if !deleted {
-		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a customer that is deleted")
+		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a deleted customer")
 	}
 	if err := s.store.deleteCustomer(ctx, company.ID, customer, pg.Instant(s.now())); err != nil {
 		return nil, err

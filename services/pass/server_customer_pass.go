@@ -173,7 +173,7 @@ func (s *Server) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCusto
 	}
 	change, err := newPassChange(req)
 	if err != nil {
-		// That the pass does not exist is said before what is wrong with the change.
+		// A pass that does not exist is reported before faults of the change.
 		if _, missing := s.store.customerPass(ctx, company.ID, pass); missing != nil {
 			return nil, missing
 		}
@@ -194,7 +194,7 @@ func (s *Server) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCusto
 	})
 }
 
-// change applies a change to a locked pass. A change without effect stores nothing.
+// change applies a change to a locked pass. If the change has no effect, nothing is stored.
 func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p CustomerPass, c passChange, reason string) (CustomerPass, error) {
 	changed, credits, err := p.apply(c, s.today(company))
 	if err != nil || !changed {
@@ -205,7 +205,7 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 	if err != nil {
 		return p, err
 	}
-	if erased { // the reason may be about the person
+	if erased { // the reason may contain personal data
 		adjusted.reason = nil
 	}
 	if credits != 0 {
@@ -215,8 +215,8 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 	return p, err
 }
 
-// savePass stores a changed pass with its ledger entries and publishes it, in one
-// round trip with more statements.
+// savePass stores a changed pass with its ledger entries and its event, and runs more in the same
+// round trip.
 func (s *Server) savePass(ctx context.Context, tx *pg.Tx, company tenant, p *CustomerPass, e entries, more ...pg.Query) error {
 	p.Version++
 	p.UpdatedAt = pg.Instant(s.now())

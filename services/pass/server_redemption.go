@@ -25,7 +25,7 @@ func (s *Server) ListEligiblePasses(ctx context.Context, req *passv1.ListEligibl
 		return nil, err
 	}
 	customer, err := id.Parse[id.Customer](req.GetCustomerId())
-	if err != nil { // it has no passes, like one that does not exist
+	if err != nil { // an invalid identifier has no passes, like an unknown one
 		return &passv1.ListEligiblePassesResponse{}, nil
 	}
 	passes, err := s.store.candidates(ctx, company.ID, customer)
@@ -65,8 +65,8 @@ func (s *Server) RedeemCredits(ctx context.Context, req *passv1.RedeemCreditsReq
 	}, nil
 }
 
-// redeemOnce takes the credits of a redemption, or returns what an earlier request took.
-// It claims the redemption's row first, so that repeated requests wait for each other.
+// redeemOnce takes the credits of a redemption, or returns the result of an earlier request. It
+// claims the redemption's row first, so that repeated requests wait for each other.
 func (s *Server) redeemOnce(ctx context.Context, tx *pg.Tx, company tenant, r *redemption) (storedRedemption, error) {
 	stored, isNew, err := s.store.claim(ctx, tx, company.ID, r.id, pg.Instant(s.now()))
 	switch {
@@ -77,12 +77,12 @@ func (s *Server) redeemOnce(ctx context.Context, tx *pg.Tx, company tenant, r *r
 	case isNew:
 		return s.redeem(ctx, tx, company, r)
 	case stored.Pass.IsZero():
-		return stored, fault.Refuse(ReasonRedemptionCancelled, "the redemption is of an earlier system")
+		return stored, fault.Refuse(ReasonRedemptionCancelled, "the redemption was made in an earlier system")
 	}
 	return stored, nil
 }
 
-// redeem takes the credits of a redemption that was claimed.
+// redeem takes the credits of a claimed redemption.
 func (s *Server) redeem(ctx context.Context, tx *pg.Tx, company tenant, r *redemption) (storedRedemption, error) {
 	when := r.period(s.today(company))
 	passes, err := s.store.lockCandidates(ctx, tx, company.ID, r, when)
@@ -107,7 +107,8 @@ func (s *Server) redeem(ctx context.Context, tx *pg.Tx, company tenant, r *redem
 		saveRedemption(company.ID, stored), addItems(company.ID, r.id, p.ID, items))
 }
 
-// refusal returns why no pass of the customer, or not the pass of the request, can pay.
+// refusal returns why neither the pass in the request nor, if there is none, any pass of the
+// customer can pay.
 func (s *Server) refusal(ctx context.Context, tx *pg.Tx, company tenant, r *redemption) error {
 	passes, err := s.store.candidatesIn(ctx, tx, company.ID, r)
 	if err != nil {
@@ -118,12 +119,12 @@ func (s *Server) refusal(ctx context.Context, tx *pg.Tx, company tenant, r *rede
 			return fault.Missing("customer pass")
 		}
 		if passes[0].CustomerID != r.customer {
-			return fault.Refuse(ReasonPassNotApplicable, "the pass is another customer's")
+			return fault.Refuse(ReasonPassNotApplicable, "the pass belongs to another customer")
 		}
 	}
 	_, refusal := pick(passes, r.eventTypes(), r.credits(), r.period(s.today(company)))
 	if refusal == nil {
-		// Credits were given back since the passes were read.
+		// Credits were returned after the passes were read.
 		refusal = fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left")
 	}
 	return refusal
@@ -151,7 +152,7 @@ func (s *Server) ReturnCredits(ctx context.Context, req *passv1.ReturnCreditsReq
 	return resp, nil
 }
 
-// returnOnce gives the credits of a booking back, or finds that this was done.
+// returnOnce returns the credits of a booking, unless they were already returned.
 func (s *Server) returnOnce(ctx context.Context, tx *pg.Tx, company tenant, r returnedCredits) (p CustomerPass, changed bool, err error) {
 	stored, isNew, err := s.store.claim(ctx, tx, company.ID, r.redemption, pg.Instant(s.now()))
 	if err != nil {
@@ -164,7 +165,7 @@ func (s *Server) returnOnce(ctx context.Context, tx *pg.Tx, company tenant, r re
 	known := slices.IndexFunc(items, func(i storedItem) bool { return i.Item == r.booking })
 	switch {
 	case known >= 0 && items[known].Credits != r.credits:
-		err = fault.InvalidFields(fault.Field{Field: "credits", Rule: "equal", Message: "must be what the booking took"})
+		err = fault.InvalidFields(fault.Field{Field: "credits", Rule: "equal", Message: "must be the credits that the booking took"})
 	case known >= 0 && items[known].Returned == items[known].Credits:
 		p, err = s.store.lockCustomerPass(ctx, tx, company.ID, items[known].Pass)
 		return p, false, err
@@ -178,8 +179,8 @@ func (s *Server) returnOnce(ctx context.Context, tx *pg.Tx, company tenant, r re
 	return p, true, err
 }
 
-// returnItems returns the credits of items that were taken from one pass, which may
-// have expired or been cancelled since.
+// returnItems returns the credits of items to the pass that paid them, even if it has expired or
+// was cancelled.
 func (s *Server) returnItems(ctx context.Context, tx *pg.Tx, company tenant, redemption id.Transaction, items []storedItem) (CustomerPass, error) {
 	bookings := make([]id.Booking, len(items))
 	for n, i := range items {
@@ -188,8 +189,8 @@ func (s *Server) returnItems(ctx context.Context, tx *pg.Tx, company tenant, red
 	return s.returnTo(ctx, tx, company, items[0].Pass, redemption, items, returnItems(company.ID, redemption, bookings))
 }
 
-// returnImported gives the credits of a booking back that was paid in an earlier
-// system, and stores the item as taken and returned.
+// returnImported returns the credits of a booking that was paid in an earlier system, and stores
+// the item as taken and returned.
 func (s *Server) returnImported(ctx context.Context, tx *pg.Tx, company tenant, r returnedCredits) (CustomerPass, error) {
 	pass, err := check.ID[id.CustomerPass](r.pass, "customer pass")
 	if err != nil {
@@ -237,7 +238,7 @@ func (s *Server) CancelRedemption(ctx context.Context, req *passv1.CancelRedempt
 	return resp, nil
 }
 
-// cancel cancels a redemption and returns how many credits it gave back.
+// cancel cancels a redemption and returns the number of credits it returned to the pass.
 func (s *Server) cancel(ctx context.Context, tx *pg.Tx, company tenant, redemption id.Transaction, now time.Time) (credits int32, err error) {
 	stored, _, err := s.store.claim(ctx, tx, company.ID, redemption, now)
 	if err != nil || stored.CancelledAt != nil {

@@ -32,7 +32,7 @@ func TestPolicyCoversEveryMethod(t *testing.T) {
 func TestPassTypes(t *testing.T) {
 	w := open(t)
 	ctx := w.as(w.company)
-	t.Run("are created, read and listed alike", func(t *testing.T) {
+	t.Run("the created, read and listed pass types are equal", func(t *testing.T) {
 		made := w.passType()
 		if made.GetCurrency() != "GBP" || len(made.GetEligibleEventTypes()) != 1 || made.GetStatus() != passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE {
 			t.Errorf("got %v", made)
@@ -42,7 +42,7 @@ func TestPassTypes(t *testing.T) {
 			t.Errorf("got %v, %v, want %v", got, err, made)
 		}
 	})
-	t.Run("are listed in pages that miss and repeat none", func(t *testing.T) {
+	t.Run("are listed in pages without gaps or duplicates", func(t *testing.T) {
 		for range 6 {
 			w.passType()
 		}
@@ -69,7 +69,7 @@ func TestPassTypes(t *testing.T) {
 			t.Errorf("saw %d", len(seen))
 		}
 	})
-	t.Run("are refused with every fault named", func(t *testing.T) {
+	t.Run("are refused with every fault", func(t *testing.T) {
 		_, err := w.client.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
 			Title: " ", Description: "a\x00b", Price: -1, Currency: "XXX", EligibleEventTypes: []string{"class", "yoga"},
 		})
@@ -82,7 +82,7 @@ func TestPassTypes(t *testing.T) {
 			t.Errorf("got %v, want %s", got, want)
 		}
 	})
-	t.Run("are created once per idempotency key", func(t *testing.T) {
+	t.Run("are created once per Idempotency-Key", func(t *testing.T) {
 		keyed := rpc.WithIdempotencyKey(ctx, "k1")
 		one, err := w.client.CreatePassType(keyed, tenClasses())
 		if err != nil {
@@ -112,14 +112,14 @@ func TestAssign(t *testing.T) {
 			t.Errorf("got %v", e)
 		}
 	})
-	t.Run("starts today in the company's zone when no day is given", func(t *testing.T) {
+	t.Run("starts today in the company's zone by default", func(t *testing.T) {
 		w.server.now = func() time.Time { return time.Date(2026, 6, 30, 23, 30, 0, 0, time.UTC) } // 1 July in London
 		defer func() { w.server.now = time.Now }()
 		if p := w.assign(""); p.GetStartDate() != "2026-07-01" || p.GetExpiryDate() != "2026-08-01" || p.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE {
 			t.Errorf("got %v", p)
 		}
 	})
-	t.Run("of a platform credential takes the zone of the company that it names", func(t *testing.T) {
+	t.Run("with a platform credential uses the zone of the company in its metadata", func(t *testing.T) {
 		w.server.now = func() time.Time { return time.Date(2026, 7, 1, 3, 0, 0, 0, time.UTC) } // 30 June in New York
 		defer func() { w.server.now = time.Now }()
 		source := token.NewSource(func(context.Context) (string, time.Time, error) {
@@ -132,7 +132,7 @@ func TestAssign(t *testing.T) {
 			t.Errorf("got %v, %v", res, err)
 		}
 	})
-	t.Run("refuses a customer and a pass type that do not exist, and bad days", func(t *testing.T) { // invariant 4
+	t.Run("refuses an unknown customer, an unknown pass type, and invalid days", func(t *testing.T) { // invariant 4
 		passType := w.passType().GetId()
 		for name, req := range map[string]*passv1.AssignCustomerPassRequest{
 			"a customer":           {CustomerId: id.New[id.Customer]().String(), PassTypeId: passType},
@@ -151,7 +151,7 @@ func TestAssign(t *testing.T) {
 			}
 		}
 	})
-	t.Run("says that it is temporary when the customer service is away", func(t *testing.T) {
+	t.Run("reports a temporary failure while the customer service is unavailable", func(t *testing.T) {
 		w.customers.err = fault.Away(errors.New("down"))
 		defer func() { w.customers.err = nil }()
 		_, err := w.client.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: w.customer(), PassTypeId: w.passType().GetId()})
@@ -159,7 +159,7 @@ func TestAssign(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("is listed with the passes of its customer only", func(t *testing.T) {
+	t.Run("lists only the passes of the customer", func(t *testing.T) {
 		p := w.assign("2026-01-01")
 		w.assign("2026-01-01")
 		res, err := w.client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{CustomerId: p.GetCustomerId()})
@@ -339,7 +339,7 @@ func TestGoldenEvents(t *testing.T) { // invariant 2
 				return err
 			}
 			if payloads[subject] == nil {
-				t.Errorf("an event %s that nobody expects", subject)
+				t.Errorf("unexpected event %s", subject)
 				continue
 			}
 			if err := proto.Unmarshal(payload, payloads[subject]); err != nil {

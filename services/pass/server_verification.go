@@ -26,7 +26,7 @@ func (s *Server) VerifyPasses(_ *passv1.VerifyPassesRequest, out grpc.ServerStre
 	return out.Send(&passv1.VerifyPassesResponse{Checked: checked})
 }
 
-// redemptionChunk is how many items one message of an export carries.
+// redemptionChunk is the number of items in one message of an export.
 const redemptionChunk = 1000
 
 // ExportRedemptions implements PassService.

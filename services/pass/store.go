@@ -12,8 +12,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// store is every SQL statement of the service. Its methods with a tx run in the
-// caller's transaction; the others make one round trip of their own.
+// store runs the SQL statements of the service. Methods with a tx run in the caller's transaction;
+// the others make one round trip of their own.
 type store struct{ pg.Store }
 
 func newStore(db *pg.DB) *store { return &store{pg.Store{DB: db}} }
@@ -46,16 +46,16 @@ func (s *store) passType(ctx context.Context, company id.Company, passType id.Pa
 	return pg.Get[PassType](ctx, s.Store, company, "pass type", passTypeSQL, company, passType)
 }
 
-// totals are how many rows a company has.
+// totals are the numbers of rows of a company.
 type totals struct{ passTypes, customerPasses int64 }
 
-// passTypeFilter is what the pass types of a list have in common; zero: nothing.
+// passTypeFilter filters a list of pass types; zero means no filter.
 type passTypeFilter struct {
 	status       string
 	updatedSince time.Time
 }
 
-// passTypes returns the rows of a page of pass types, and how many match.
+// passTypes returns a page of pass types and the number of matches.
 func (s *store) passTypes(ctx context.Context, company id.Company, f passTypeFilter, p page.Page) (types []PassType, total int64, err error) {
 	l := newList(company)
 	if f.status != "" {
@@ -70,7 +70,7 @@ func (s *store) passTypes(ctx context.Context, company id.Company, f passTypeFil
 	return types, total, err
 }
 
-// list is the where-clause of a list, which counts its rows too.
+// list is the WHERE clause of a list, which is also used to count the rows.
 type list struct {
 	where    pg.Statement
 	company  id.Company
@@ -93,15 +93,15 @@ func (l *list) updatedSince(t time.Time) {
 	}
 }
 
-// page returns the statement of a page.
+// page returns the statement that reads a page.
 func (l *list) page(columns, table string, p page.Page) *pg.Statement {
 	s := pg.Statement{SQL: "select " + columns + " from " + table + " where " + l.where.SQL, Args: slices.Clone(l.where.Args)}
 	p.Add(&s)
 	return &s
 }
 
-// count returns the query of how many rows match. Without a filter it reads the
-// company's counters.
+// count returns the query for the number of matching rows. Without a filter it reads the company's
+// counters.
 func (l *list) count(table string, all *totals, matching *int64) pg.Query {
 	if !l.filtered {
 		return pg.Query{SQL: totalsSQL, Args: []any{l.company}, Scan: pg.First(&all.passTypes, &all.customerPasses)}
@@ -114,7 +114,7 @@ func (s *store) addPassType(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return tx.Pipeline(ctx, pg.Query{SQL: addPassTypeSQL, Args: rowOfPassType(company, t)}, pg.Query{SQL: countPassTypeSQL, Args: []any{company}})
 }
 
-// lockPassType reads a pass type for a change in tx.
+// lockPassType reads a pass type and locks it until the end of tx.
 func (s *store) lockPassType(ctx context.Context, tx *pg.Tx, company id.Company, passType id.PassType) (PassType, error) {
 	return pg.GetInTx[PassType](ctx, tx, "pass type", lockPassTypeSQL, company, passType)
 }
@@ -125,7 +125,7 @@ func (s *store) savePassType(ctx context.Context, tx *pg.Tx, company id.Company,
 	return err
 }
 
-// rowOfPassType returns a pass type as arguments, by column.
+// rowOfPassType returns the column values of a pass type.
 func rowOfPassType(company id.Company, t PassType) []any {
 	return []any{pgx.NamedArgs{
 		"company": company, "id": t.ID, "title": t.Title, "description": t.Description, "total_uses": t.TotalUses,

@@ -32,16 +32,15 @@ func (s *store) deleteCustomer(ctx context.Context, company id.Company, customer
 	})
 }
 
-// awaitCommits waits until every commit that has read the customer as present has
-// ended.
+// awaitCommits waits until every commit that has read the customer as present has ended.
 func (s *store) awaitCommits(ctx context.Context, company id.Company, customer id.Customer) error {
 	return s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		return tx.Pipeline(ctx, pg.Query{SQL: fenceSQL, Args: []any{company, customer}})
 	})
 }
 
-// requirePresent refuses a customer who was erased or deleted, or a pass type that was
-// archived, since the request read them. Both stay as they are until the end of tx.
+// requirePresent refuses a customer who was erased or deleted, or a pass type that was archived,
+// after the request read them. It locks both, so that they do not change until the end of tx.
 func (s *store) requirePresent(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, passType id.PassType) error {
 	erased, err := privacy.Erased(ctx, tx, company, customer)
 	if err != nil {
@@ -53,8 +52,8 @@ func (s *store) requirePresent(ctx context.Context, tx *pg.Tx, company id.Compan
 	return tx.Pipeline(ctx, append(presentCustomer(company, customer), onOffer(company, passType))...)
 }
 
-// presentCustomer returns the queries that refuse a customer who is deleted. The
-// deletion of one who is not is confirmed only after tx.
+// presentCustomer returns the queries that refuse a deleted customer. They lock the row of any
+// other customer, so that a deletion is confirmed only after tx.
 func presentCustomer(company id.Company, customer id.Customer) []pg.Query {
 	args := []any{company, customer}
 	return []pg.Query{
@@ -69,8 +68,8 @@ func presentCustomer(company id.Company, customer id.Customer) []pg.Query {
 	}
 }
 
-// onOffer returns the query that refuses an archived pass type. One that is not
-// archived stays so until the end of tx.
+// onOffer returns the query that refuses an archived pass type. It locks any other pass type, so
+// that it is not archived before the end of tx.
 func onOffer(company id.Company, passType id.PassType) pg.Query {
 	return pg.Query{SQL: onOfferSQL, Args: []any{company, passType}, Scan: func(rows pgx.Rows) error {
 		status, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])

@@ -38,17 +38,16 @@ func (s *store) customerPass(ctx context.Context, company id.Company, pass id.Cu
 	return pg.Get[CustomerPass](ctx, s.Store, company, "customer pass", customerPassSQL, company, pass)
 }
 
-// customerPassFilter is what the customer passes of a list have in common; zero:
-// nothing.
+// customerPassFilter filters a list of customer passes; zero means no filter.
 type customerPassFilter struct {
 	customer     *id.Customer
 	passType     *id.PassType
-	status       string    // as it is read on a day
+	status       string    // the status as shown on day
 	day          time.Time // of the status
 	updatedSince time.Time
 }
 
-// customerPasses returns the rows of a page of customer passes, and how many match.
+// customerPasses returns a page of customer passes and the number of matches.
 func (s *store) customerPasses(ctx context.Context, company id.Company, f customerPassFilter, p page.Page) (passes []CustomerPass, total int64, err error) {
 	l := f.list(company)
 	var all totals
@@ -72,7 +71,7 @@ func (f customerPassFilter) list(company id.Company) *list {
 	return l
 }
 
-// status adds the condition that a pass has a status on a day, as StatusOn says.
+// status adds the condition that a pass has a status on a day, as StatusOn defines it.
 func (l *list) status(status string, day time.Time) {
 	switch status {
 	case statusActive:
@@ -88,7 +87,7 @@ func (l *list) status(status string, day time.Time) {
 	}
 }
 
-// addCustomerPass stores a new pass and opens its ledger with its uses.
+// addCustomerPass stores a new pass and the first entry of its ledger.
 func (s *store) addCustomerPass(ctx context.Context, tx *pg.Tx, company id.Company, p CustomerPass, actor string) error {
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: addCustomerPassSQL, Args: []any{pgx.NamedArgs{
@@ -101,7 +100,7 @@ func (s *store) addCustomerPass(ctx context.Context, tx *pg.Tx, company id.Compa
 		pg.Query{SQL: countCustomerPassSQL, Args: []any{company}})
 }
 
-// ledger returns the rows of a page of a pass's ledger.
+// ledger returns a page of a pass's ledger.
 func (s *store) ledger(ctx context.Context, company id.Company, pass id.CustomerPass, p page.Page) ([]LedgerEntry, error) {
 	var after int64
 	if p.After != nil {
@@ -128,7 +127,7 @@ const (
 			version = $7, updated_at = $8
 		where company_id = $1 and id = $2`
 
-	// The pass is locked, so that the last sequence stays the last.
+	// The pass is locked, so the last sequence number does not change.
 	appendLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at,
 			redemption_id, item_id, reason)
 		select @company, @pass, n.place + (select coalesce(max(l.sequence), 0) from ledger_entries l
@@ -138,12 +137,12 @@ const (
 			with ordinality n(credits, balance, redemption_id, item_id, place)`
 )
 
-// lockCustomerPass reads a customer pass for a change in tx.
+// lockCustomerPass reads a customer pass and locks it until the end of tx.
 func (s *store) lockCustomerPass(ctx context.Context, tx *pg.Tx, company id.Company, pass id.CustomerPass) (CustomerPass, error) {
 	return pg.GetInTx[CustomerPass](ctx, tx, "customer pass", lockCustomerPassSQL, company, pass)
 }
 
-// entries are changes of one pass's credits that happen together.
+// entries are ledger entries of one pass to add together.
 type entries struct {
 	kind   string
 	reason *string
@@ -154,7 +153,7 @@ type entries struct {
 	items             []id.Booking
 }
 
-// add takes an entry of one more change; balance is that of the pass after it.
+// add adds an entry; balance is the pass's balance after it.
 func (e *entries) add(credits, balance int32, redemption id.Transaction, item id.Booking) {
 	e.credits = append(e.credits, credits)
 	e.balances = append(e.balances, balance)
@@ -162,8 +161,7 @@ func (e *entries) add(credits, balance int32, redemption id.Transaction, item id
 	e.items = append(e.items, item)
 }
 
-// saveCustomerPass returns the statements that store a locked pass and append to
-// its ledger.
+// saveCustomerPass returns the statements that store a locked pass and append to its ledger.
 func saveCustomerPass(company id.Company, p CustomerPass, e entries) []pg.Query {
 	queries := []pg.Query{{SQL: saveCustomerPassSQL, Args: []any{company, p.ID, p.RemainingUses, p.ExpiryDate, p.Status, p.PausedOn, p.Version, p.UpdatedAt}}}
 	if len(e.credits) > 0 {

@@ -16,7 +16,7 @@ const (
 		where p.company_id = $1 and p.customer_id = $2 and l.company_id = $1 and l.customer_pass_id = p.id and l.reason is not null`
 )
 
-// erase deletes the texts of the customer's passes; money and credits stay.
+// erase deletes the free texts of the customer's passes. Money and credits stay.
 func (s *store) erase(ctx context.Context, e privacy.Erasure) error {
 	return s.Write(ctx, e.Company, func(ctx context.Context, tx *pg.Tx) error {
 		for _, statement := range []string{forgetPaymentsSQL, forgetReasonsSQL} {

@@ -10,10 +10,10 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// The writes of credits. Locks are taken in one order everywhere: the redemption,
-// then the customer, then passes by id.
+// Writes of credits. To prevent deadlocks, all statements take locks in the same order: the
+// redemption, then the customer, then passes by id.
 
-// storedRedemption is a redemption that has come, or was cancelled before.
+// storedRedemption is a redemption that has arrived or was cancelled before it arrived.
 type storedRedemption struct {
 	ID            id.Transaction  `db:"id"`
 	Pass          id.CustomerPass `db:"customer_pass_id"`
@@ -22,7 +22,7 @@ type storedRedemption struct {
 	CancelledAt   *time.Time      `db:"cancelled_at"`
 }
 
-// storedItem is what one booking took.
+// storedItem is the credits that one booking took.
 type storedItem struct {
 	Item     id.Booking      `db:"item_id"`
 	Pass     id.CustomerPass `db:"customer_pass_id"`
@@ -31,7 +31,7 @@ type storedItem struct {
 }
 
 const (
-	// Waits for another request of the same redemption to end.
+	// Waits for a concurrent request of the same redemption to end.
 	claimRedemptionSQL = `insert into redemptions (company_id, id, credits, remaining_uses, created_at) values ($1, $2, 0, 0, $3)
 		on conflict (company_id, id) do nothing`
 
@@ -58,8 +58,8 @@ const (
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
 		where p.company_id = $1 and p.customer_id = $2 order by p.created_at desc, p.id desc limit 1000`
 
-	// The passes that could pay, as far as the row itself tells, in an order in
-	// which everybody locks them.
+	// The passes that can pay, as far as their rows show, in the lock order that all statements
+	// use.
 	lockCandidatesSQL = `select ` + candidateColumns + `
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
 		where p.company_id = $1 and p.customer_id = $2 and ($3::uuid is null or p.id = $3)
@@ -72,7 +72,7 @@ const (
 		where p.company_id = $1 and p.id = $2`
 )
 
-// claim creates a redemption, or locks the one that exists.
+// claim creates a redemption, or locks the existing one.
 func (s *store) claim(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction, now time.Time) (r storedRedemption, isNew bool, err error) {
 	tag, err := tx.Exec(ctx, claimRedemptionSQL, company, redemption, now)
 	if err != nil || tag.RowsAffected() == 1 {
@@ -86,7 +86,7 @@ func saveRedemption(company id.Company, r storedRedemption) pg.Query {
 	return pg.Query{SQL: saveRedemptionSQL, Args: []any{company, r.ID, r.Pass, r.Credits, r.RemainingUses, r.CancelledAt}}
 }
 
-// items returns what a redemption took, by item.
+// items returns the items of a redemption.
 func (s *store) items(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction) ([]storedItem, error) {
 	rows, err := tx.Query(ctx, itemsSQL, company, redemption)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *store) items(ctx context.Context, tx *pg.Tx, company id.Company, redemp
 	return pgx.CollectRows(rows, pgx.RowToStructByName[storedItem])
 }
 
-// addItems returns the statement that stores what bookings took of a pass.
+// addItems returns the statement that stores the credits that bookings took from a pass.
 func addItems(company id.Company, redemption id.Transaction, pass id.CustomerPass, items []storedItem) pg.Query {
 	ids := make([]id.Booking, len(items))
 	credits, returned := make([]int32, len(items)), make([]int32, len(items))
@@ -109,7 +109,8 @@ func returnItems(company id.Company, redemption id.Transaction, items []id.Booki
 	return pg.Query{SQL: returnItemsSQL, Args: []any{company, redemption, items}}
 }
 
-// lockCandidates reads the passes of a customer, or the pass of the request, that can pay.
+// lockCandidates reads and locks the passes that can pay: passes of the customer, or only the pass
+// in the request.
 func (s *store) lockCandidates(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption, when period) ([]candidate, error) {
 	var list []candidate
 	err := tx.Pipeline(ctx, append(presentCustomer(company, r.customer), pg.Query{
@@ -118,13 +119,13 @@ func (s *store) lockCandidates(ctx context.Context, tx *pg.Tx, company id.Compan
 	return list, err
 }
 
-// candidates reads the passes of a customer, the newest thousand of them.
+// candidates returns the newest 1000 passes of a customer.
 func (s *store) candidates(ctx context.Context, company id.Company, customer id.Customer) (list []candidate, err error) {
 	err = s.ReadOf(ctx, company, pg.Query{SQL: candidatesSQL, Args: []any{company, customer}, Scan: pg.Collect(&list)})
 	return list, err
 }
 
-// candidatesIn is candidates within tx, or the pass of the request.
+// candidatesIn returns candidates within tx, or only the pass in the request.
 func (s *store) candidatesIn(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption) (list []candidate, err error) {
 	query := pg.Query{SQL: candidatesSQL, Args: []any{company, r.customer}, Scan: pg.Collect(&list)}
 	if !r.pass.IsZero() {

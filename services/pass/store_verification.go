@@ -9,7 +9,7 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Each statement computes a number from the rows that it should follow from.
+// Each statement recomputes a stored number from the rows.
 const (
 	verifyUsesSQL = `select p.id, p.remaining_uses::bigint, coalesce(sum(e.credits), 0)::bigint
 		from customer_passes p left join ledger_entries e on e.company_id = p.company_id and e.customer_pass_id = p.id
@@ -19,8 +19,8 @@ const (
 			sum(e.credits) over (partition by e.customer_pass_id order by e.sequence)::bigint
 		from ledger_entries e where e.company_id = $1`
 
-	// What an item holds is what the ledger took for it and did not give back. Of
-	// a booking that was imported the ledger has the return alone.
+	// An item holds the credits that the ledger took for it and did not return. The ledger has only
+	// the return of an imported booking.
 	verifyRedemptionsSQL = `select i.redemption_id, (i.credits - i.returned)::bigint,
 			case when r.customer_pass_id is null then 0 else -coalesce(e.credits, 0) end
 		from redemption_items i
@@ -39,13 +39,13 @@ const (
 		where company_id = $1 order by redemption_id, item_id`
 )
 
-// comparison is a stored number and the one that its rows give.
+// comparison is a stored number and the number computed from the rows.
 type comparison struct {
 	what, id         string
 	stored, computed int64
 }
 
-// verify recomputes every number of a company and calls each for all of them.
+// verify recomputes every number of a company and calls each with every comparison.
 func (s *store) verify(ctx context.Context, company id.Company, each func(comparison) error) error {
 	passID := func(u id.UUID) string { return id.CustomerPass(u).String() }
 	redemptionID := func(u id.UUID) string { return id.Transaction(u).String() }
@@ -70,8 +70,8 @@ func (s *store) verify(ctx context.Context, company id.Company, each func(compar
 	})
 }
 
-// compare calls each for the rows of a statement: an identifier, the stored number and
-// the computed one.
+// compare calls each for the rows of a statement: an identifier, the stored number and the computed
+// number.
 func (s *store) compare(ctx context.Context, company id.Company, sql, what string, text func(id.UUID) string, each func(comparison) error) error {
 	return s.stream(ctx, company, sql, func(rows pgx.Rows) error {
 		var row id.UUID
@@ -84,7 +84,7 @@ func (s *store) compare(ctx context.Context, company id.Company, sql, what strin
 	})
 }
 
-// redeemed is what a booking holds of a pass's credits.
+// redeemed is the credits of a pass that a booking holds.
 type redeemed struct {
 	redemption id.Transaction
 	item       id.Booking
@@ -92,7 +92,7 @@ type redeemed struct {
 	credits    int32
 }
 
-// exportRedemptions calls each for what every booking holds.
+// exportRedemptions calls each for the credits that every booking holds.
 func (s *store) exportRedemptions(ctx context.Context, company id.Company, each func(redeemed) error) error {
 	return s.stream(ctx, company, exportRedemptionsSQL, func(rows pgx.Rows) error {
 		var r redeemed

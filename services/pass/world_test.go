@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// fakeCustomers knows the customers that a test adds.
+// fakeCustomers is a fake of the customer service, with the customers that a test adds.
 type fakeCustomers struct {
 	mu        sync.Mutex
 	customers map[id.Customer]id.Company
@@ -53,7 +53,7 @@ func (f *fakeCustomers) Deleted(_ context.Context, company id.Company, customer 
 	return false, f.err
 }
 
-// deletes deletes a customer of the customer service.
+// deletes deletes a customer in the customer service.
 func (f *fakeCustomers) deletes(customer id.Customer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +61,7 @@ func (f *fakeCustomers) deletes(customer id.Customer) {
 	delete(f.customers, customer)
 }
 
-// fakeAuth knows every company.
+// fakeAuth is a fake of the auth service that knows every company.
 type fakeAuth struct {
 	down  error
 	moved *tenancy.Company
@@ -77,7 +77,7 @@ func (f *fakeAuth) Company(_ context.Context, company id.Company) (tenancy.Compa
 	return tenancy.Company{ID: company, Timezone: "America/New_York", Currency: "USD", Version: 1}, nil
 }
 
-// world is the service on gRPC and PostgreSQL, for one company.
+// world is the service with real gRPC and PostgreSQL, for one company.
 type world struct {
 	t         *testing.T
 	db        *pg.DB
@@ -91,7 +91,7 @@ type world struct {
 	company   id.Company
 }
 
-// open starts the service on a database of its own; tests that do run in parallel.
+// open starts the service on its own database. Tests that use it run in parallel.
 func open(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
@@ -121,13 +121,13 @@ func open(t *testing.T) *world {
 	return w
 }
 
-// as returns a context of a caller of a company, with every scope of the service.
+// as returns the context of a caller of a company, with every scope of the service.
 func (w *world) as(company id.Company) context.Context {
 	w.t.Helper()
 	return w.with(w.issuer.Client(company, "passes:read", "passes:write", "customer-passes:read", "customer-passes:write", "redemptions:write"))
 }
 
-// with returns a context of a caller with a token.
+// with returns the context of a caller with a token.
 func (w *world) with(raw string) context.Context {
 	w.t.Helper()
 	claims, err := w.issuer.Verifier.Verify(w.t.Context(), raw)
@@ -172,7 +172,7 @@ func (w *world) assign(start string) *passv1.CustomerPass {
 	return res.GetCustomerPass()
 }
 
-// give assigns a pass of a type, made on demand, to a customer.
+// give assigns a pass to a customer. It creates the pass type if necessary.
 func (w *world) give(customer string, change func(*passv1.CreatePassTypeRequest)) *passv1.CustomerPass {
 	w.t.Helper()
 	req := tenClasses()
@@ -193,7 +193,7 @@ func (w *world) give(customer string, change func(*passv1.CreatePassTypeRequest)
 
 func newTransaction() string { return id.New[id.Transaction]().String() }
 
-// redeemRequest is a redemption of bookings of classes that cost so many credits.
+// redeemRequest returns a redemption of bookings of classes with these costs in credits.
 func redeemRequest(customer, pass string, credits ...int32) *passv1.RedeemCreditsRequest {
 	req := &passv1.RedeemCreditsRequest{RedemptionId: newTransaction(), CustomerId: customer, CustomerPassId: pass}
 	for _, n := range credits {
@@ -242,7 +242,7 @@ func (w *world) update(req *passv1.UpdateCustomerPassRequest) *passv1.CustomerPa
 	return res.GetCustomerPass()
 }
 
-// verify fails the test for every number that is not what the rows say.
+// verify fails the test for every stored number that differs from the rows.
 func (w *world) verify() (checked int64) {
 	w.t.Helper()
 	stream, err := w.client.VerifyPasses(w.as(w.company), &passv1.VerifyPassesRequest{})

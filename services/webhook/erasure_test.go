@@ -86,7 +86,7 @@ func TestErasure(t *testing.T) { // invariant 11
 			}
 		}
 		if n := w.rows(`select count(*) from messages where position(convert_to($1, 'UTF8') in body) > 0`, stays.String()); n != 1 {
-			t.Error("the wrong one is left")
+			t.Error("the wrong message is left")
 		}
 	})
 }

@@ -54,6 +54,6 @@ func TestReadQueue(t *testing.T) {
 	}
 	w.engine.mu.Unlock()
 	if got := read(); got[0] != 3 || got[1] < 90 || got[2] != 0 {
-		t.Errorf("of an endpoint that is left alone: %v", got)
+		t.Errorf("of a paused endpoint: %v", got)
 	}
 }

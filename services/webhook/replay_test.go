@@ -75,7 +75,7 @@ func TestReplayOfAFilter(t *testing.T) {
 		for range 2 {
 			again, err := w.replayAll(who, "a", f, counted.GetAsOf())
 			if err != nil || again.GetReplayed() != 10 {
-				t.Errorf("a repetition is told %v, %v", again, err)
+				t.Errorf("a retry got %v, %v", again, err)
 			}
 		}
 		if after, err := w.replayAll(who, "b", f, counted.GetAsOf()); err != nil || after.GetReplayed() != 0 {

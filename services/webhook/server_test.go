@@ -249,7 +249,7 @@ func TestEndpoints(t *testing.T) {
 		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from idempotency_keys where position($1::bytea in response) > 0`,
 			[]byte(strings.TrimPrefix(first.GetSecret(), "whsec_")))
 		if err != nil || n != 0 {
-			t.Errorf("it is in %d stored answers, %v", n, err)
+			t.Errorf("it is in %d stored responses, %v", n, err)
 		}
 	})
 	t.Run("after a rotation two secrets are valid and requests carry both; a third ends the oldest (8)", func(t *testing.T) {

@@ -31,14 +31,14 @@ const settleSQL = `with o as (
 func (s *store) settle(ctx context.Context, outcomes []outcome) error {
 	n := len(outcomes)
 	companies, ids, leases := make([]pgtype.UUID, n), make([]pgtype.UUID, n), make([]pgtype.UUID, n)
-	what, due, finished, at := make([]string, n), make([]*time.Time, n), make([]*time.Time, n), make([]time.Time, n)
+	states, due, finished, at := make([]string, n), make([]*time.Time, n), make([]*time.Time, n), make([]time.Time, n)
 	durations, failures, statuses, messages := make([]int64, n), make([]*string, n), make([]int32, n), make([]string, n)
 	responses, reused, urls := make([][]byte, n), make([]bool, n), make([]string, n)
 	secrets, previous := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 	for i := range outcomes {
 		o := &outcomes[i]
 		companies[i], ids[i], leases[i] = uuidOf(o.job.target.key.company), uuidOf(o.job.delivery), uuidOf(o.job.lease)
-		what[i], at[i], durations[i], statuses[i], messages[i] = o.outcome, o.at, o.duration.Microseconds(), int32(o.status), o.message
+		states[i], at[i], durations[i], statuses[i], messages[i] = o.outcome, o.at, o.duration.Microseconds(), int32(o.status), o.message
 		reused[i], urls[i], responses[i] = o.reused, o.job.target.rawURL, o.response
 		if responses[i] == nil {
 			responses[i] = []byte{}
@@ -56,7 +56,7 @@ func (s *store) settle(ctx context.Context, outcomes []outcome) error {
 		}
 	}
 	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		return sized(ctx, tx, settleSQL, []any{companies, ids, leases, what, due, finished, at, durations, failures, statuses, messages,
+		return sized(ctx, tx, settleSQL, []any{companies, ids, leases, states, due, finished, at, durations, failures, statuses, messages,
 			responses, reused, urls, secrets, previous}, nil)
 	})
 }

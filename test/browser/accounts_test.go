@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// authenticator is the app on a phone: the code of a key now, by RFC 6238.
+// authenticator returns the current code of a key, as an authenticator app does (RFC 6238).
 func authenticator(t *testing.T, key string) string {
 	t.Helper()
 	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(key)
@@ -27,7 +27,7 @@ func authenticator(t *testing.T, key string) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[at:])&0x7fffffff%1_000_000)
 }
 
-// colleague is an administrator whom the owner has invited.
+// colleague is an administrator whom the owner invites.
 type colleague struct {
 	w         *world
 	boss, tab *tab // of the owner, and the colleague's own
@@ -41,17 +41,17 @@ func (w *world) testAccounts(t *testing.T) { // invariant 1
 	n.joins()
 	n.signsInWithCode()
 	n.isHelpedByOwner()
-	n.boss.step("a form that is sent twice is done once, and the second answer says so", func(t *testing.T) { n.boss.sendTwice(t) })
+	n.boss.step("makes the change of a form that is sent twice once, and says so", func(t *testing.T) { n.boss.sendTwice(t) })
 }
 
-// within returns the path of a link into the dashboard.
+// within returns the path of a link to the dashboard.
 func (w *world) within(link string) string { return strings.TrimPrefix(link, w.url) }
 
 func (n *colleague) joins() {
-	n.tab.step("an invitation makes an administrator", func(t *testing.T) {
+	n.tab.step("creates an administrator by invitation", func(t *testing.T) {
 		n.boss.open("/settings/administrators")
 		n.boss.fill("E-mail address", n.email)
-		n.boss.follow("Make an invitation")
+		n.boss.follow("Create an invitation")
 		link := n.boss.textOf("#invitation-link")
 		n.boss.open("/settings/administrators")
 		if strings.Contains(n.boss.text(), link) {
@@ -64,14 +64,14 @@ func (n *colleague) joins() {
 		n.tab.follow("Join")
 		n.tab.says("Welcome to")
 	})
-	n.tab.step("two-step sign-in is set up with an app, after a wrong code too", func(t *testing.T) {
+	n.tab.step("sets up two-step sign-in with an app, after a wrong code", func(t *testing.T) {
 		n.tab.open("/account")
 		n.tab.fill("Your password, to set it up", n.password)
 		n.tab.follow("Set it up")
 		key := n.tab.textOf("#totp-secret")
 		n.tab.fill("Code", "000000")
 		n.tab.follow("Turn it on")
-		n.tab.says("This code is not right.")
+		n.tab.says("This code is wrong.")
 		if again := n.tab.textOf("#totp-secret"); again != key {
 			t.Fatalf("another key is shown: %q, then %q", key, again)
 		}
@@ -82,13 +82,13 @@ func (n *colleague) joins() {
 		if len(n.recovery) != 10 {
 			t.Fatalf("recovery codes: %q", n.recovery)
 		}
-		n.tab.follow("I have kept them")
+		n.tab.follow("I have saved them")
 		n.tab.says("10 recovery codes left")
 	})
 }
 
 func (n *colleague) signsInWithCode() {
-	n.tab.step("who signs out is out, and the back button shows nothing any more", func(t *testing.T) {
+	n.tab.step("shows nothing by the back button after signing out", func(t *testing.T) {
 		n.tab.open("/customers")
 		n.tab.says("customers, newest first")
 		n.tab.followAt("Sign out", `//button[normalize-space()="Sign out" and not(ancestor::details)]`)
@@ -97,7 +97,7 @@ func (n *colleague) signsInWithCode() {
 			t.Errorf("at %s:\n%s", n.tab.path(), page)
 		}
 	})
-	n.tab.step("signing in asks for the code on a page of its own, which knows no password", func(t *testing.T) {
+	n.tab.step("asks for the code on a page that does not contain the password", func(t *testing.T) {
 		n.tab.open("/sign-in?next=%2Faccount")
 		n.tab.signIn(n.email, n.password)
 		if path := n.tab.path(); !strings.HasPrefix(path, "/sign-in/code") {
@@ -108,7 +108,7 @@ func (n *colleague) signsInWithCode() {
 		}
 		n.tab.fill("Code", "000000")
 		n.tab.follow("Sign in")
-		n.tab.says("This code is not right")
+		n.tab.says("This code is wrong")
 		n.tab.takeProblems()
 		n.tab.fill("Code", n.recovery[0])
 		n.tab.follow("Sign in")
@@ -121,12 +121,12 @@ func (n *colleague) signsInWithCode() {
 }
 
 func (n *colleague) isHelpedByOwner() {
-	n.tab.step("a forgotten password is replaced by an owner's link, once", func(t *testing.T) {
+	n.tab.step("replaces a forgotten password with an owner's link, once", func(t *testing.T) {
 		n.boss.open("/settings/administrators")
 		n.boss.follow("Nora نورا")
-		n.boss.follow("Link for a new password…")
+		n.boss.follow("Create a reset link…")
 		n.boss.says("within an hour")
-		n.boss.follow("Make the link")
+		n.boss.follow("Create the link")
 		link := n.boss.textOf("#reset-link")
 		n.boss.quiet()
 		guest := n.w.tab(t)
@@ -136,25 +136,25 @@ func (n *colleague) isHelpedByOwner() {
 		guest.fill("New password", n.password)
 		guest.fill("New password again", n.password)
 		guest.follow("Change the password")
-		guest.says("The password is changed")
+		guest.says("Your password is changed")
 		if status := guest.open(n.w.within(link)); status != 400 {
 			t.Errorf("the link is answered %d", status)
 		}
 		guest.says("This link has been used")
 		n.tab.open("/account")
 		if path := n.tab.path(); !strings.HasPrefix(path, "/sign-in") {
-			t.Errorf("her session goes on, at %s", path)
+			t.Errorf("her session has not ended, at %s", path)
 		}
 	})
-	n.tab.step("she is told, until she has read it", func(t *testing.T) {
+	n.tab.step("shows notices until they are dismissed", func(t *testing.T) {
 		n.boss.open("/settings/administrators")
 		n.boss.follow("Nora نورا")
-		n.boss.follow("Turn two-step sign-in off…")
+		n.boss.follow("Turn off two-step sign-in…")
 		n.boss.follow("Turn it off")
 		n.boss.says("Their two-step sign-in is off.")
 		n.tab.open("/sign-in")
 		n.tab.signIn(n.email, n.password)
-		n.tab.says("has made a link with which your password can be replaced.", "has turned off your two-step sign-in.")
+		n.tab.says("created a link that can replace your password.", "turned off your two-step sign-in.")
 		n.tab.open("/events")
 		n.tab.follow("I have read this")
 		if path := n.tab.path(); path != "/events" || strings.Contains(n.tab.text(), "two-step") {
@@ -172,7 +172,7 @@ func (b *tab) sendTwice(t *testing.T) {
 	b.do("two clicks", chromedp.DoubleClick(control("Create the client"), chromedp.NodeVisible))
 	b.do("wait for the secret", chromedp.WaitVisible(chromedp.CSS("#credential-secret")))
 	secret := b.credential().Secret
-	// Without JavaScript the browser sends it again.
+	// A form without JavaScript can be sent again.
 	eval[bool](b, `(() => {
 		const form = document.createElement("form");
 		form.method = "post";

@@ -11,7 +11,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// credential reads the page that shows a new secret, this once.
+// credential reads the page that shows a new secret.
 func (b *tab) credential() harness.Credential {
 	b.t.Helper()
 	return harness.Credential{ID: b.textOf("#credential-id"), Secret: b.textOf("#credential-secret")}
@@ -21,7 +21,7 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 	b, a := w.signedIn(t), w.A(t)
 	var client, rotated harness.Credential
 	var token string
-	b.step("Add Client shows an id and, this once, a secret", func(t *testing.T) {
+	b.step("shows the id and once the secret of a new client", func(t *testing.T) {
 		b.open("/settings/api-clients")
 		b.follow("Add Client")
 		b.fill("Name", "Reporting")
@@ -43,7 +43,7 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 		}
 		b.quiet()
 	})
-	b.step("they get a token on Interface A, which reads what its scopes allow", func(t *testing.T) {
+	b.step("allows on Interface A what the scopes allow", func(t *testing.T) {
 		token = a.Token(t, client)
 		answer := a.Do(t, harness.Request{Path: "/customers", Token: token})
 		var list struct{ Data []struct{ ID string } }
@@ -56,7 +56,7 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 			t.Errorf("without the scope: %d %s", bookings.Code, bookings.Body)
 		}
 	})
-	b.step("a scope is needed, and the form says so where it is missing", func(t *testing.T) {
+	b.step("refuses a client without a scope", func(t *testing.T) {
 		b.open("/settings/api-clients/new")
 		b.fill("Name", "Nothing at all")
 		b.follow("Create the client")
@@ -67,10 +67,10 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 		}
 		b.takeProblems() // the browser logs the status 422
 	})
-	b.step("rotating says first what it breaks, then breaks it", func(t *testing.T) {
+	b.step("lists the effects of rotating, then rotates the secret", func(t *testing.T) {
 		b.open("/settings/api-clients/" + client.ID)
 		b.follow("Rotate the secret…")
-		b.says("The present secret stops working at once")
+		b.says("The current secret stops working immediately")
 		b.follow("Rotate the secret")
 		rotated = b.credential()
 		if rotated.ID != client.ID || rotated.Secret == client.Secret {
@@ -85,7 +85,7 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 		token = fresh
 		b.quiet()
 	})
-	b.step("disabling and enabling", func(t *testing.T) {
+	b.step("disables and enables the client", func(t *testing.T) {
 		b.open("/settings/api-clients/" + client.ID)
 		b.follow("Disable…")
 		b.follow("Disable")
@@ -96,10 +96,10 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 		b.says("The client is enabled.")
 		token = a.Token(t, rotated)
 	})
-	b.step("deleting", func(t *testing.T) {
+	b.step("deletes the client", func(t *testing.T) {
 		b.follow("Delete…")
-		b.says("This cannot be undone")
-		b.follow("Delete for good")
+		b.says("You cannot undo this")
+		b.follow("Delete permanently")
 		if strings.Contains(b.text(), client.ID) {
 			t.Error("it is still in the list")
 		}
@@ -109,7 +109,7 @@ func (w *world) testAPIClients(t *testing.T) { // invariant 1
 	})
 }
 
-// locked fails the test unless a credential is refused.
+// locked fails the test if a credential is accepted.
 func (w *world) locked(t *testing.T, a *harness.A, c harness.Credential) {
 	t.Helper()
 	if answer := a.Do(t, harness.TokenRequest(c)); answer.Code != http.StatusUnauthorized {
@@ -117,7 +117,7 @@ func (w *world) locked(t *testing.T, a *harness.A, c harness.Credential) {
 	}
 }
 
-// dead waits until a token is refused: its revocation travels by event.
+// dead waits until a token is refused. The revocation is a domain event.
 func (w *world) dead(t *testing.T, a *harness.A, token string) {
 	t.Helper()
 	harness.Eventually(t, 2*time.Second, func() error {

@@ -23,22 +23,21 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// The accessibility checker, of which nothing is part of the product: it comes
-// from the npm registry when the tests run, and is what it was when this was written.
+// The accessibility checker is not part of the product. The tests download a fixed version from the
+// npm registry.
 const (
 	axePackage = "axe-core@4.14.1"
 	axeSum     = "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ=="
 	axeLimit   = time.Minute
 )
 
-// needAxe is the setting by which a checker that is not to be had is a failure, and
-// no test that is skipped, to be seen.
+// needAxe is the setting that makes a missing checker a failure instead of a skipped test.
 const needAxe = "BROWSER_TESTS_NEED_AXE"
 
-// axeSource returns the checker's script; "" where the registry is not reached and
-// that is no failure.
+// axeSource returns the checker's script; "" if the registry cannot be reached and needAxe is
+// not set.
 func axeSource(t *testing.T) (source string) {
-	t.Run("the accessibility checker is there", func(t *testing.T) { source = readAxe(t) })
+	t.Run("downloads the accessibility checker", func(t *testing.T) { source = readAxe(t) })
 	return source
 }
 
@@ -105,7 +104,7 @@ func fetchAxe(t *testing.T) ([]byte, error) {
 	}
 }
 
-// evaluate runs a script of the debugger's in the page; what it returns is dropped.
+// evaluate runs a script in the page through the debugger, without its result.
 func evaluate(ctx context.Context, t *chromedp.Target, script string) error {
 	res, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: script + "\n;0"})
 	if err == nil && res.ExceptionDetails != nil {

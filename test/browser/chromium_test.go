@@ -12,11 +12,11 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// chromium is one browser process, with a profile of its own.
+// chromium is a browser process with its own profile.
 type chromium struct{ ctx context.Context }
 
-// findChromium returns the browser's path; "": there is none. CHROMIUM names
-// another than those on the path.
+// findChromium returns the browser's path; "" if there is none. The variable CHROMIUM overrides the
+// browsers on the path.
 func findChromium() string {
 	if path := os.Getenv("CHROMIUM"); path != "" {
 		return path
@@ -29,8 +29,8 @@ func findChromium() string {
 	return ""
 }
 
-// startChromium starts a browser that has the fonts of one set and ends with the
-// test, and skips the test where none is installed.
+// startChromium starts a browser with the fonts of a set, and ends it with the test. It skips the
+// test if no browser is installed.
 func startChromium(t *testing.T, fonts fontSet) *chromium {
 	t.Helper()
 	path := findChromium()

@@ -8,7 +8,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// world is a platform with its demonstration company, an owner of it, and a browser.
+// world is a platform with the demonstration company and an owner, and a browser.
 type world struct {
 	*harness.Standalone
 	postgres *harness.Postgres
@@ -21,7 +21,7 @@ type world struct {
 	password string
 }
 
-// TestDashboard is an owner's day.
+// TestDashboard does what an owner does in a day.
 func TestDashboard(t *testing.T) {
 	w := newWorld(t, liberation())
 	t.Run("signing in", w.testSigningIn)
@@ -47,10 +47,10 @@ func newWorld(t *testing.T, fonts fontSet) *world {
 	return w
 }
 
-// tab opens a tab in which nobody is signed in.
+// tab opens a tab without a session.
 func (w *world) tab(t *testing.T) *tab { return w.chromium.tab(t, w.url) }
 
-// signedIn opens a tab in which the owner is signed in.
+// signedIn opens a tab with a session of the owner.
 func (w *world) signedIn(t *testing.T) *tab {
 	t.Helper()
 	b := w.tab(t)
@@ -59,7 +59,7 @@ func (w *world) signedIn(t *testing.T) *tab {
 	return b
 }
 
-// signIn fills in the form of the sign-in page and sends it.
+// signIn fills in and sends the sign-in form.
 func (b *tab) signIn(email, password string) {
 	b.t.Helper()
 	b.fill("E-mail address", email)

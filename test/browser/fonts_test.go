@@ -23,21 +23,20 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// fontSet is every font that a browser of the tests has. The fonts come from Go
-// modules, so the pages look the same on every machine. The zero value stands for
-// the machine's own fonts.
+// fontSet is the set of fonts of a test's browser. The fonts come from Go modules, so the pages
+// look the same on every machine. The zero value is the machine's own fonts.
 type fontSet struct {
 	family, monospace string
 	files             [][]byte
 }
 
-// liberation has the widths of Arial. It is the set of all tests but the layout's.
+// liberation has the widths of Arial. All tests except the layout tests use it.
 func liberation() fontSet {
 	return fontSet{"Liberation Sans", "Liberation Mono", [][]byte{liberationsansregular.TTF, liberationsansbold.TTF, liberationmonoregular.TTF}}
 }
 
-// fontSets are a font of ordinary width, the widest that is the default of a
-// common system (it has the widths of Verdana), and one with a wide monospace.
+// fontSets are a font of ordinary width, the widest default font of a common system (with the widths
+// of Verdana), and a set with a wide monospace font.
 func fontSets() []fontSet {
 	return []fontSet{
 		liberation(),
@@ -46,7 +45,7 @@ func fontSets() []fontSet {
 	}
 }
 
-// environment returns the variables by which a browser gets the fonts.
+// environment returns the environment variables that give a browser the fonts.
 func (f fontSet) environment(t *testing.T) []string {
 	t.Helper()
 	if len(f.files) == 0 {
@@ -55,8 +54,8 @@ func (f fontSet) environment(t *testing.T) []string {
 	return []string{"FONTCONFIG_FILE=" + f.install(t)}
 }
 
-// install writes the fonts and a configuration of fontconfig that knows no others,
-// and returns the path of the configuration.
+// install writes the fonts and a fontconfig configuration with only these fonts, and returns the
+// configuration's path.
 func (f fontSet) install(t *testing.T) string {
 	t.Helper()
 	dir := harness.TempDir(t)
@@ -87,9 +86,9 @@ func write(t *testing.T, path string, text []byte) {
 	}
 }
 
-// uses fails the test unless the dashboard's text is in the fonts of the set: a
-// browser that ignores FONTCONFIG_FILE would check nothing. The tab can do nothing
-// else afterwards, because its elements have got other numbers.
+// uses fails the test unless the dashboard's text is in the fonts of the set, because a browser may
+// ignore FONTCONFIG_FILE. The tab cannot be used afterwards: the debugger has renumbered its
+// elements.
 func (b *tab) uses(f fontSet) {
 	b.t.Helper()
 	if runtime.GOOS != "linux" {

@@ -8,34 +8,33 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// hostile is a customer's name that would be a script in a page that does not
-// write it as text.
+// hostile is a customer's name that runs as a script in a page that does not escape it.
 const hostile = `<script>document.title="taken"</script>`
 
 // arabic is an event's title that reads from right to left.
 const arabic = "يوغا الصباح"
 
-// addEvent adds an event of two places that starts in some days, and leaves the
-// tab on the page of its first date.
+// addEvent adds an event with two spaces that starts in some days, and leaves the tab on the
+// page of its first date.
 func (b *tab) addEvent(title string, days int, policy string) {
 	b.t.Helper()
 	b.open("/events/new")
 	b.fill("Title", title)
 	start := time.Now().AddDate(0, 0, days).Format("2006-01-02") + "T18:30"
 	b.do("start", chromedp.SetValue(field("Start"), start, chromedp.NodeVisible))
-	b.fill("Minutes", "60")
-	b.fill("Places", "2")
+	b.fill("Duration in minutes", "60")
+	b.fill("Spaces", "2")
 	b.fill("Price", "14.50")
-	b.fill("Cancelling is free until", policy)
+	b.fill("Free cancellation until", policy)
 	b.follow("Add the event")
 	b.followAt("the first date", "//main//table//a[1]")
 }
 
-// book books one place of the date that the tab is at, by card.
+// book books one space by card; the tab is on the page of a date.
 func (b *tab) book(customer string) {
 	b.t.Helper()
 	b.follow("Book")
-	b.fill("Who is it for?", customer)
+	b.fill("Who is the booking for?", customer)
 	b.follow("Search")
 	b.followAt(customer, "(//main//a[contains(@class,'slot')])[1]")
 	b.fill("Payment reference", "till 42")
@@ -44,16 +43,16 @@ func (b *tab) book(customer string) {
 
 func (w *world) testFrontDesk(t *testing.T) { // invariant 1
 	b := w.signedIn(t)
-	b.step("today and the week show how full dates are", func(t *testing.T) {
+	b.step("shows how full dates are, today and in the week", func(t *testing.T) {
 		b.open("/")
 		b.says("Today", "Europe/London")
 		b.open("/week")
-		b.says("places taken")
+		b.says("spaces booked")
 		b.quiet()
 	})
-	b.step("a customer who is called like a script is a name", func(t *testing.T) {
+	b.step("shows a customer's name that looks like a script as text", func(t *testing.T) {
 		b.open("/customers")
-		b.follow("Add Customer")
+		b.follow("Add customer")
 		b.fill("First name", hostile)
 		b.fill("Last name", "Tables")
 		b.fill("E-mail address", "tables@example.org")
@@ -61,63 +60,63 @@ func (w *world) testFrontDesk(t *testing.T) { // invariant 1
 		b.says(hostile)
 		b.untaken()
 	})
-	b.step("customers are found while one types", func(t *testing.T) {
+	b.step("finds customers while typing", func(t *testing.T) {
 		b.open("/customers")
-		b.fill("Name, e-mail or telephone", "tables@exa")
+		b.fill("Name, e-mail address or telephone number", "tables@exa")
 		b.do("found", chromedp.WaitVisible(`//*[@id="found"]//*[contains(text(),"1 customer found")]`))
 		b.says(hostile)
 		b.untaken()
 	})
-	b.step("an event is added, with a title from right to left", func(t *testing.T) {
+	b.step("adds an event with a title from right to left", func(t *testing.T) {
 		b.addEvent(arabic, 3, "24")
-		b.says(arabic, "0 of 2 places taken", "Nobody has booked yet")
+		b.says(arabic, "0 of 2 spaces booked", "No bookings yet")
 		direction := eval[string](b, `getComputedStyle(document.querySelector("h1")).direction`)
 		if direction != "rtl" {
 			t.Errorf("its title reads %s", direction)
 		}
 		b.quiet()
 	})
-	b.step("booking says what was booked, and takes the place", func(t *testing.T) {
+	b.step("confirms a booking and takes the space", func(t *testing.T) {
 		b.book("tables")
-		b.says("Booked: 1 place for "+hostile, "14.50", "1 of 2 places taken")
+		b.says("Booked: 1 space for "+hostile, "14.50", "1 of 2 spaces booked")
 		b.untaken()
 	})
-	b.step("checking in, and taking it back", func(t *testing.T) {
+	b.step("checks in and undoes the check-in", func(t *testing.T) {
 		b.followAt("Check in", `(//main//button[starts-with(normalize-space(),"Check in")])[1]`)
 		b.says("Checked in: "+hostile, "1 checked in")
-		b.followAt("Take back", `(//main//button[starts-with(normalize-space(),"Take back")])[1]`)
-		b.says("Taken back")
+		b.followAt("Undo", `(//main//button[starts-with(normalize-space(),"Undo")])[1]`)
+		b.says("Undone: ")
 		b.quiet()
 	})
-	b.step("cancelling says first what the policy makes of it", func(t *testing.T) {
-		b.followAt("Booking", `(//main//a[starts-with(normalize-space(),"Booking")])[1]`)
+	b.step("shows the outcome under the policy before cancelling", func(t *testing.T) {
+		b.followAt("Open", `(//main//a[starts-with(normalize-space(),"Open")])[1]`)
 		b.follow("Cancel…")
-		b.says("1 place becomes free", "14.50", "owed to the customer")
+		b.says("1 space becomes free", "Refund due: £14.50.")
 		b.follow("Cancel the booking")
 		b.says("Cancelled")
 		b.follow("Record the refund…")
 		b.follow("Record the refund")
 		b.says("Refunded")
 		b.followAt("the date", `//main//p[@class="crumb"]/a`)
-		b.says("0 of 2 places taken")
+		b.says("0 of 2 spaces booked")
 		b.quiet()
 	})
-	b.step("cancelling late says that what was paid is kept", func(t *testing.T) {
+	b.step("says that a late cancellation is not refunded", func(t *testing.T) {
 		b.addEvent("Late evening", 2, "240")
 		b.book("tables")
-		b.followAt("Booking", `(//main//a[starts-with(normalize-space(),"Booking")])[1]`)
-		b.says("what was paid is kept")
+		b.followAt("Open", `(//main//a[starts-with(normalize-space(),"Open")])[1]`)
+		b.says("neither money nor credits are refunded")
 		b.follow("Cancel…")
-		b.says("what was paid is kept")
+		b.says("Neither money nor credits are refunded.")
 		b.quiet()
 	})
-	b.step("a full date offers the waitlist", func(t *testing.T) {
+	b.step("offers the waitlist on a full date", func(t *testing.T) {
 		b.addEvent("Two at most", 4, "")
 		b.book("tables")
 		b.book("a")
-		b.says("Full: 2 places")
+		b.says("Full: 2 spaces")
 		b.follow("Add to the waitlist")
-		b.fill("Who is it for?", "tables")
+		b.fill("Who is the booking for?", "tables")
 		b.follow("Search")
 		b.followAt("the customer", "(//main//a[contains(@class,'slot')])[1]")
 		b.follow("Add to the waitlist")
@@ -126,12 +125,12 @@ func (w *world) testFrontDesk(t *testing.T) { // invariant 1
 	})
 }
 
-// addDiscount adds a code that takes a tenth off.
+// addDiscount adds a discount code of 10 %.
 func (b *tab) addDiscount(code string) {
 	b.t.Helper()
 	b.open("/discounts/new")
 	b.fill("Code", code)
-	b.fill("How much", "10")
+	b.fill("Discount", "10")
 	b.follow("Add the code")
 	b.says(code, "10 % off", "Active")
 }
@@ -139,67 +138,67 @@ func (b *tab) addDiscount(code string) {
 func (w *world) testEditing(t *testing.T) { // invariant 1
 	b := w.signedIn(t)
 	in := func(days int) string { return time.Now().AddDate(0, 0, days).Format("2006-01-02") + "T19:00" }
-	b.step("before a date moves, those are named who have booked it", func(t *testing.T) {
+	b.step("lists the affected customers before a date moves", func(t *testing.T) {
 		b.addEvent("Slow flow", 5, "")
 		b.book("a")
-		b.follow("Change this date…")
+		b.follow("Edit this date…")
 		b.choose("Start", in(6))
 		b.follow("Save")
-		b.says("Who is affected", "1 place", "From now on")
-		b.follow("Change it")
-		b.says("The date is changed", "1 of 2 places taken")
+		b.says("Affected customers", "1 space", "New time")
+		b.follow("Move the date")
+		b.says("The date is changed", "1 of 2 spaces booked")
 		b.quiet()
 	})
-	b.step("a date has no fewer places than are taken", func(t *testing.T) {
-		b.follow("Change this date…")
-		b.fill("Places", "0")
+	b.step("refuses fewer spaces than are booked", func(t *testing.T) {
+		b.follow("Edit this date…")
+		b.fill("Spaces", "0")
 		b.follow("Save")
 		b.takeProblems() // a form that is refused is answered 422
-		b.says("There must be at least 1 place")
-		b.fill("Places", "3")
+		b.says("There must be at least 1 space")
+		b.fill("Spaces", "3")
 		b.follow("Save")
-		b.says("1 of 3 places taken")
+		b.says("1 of 3 spaces booked")
 		b.quiet()
 	})
-	b.step("an event says something else", func(t *testing.T) {
+	b.step("edits an event", func(t *testing.T) {
 		b.followAt("all dates", `//main//p[@class="crumb"]/a`)
-		b.followAt("what it says", `//main//a[contains(@href,"/edit")]`)
+		b.followAt("edit the event", `//main//a[contains(@href,"/edit")]`)
 		b.fill("Title", "Slower flow")
 		b.follow("Save")
 		b.says("Slower flow", "The event is changed.")
 		b.quiet()
 	})
-	b.step("a price is added, and the other one ends", func(t *testing.T) {
-		b.follow("Add a price")
+	b.step("adds a price and ends the other one", func(t *testing.T) {
+		b.follow("Add price")
 		b.fill("Name of the price", "Member")
 		b.fill("Price", "9")
 		b.follow("Add the price")
 		b.says("Member", "£9.00", "£14.50")
 		b.followAt("End", `(//main//*[@id="prices"]//a[contains(@href,"/end")])[1]`)
-		b.says("sold no more")
+		b.says("no longer sold")
 		b.follow("End the price")
 		b.says("The price has ended.")
 		if strings.Contains(b.text(), "£14.50") {
-			t.Error("the price that has ended is still there")
+			t.Error("the page still shows the ended price")
 		}
 		b.quiet()
 	})
-	b.step("dates are added by a rule", func(t *testing.T) {
+	b.step("adds recurring dates", func(t *testing.T) {
 		b.follow("Add dates")
 		b.choose("Start", in(7))
-		b.choose("It takes place", "FREQ=WEEKLY;INTERVAL=2")
-		b.fill("How many dates", "3")
+		b.choose("Repeats", "FREQ=WEEKLY;INTERVAL=2")
+		b.fill("Number of dates", "3")
 		b.follow("Add the dates")
 		b.says("3 dates are added")
 		b.quiet()
 	})
-	b.step("a discount code lowers a price, and once disabled it does not", func(t *testing.T) {
+	b.step("applies a discount code, and disables it", func(t *testing.T) {
 		b.addDiscount("TENTH")
 		b.open("/events")
 		b.follow("Slower flow")
 		b.followAt("the first date", "//main//table//a[1]")
 		b.follow("Book")
-		b.fill("Who is it for?", "a")
+		b.fill("Who is the booking for?", "a")
 		b.follow("Search")
 		b.followAt("somebody", "(//main//a[contains(@class,'slot')])[1]")
 		b.fill("Discount code", "tenth")
@@ -208,24 +207,24 @@ func (w *world) testEditing(t *testing.T) { // invariant 1
 		b.open("/discounts")
 		b.follow("TENTH")
 		b.follow("Disable")
-		b.says("counts no more", "Disabled")
+		b.says("can no longer be used", "Disabled")
 		b.quiet()
 	})
-	b.step("an event is cancelled, and then deleted", func(t *testing.T) {
+	b.step("cancels an event and deletes it", func(t *testing.T) {
 		b.open("/events")
 		b.follow("Slower flow")
 		b.follow("Cancel the event…")
-		b.says("2 places are taken")
+		b.says("2 spaces booked")
 		b.follow("Cancel the event")
 		b.says("The event is cancelled, with 2 bookings.")
 		b.follow("Delete…")
-		b.follow("Delete for good")
+		b.follow("Delete permanently")
 		b.says("The event is deleted.")
 		b.quiet()
 	})
 }
 
-// untaken fails the test if a customer's name has become a script.
+// untaken fails the test if a customer's name ran as a script.
 func (b *tab) untaken() {
 	b.t.Helper()
 	title := eval[string](b, `document.title`)

@@ -7,22 +7,21 @@ import (
 	"github.com/chromedp/cdproto/page"
 )
 
-// widths are those of phones, tablets and windows on a desk, in pixels.
+// widths are the widths of phones, tablets and desktop windows, in pixels.
 var widths = []int64{320, 390, 640, 800, 980, 1152, 1280, 1600}
 
-// largeTextWidths are those in which the pages are looked at in larger letters too.
+// largeTextWidths are the widths in which the pages are also checked with larger text.
 var largeTextWidths = []int64{390, 800, 1280}
 
-// narrowest is the width of the narrowest window that the pages are for, as a
-// multiple of the size of its text.
+// narrowest is the width of the narrowest supported window, as a multiple of its text size.
 const narrowest = 12
 
-// textSizes are sizes of text that a person can set in the browser, in pixels:
-// the usual one, the next larger one and twice the usual one.
+// textSizes are text sizes that a person can choose in the browser, in pixels: the default, the
+// next larger one and twice the default.
 var textSizes = []int64{16, 20, 32}
 
-// testLayout checks that every page fits windows of many widths, in the fonts of a set
-// and in several sizes of text.
+// testLayout checks that every page fits windows of many widths, with the fonts of a set and several
+// text sizes.
 func (w *world) testLayout(t *testing.T, fonts fontSet, pages []place) {
 	browser := startChromium(t, fonts)
 	browser.tab(t, w.url).uses(fonts)
@@ -39,8 +38,7 @@ func (w *world) testLayout(t *testing.T, fonts fontSet, pages []place) {
 	}
 }
 
-// fits fails the test for whatever does not fit on the open page in letters of a
-// size, in any width.
+// fits fails the test for everything on the open page that does not fit a width at a text size.
 func (b *tab) fits(p place, size int64) {
 	b.t.Helper()
 	command(b, page.SetFontSizes, page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: size, Fixed: size}})
@@ -59,9 +57,9 @@ func (b *tab) fits(p place, size int64) {
 	}
 }
 
-// misfits returns what makes the page wider than the window, and what is wider than
-// the box that it is in, which hides the rest, scrolls, or lets it stick out. What is
-// made to scroll is left out.
+// misfits returns the elements that make the page wider than the window, and the elements that are
+// wider than their box, which then hides a part, scrolls or overflows. It leaves out elements that
+// are meant to scroll.
 func (b *tab) misfits(width int64) []string {
 	b.t.Helper()
 	return eval[[]string](b, fmt.Sprintf(`(() => {

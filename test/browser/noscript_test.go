@@ -8,7 +8,7 @@ import (
 func (w *world) testWithoutScript(t *testing.T) { // invariant 2
 	b := w.tab(t)
 	b.withoutScript()
-	b.step("signing in", func(t *testing.T) {
+	b.step("signs in", func(t *testing.T) {
 		b.open("/sign-in")
 		b.signIn(w.email, w.password)
 		b.says("Today")
@@ -17,7 +17,7 @@ func (w *world) testWithoutScript(t *testing.T) { // invariant 2
 			t.Error("parts that need JavaScript are shown")
 		}
 	})
-	b.step("adding a client", func(t *testing.T) {
+	b.step("adds a client", func(t *testing.T) {
 		b.open("/settings/api-clients/new")
 		b.fill("Name", "Without JavaScript")
 		b.tick("bookings:read")
@@ -30,14 +30,14 @@ func (w *world) testWithoutScript(t *testing.T) { // invariant 2
 			t.Error("a button that needs JavaScript is shown")
 		}
 	})
-	b.step("booking and checking in", func(t *testing.T) {
+	b.step("books and checks in", func(t *testing.T) {
 		b.addEvent("By hand", 5, "12")
 		b.book("a")
-		b.says("1 of 2 places taken")
+		b.says("1 of 2 spaces booked")
 		b.followAt("Check in", `(//main//button[starts-with(normalize-space(),"Check in")])[1]`)
 		b.says("1 checked in")
 	})
-	b.step("the menu of a phone opens", func(t *testing.T) {
+	b.step("opens the menu on a phone", func(t *testing.T) {
 		b.size(390, 844)
 		b.open("/")
 		b.do("menu", clickVisible(`//details[contains(@class,"menu")]/summary`))

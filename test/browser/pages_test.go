@@ -16,23 +16,22 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// maxPage is how much a page may transfer, in bytes, with all that it needs and
-// nothing kept from before.
+// maxPage is the most that a page can transfer with an empty cache, in bytes, including its assets.
 const maxPage = 150_000
 
-// maxShift is how far what is shown may jump while a page loads: Chromium's
-// layout shift score, of which 0.1 is called good.
+// maxShift is the highest layout shift score of a page while it loads, as Chromium measures it. A
+// score of up to 0.1 is considered good.
 const maxShift = 0.02
 
-// windows are a desk and a phone. The accessibility checker sees each in one
-// scheme: what it looks for depends on the scheme or on the width, not on both.
+// windows are a desktop window and a phone. The accessibility checker checks each of them in one
+// colour scheme: its rules depend on the scheme or on the width, not on both.
 var windows = []struct {
 	name          string
 	width, height int64
 	scheme        string
 }{{"desk", 1280, 900, "light"}, {"phone", 390, 844, "dark"}}
 
-// TestSlowPages looks at every main page.
+// TestSlowPages checks every main page.
 func TestSlowPages(t *testing.T) { // invariants 3 and 4
 	w := newWorld(t, liberation())
 	pages := w.pages(t)
@@ -62,7 +61,7 @@ func (w *world) testPages(t *testing.T, pages []place) {
 	}
 }
 
-// resetLink makes an owner of whom nobody knows, and a link for their password.
+// resetLink creates another owner, and returns the path of a reset link for the account.
 func (w *world) resetLink(t *testing.T) string {
 	t.Helper()
 	ctx := w.company.Ctx(t.Context())
@@ -77,7 +76,7 @@ func (w *world) resetLink(t *testing.T) string {
 	return "/reset/" + link.GetToken()
 }
 
-// pages returns the main pages, after giving them something to show.
+// pages returns the main pages, after adding data that they show.
 func (w *world) pages(t *testing.T) []place {
 	t.Helper()
 	b := w.signedIn(t)
@@ -85,18 +84,17 @@ func (w *world) pages(t *testing.T) []place {
 	return w.places(t, b)
 }
 
-// fill makes what the pages need to have something on them.
+// fill adds the data that the pages show.
 func (w *world) fill(b *tab) {
 	b.t.Helper()
 	b.addEndpoint(w.receiver.url+"/hook", "The newsletter")
 	b.follow("Send Test")
-	b.says("The receiver took it.")
+	b.says("The receiver accepted the message.")
 	b.addDiscount("PAGES10")
 	w.addLongNames(b.t)
 }
 
-// addLongNames adds a customer and an event whose texts are as long as they may
-// be typed, with nowhere to break them.
+// addLongNames adds a customer and an event with texts of the greatest length, without spaces.
 func (w *world) addLongNames(t *testing.T) {
 	t.Helper()
 	ctx := w.company.Ctx(t.Context())
@@ -114,8 +112,8 @@ func (w *world) addLongNames(t *testing.T) {
 	}
 }
 
-// look opens a page in every window, light and dark, and holds it to the
-// invariants. axe is the accessibility checker, "" where it is not to be had.
+// look opens a page in every window, light and dark, and checks the invariants. axe is the
+// accessibility checker; "" if there is none.
 func (b *tab) look(t *testing.T, p place, axe string) {
 	t.Run(p.name, func(t *testing.T) {
 		outer := b.t
@@ -131,7 +129,7 @@ func (b *tab) look(t *testing.T, p place, axe string) {
 				t.Errorf("%s: %d bytes are transferred", p.path, size)
 			}
 			if shift := b.shift(); shift > maxShift {
-				t.Errorf("%s, %s: what is shown jumps by %.3f", p.path, window.name, shift)
+				t.Errorf("%s, %s: the layout shifts by %.3f", p.path, window.name, shift)
 			}
 			for _, fault := range b.misfits(window.width) {
 				t.Errorf("%s, %s: %s", p.path, window.name, fault)
@@ -151,7 +149,7 @@ func (b *tab) look(t *testing.T, p place, axe string) {
 	})
 }
 
-// takeBytes returns what was transferred since the last call.
+// takeBytes returns the number of bytes transferred since the last call.
 func (b *tab) takeBytes() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -170,13 +168,13 @@ func (b *tab) shift() float64 {
 	})`, chromedp.EvalAwaitPromise))
 }
 
-// violations returns what the accessibility checker finds; none without it.
+// violations returns the faults that the accessibility checker finds; none without a checker.
 func (b *tab) violations(axe string) []string {
 	b.t.Helper()
 	if axe == "" {
 		return nil
 	}
-	// The debugger evaluates it: the page's content security policy stays as it is.
+	// The debugger evaluates the script, so the content security policy does not have to allow it.
 	b.do("axe", chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { return evaluate(ctx, t, axe) }))
 	return read(b, "axe", chromedp.Evaluate[[]string](`axe.run(document, {
 		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], resultTypes: ["violations"],
@@ -184,8 +182,8 @@ func (b *tab) violations(axe string) []string {
 		chromedp.EvalAwaitPromise))
 }
 
-// tabThrough goes through the page with the Tab key, and returns what it does not
-// reach, and what does not show that it has the focus.
+// tabThrough goes through the page with the Tab key. It returns the controls that the key does not
+// reach, and those that do not show their focus.
 func (b *tab) tabThrough() []string {
 	b.t.Helper()
 	count := eval[int](b, `(() => {

@@ -25,23 +25,23 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// pictures is where the pictures of the documentation are put; "": nowhere.
+// pictures is the directory for the documentation's pictures; "" if they are not written.
 var pictures = flag.String("pictures", "", "directory to put pictures of the main pages into")
 
-// maxPicture is how long a picture may be, in bytes.
+// maxPicture is the largest size of a picture, in bytes.
 const maxPicture = 150_000
 
-// picture is one picture of the documentation.
+// picture is a picture of the documentation.
 type picture struct {
 	name   string
-	page   string // as places names it
+	page   string // the name of a place
 	phone  bool
 	scheme string
-	anchor string // what is at the top, as a CSS selector; "": the page's
+	anchor string // CSS selector of the element at the top; "" for the top of the page
 }
 
-// TestSlowPictures takes the pictures of docs/DASHBOARD.md, of the demonstration
-// company on a day on which webhooks were sent.
+// TestSlowPictures takes the pictures of docs/DASHBOARD.md. They show the demonstration company on a
+// day with webhook deliveries.
 func TestSlowPictures(t *testing.T) {
 	fonts := liberation()
 	if *pictures != "" { // the documentation shows names in letters that the set does not have
@@ -77,7 +77,7 @@ func TestSlowPictures(t *testing.T) {
 	}
 }
 
-// take takes a picture of what a window shows of a page.
+// take takes a picture of a page in a window.
 func (b *tab) take(p picture, path string) {
 	b.t.Helper()
 	window := windows[0]
@@ -112,8 +112,8 @@ func (b *tab) take(p picture, path string) {
 	}
 }
 
-// flat returns a picture in the 256 colours that it has most of, each other one
-// as the nearest of them: pages have few, but for the edges of letters.
+// flat reduces a picture to its 256 most frequent colours. Pages have few colours except at the
+// edges of letters.
 func flat(shot image.Image) image.Image {
 	counts := map[color.RGBA]int{}
 	bounds := shot.Bounds()
@@ -141,8 +141,8 @@ func flat(shot image.Image) image.Image {
 	return out
 }
 
-// busy makes a day of webhooks: a receiver that now and then is broken is told of
-// bookings, which are spread over the hours afterwards.
+// busy makes a day of deliveries about bookings, to a receiver that fails now and then, and spreads
+// them over the hours afterwards.
 func (w *world) busy(t *testing.T, b *tab) {
 	t.Helper()
 	b.addEndpoint(w.receiver.url+"/flaky", "The till at the front desk")
@@ -181,7 +181,7 @@ func (w *world) busy(t *testing.T, b *tab) {
 		}
 		return err
 	})
-	// By when they were sent the hour is decided: more at noon and in the evening.
+	// The order of sending decides the hour: more deliveries at noon and in the evening.
 	if _, err := conn.Exec(t.Context(), `
 		update attempts set at = at - (h || ' hours')::interval, duration_us = duration_us + 20000 + 6000 * h
 		from (select delivery_id as id, (array[0, 1, 1, 2, 3, 3, 3, 4, 5, 6, 7, 9, 10, 12, 13, 14, 14, 15, 16, 17, 17, 18, 20, 22])[1 + (row_number() over (order by delivery_id)) % 24] as h
@@ -191,8 +191,8 @@ func (w *world) busy(t *testing.T, b *tab) {
 	}
 }
 
-// free lists places of the next days that can be booked, one line for each; some
-// are left.
+// free returns bookable spaces of the next days, as purchase lines of one space. It leaves some
+// spaces free.
 func (w *world) free(t *testing.T) []*bookingv1.TransactionLine {
 	t.Helper()
 	ctx := w.company.Ctx(t.Context())

@@ -12,10 +12,10 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// place is a page and where it is.
+// place is a page: its name and its path.
 type place struct{ name, path string }
 
-// href returns where the first link that an XPath finds leads to.
+// href returns the address of the first link that an XPath finds.
 func (b *tab) href(xpath string) string {
 	b.t.Helper()
 	path := eval[string](b, `(() => {
@@ -28,7 +28,7 @@ func (b *tab) href(xpath string) string {
 	return path
 }
 
-// places finds the main pages, each with something on it: the tab is signed in.
+// places finds the main pages, each with data on it. The tab has a session.
 func (w *world) places(t *testing.T, b *tab) []place {
 	t.Helper()
 	ctx := w.company.Ctx(t.Context())
@@ -75,7 +75,7 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	add("pass", "/passes/"+pass.GetId())
 	add("book for a customer", date+"/book?customer="+pass.GetCustomerId())
 
-	// What is only known by its page.
+	// These paths are on other pages.
 	follow := func(name, from, xpath string) string {
 		b.open(from)
 		path := b.href(xpath)

@@ -22,8 +22,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// receiver is somebody's own system, which webhooks are sent to: over TLS, with
-// a certificate of an authority of its own.
+// receiver is a fake receiver of webhooks. It uses TLS with a certificate of its own authority.
 type receiver struct {
 	url       string
 	authority string // the authority's certificate, as a file
@@ -31,7 +30,7 @@ type receiver struct {
 	count     atomic.Int64 // of requests to /flaky
 }
 
-// received is one request that came.
+// received is a request that the receiver got.
 type received struct {
 	Header http.Header
 	Body   []byte
@@ -65,8 +64,8 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// ServeHTTP takes what comes; under /broken it answers that it is broken, and
-// under /flaky so it does for one in six.
+// ServeHTTP accepts every request, except that it fails all requests under /broken and one in six
+// under /flaky.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, _ := io.ReadAll(req.Body)
 	if req.URL.Path == "/broken" || req.URL.Path == "/flaky" && r.count.Add(1)%6 == 0 {
@@ -80,7 +79,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	_, _ = io.WriteString(w, "thank you")
 }
 
-// next returns the next request that came, and waits for it.
+// next waits for the next request and returns it.
 func (r *receiver) next(t *testing.T) received {
 	t.Helper()
 	select {

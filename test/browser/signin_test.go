@@ -9,13 +9,13 @@ import (
 
 func (w *world) testSigningIn(t *testing.T) { // invariant 1
 	b := w.tab(t)
-	b.step("a page that needs somebody leads to the sign-in page", func(t *testing.T) {
+	b.step("leads to the sign-in page without a session", func(t *testing.T) {
 		b.open("/settings/webhooks")
 		if path := b.path(); !strings.HasPrefix(path, "/sign-in") {
 			t.Fatalf("at %s", path)
 		}
 	})
-	b.step("a wrong password is told, and does not enter", func(t *testing.T) {
+	b.step("refuses a wrong password with a message", func(t *testing.T) {
 		b.signIn(w.email, "not the password")
 		if path := b.path(); !strings.HasPrefix(path, "/sign-in") {
 			t.Fatalf("at %s", path)
@@ -29,14 +29,14 @@ func (w *world) testSigningIn(t *testing.T) { // invariant 1
 			t.Errorf("the address that was typed is now %q", email)
 		}
 	})
-	b.step("the right one enters, at the page that was asked for", func(t *testing.T) {
+	b.step("returns to the requested page after signing in", func(t *testing.T) {
 		b.signIn(w.email, w.password)
 		if path := b.path(); path != "/settings/webhooks" {
 			t.Fatalf("at %s:\n%s", path, b.text())
 		}
 		b.says("Webhooks", "Europe/London")
 	})
-	b.step("scripts cannot read the session's cookie", func(t *testing.T) {
+	b.step("hides the session's cookie from scripts", func(t *testing.T) {
 		readable := eval[string](b, `document.cookie`)
 		if readable != "" {
 			t.Errorf("scripts read %q", readable)
@@ -51,7 +51,7 @@ func (w *world) testSigningIn(t *testing.T) { // invariant 1
 			t.Error("there is no cookie")
 		}
 	})
-	b.step("who signs out is out", func(t *testing.T) {
+	b.step("ends the session when signing out", func(t *testing.T) {
 		b.followAt("Sign out", `//button[normalize-space()="Sign out" and not(ancestor::details)]`)
 		b.says("You are signed out.")
 		b.open("/settings/webhooks")

@@ -21,10 +21,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// stepLimit bounds one step of a tab: a click and the page that comes of it.
+// stepLimit bounds a step of a tab, for example a click and the page that it loads.
 const stepLimit = 30 * time.Second
 
-// tab is one tab of a window of its own: its cookies are nobody else's.
+// tab is a tab with its own cookies.
 type tab struct {
 	t    *testing.T
 	ctx  context.Context
@@ -35,13 +35,13 @@ type tab struct {
 	bytes    int64    // what was transferred
 }
 
-// tab opens a tab, as wide and high as a window on a desk.
+// tab opens a tab of the size of a desktop window.
 func (c *chromium) tab(t *testing.T, base string) *tab {
 	t.Helper()
 	ctx, end := chromedp.NewContext(c.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(end)
 	b := &tab{t: t, ctx: ctx, base: base}
-	// The first run makes the tab; a context with a limit would end it with the limit.
+	// The first run creates the tab. A context with a time limit would close the tab at the limit.
 	if err := chromedp.Listen(ctx, b.note); err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func (c *chromium) tab(t *testing.T, base string) *tab {
 	return b
 }
 
-// note collects what the browser says of pages.
+// note collects the browser's messages about pages.
 func (b *tab) note(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +74,7 @@ func (b *tab) note(event any) {
 			complain("content security policy: %s", e.Issue.Details.ContentSecurityPolicyIssueDetails.ViolatedDirective)
 		}
 	case *network.EventRequestWillBeSent:
-		// The browser's own widgets have their icons as data.
+		// The browser's own controls load their icons from data URLs.
 		if u, err := url.Parse(e.Request.URL); err != nil || u.Scheme != "data" && u.Scheme+"://"+u.Host != b.base {
 			complain("a request that leaves the dashboard: %s", e.Request.URL)
 		}
@@ -83,7 +83,7 @@ func (b *tab) note(event any) {
 	}
 }
 
-// takeProblems returns what the browser complained of since the last call.
+// takeProblems returns the problems that the browser reported since the last call.
 func (b *tab) takeProblems() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -92,7 +92,7 @@ func (b *tab) takeProblems() []string {
 	return problems
 }
 
-// quiet fails the test with what the browser complained of, if anything.
+// quiet fails the test if the browser has reported problems.
 func (b *tab) quiet() {
 	b.t.Helper()
 	for _, problem := range b.takeProblems() {
@@ -100,7 +100,7 @@ func (b *tab) quiet() {
 	}
 }
 
-// step runs a subtest with the tab. What follows builds on it, and so ends with it.
+// step runs a subtest with the tab. If it fails, the test ends, because later steps depend on it.
 func (b *tab) step(name string, f func(t *testing.T)) {
 	outer := b.t
 	ok := outer.Run(name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func (b *tab) limited() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(b.ctx, stepLimit)
 }
 
-// do runs actions that must succeed; a failure shows what the page says.
+// do runs actions and fails the test with the page's text if one fails.
 func (b *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := b.limited()
@@ -128,7 +128,7 @@ func (b *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// read runs an action for its value.
+// read runs an action and returns its value.
 func read[T any](b *tab, what string, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := b.limited()
@@ -140,13 +140,13 @@ func read[T any](b *tab, what string, action chromedp.Action[T]) T {
 	return v
 }
 
-// eval evaluates an expression in the page, as the debugger does.
+// eval evaluates an expression in the page through the debugger.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
 	return read(b, expression, chromedp.Evaluate[T](expression))
 }
 
-// command gives the debugger's protocol a command.
+// command sends a command of the debugger protocol.
 func command[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	b.t.Helper()
 	ctx, cancel := b.limited()
@@ -158,7 +158,7 @@ func command[P, R any](b *tab, c cdp.Command[P, R], params P) R {
 	return r
 }
 
-// size makes the window as wide and high as given, in pixels; narrow ones are phones.
+// size sets the size of the window in pixels. Narrow windows are phones.
 func (b *tab) size(width, height int64) {
 	b.t.Helper()
 	command(b, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
@@ -166,8 +166,8 @@ func (b *tab) size(width, height int64) {
 	})
 }
 
-// scheme prefers "light" or "dark" colours, and no motion: what fades has not
-// got its colours yet.
+// scheme sets the preferred colour scheme, "light" or "dark", and turns animations off, during which
+// colours are not final.
 func (b *tab) scheme(name string) {
 	b.t.Helper()
 	command(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
@@ -181,7 +181,7 @@ func (b *tab) withoutScript() {
 	command(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 }
 
-// open goes to a path of the dashboard and returns the status of the answer.
+// open loads a path of the dashboard and returns the status of the response.
 func (b *tab) open(path string) int64 {
 	b.t.Helper()
 	ctx, cancel := b.limited()
@@ -193,16 +193,16 @@ func (b *tab) open(path string) int64 {
 	return res.Status
 }
 
-// path returns where the tab is, from the slash on.
+// path returns the path and the query of the open page.
 func (b *tab) path() string {
 	return strings.TrimPrefix(b.now(`location.href`), b.base)
 }
 
-// text returns what the page says to a person who sees it.
+// text returns the visible text of the page.
 func (b *tab) text() string { return b.now(`document.body.innerText`) }
 
-// now evaluates an expression that is a text; where that fails, the error is the
-// text: it is for messages too.
+// now evaluates an expression with a text as its value. If that fails, it returns the error's text,
+// so that failure messages can use it.
 func (b *tab) now(expression string) string {
 	ctx, cancel := b.limited()
 	defer cancel()
@@ -213,7 +213,7 @@ func (b *tab) now(expression string) string {
 	return text
 }
 
-// says fails the test unless the page says each of the texts.
+// says fails the test unless the page shows each of the texts.
 func (b *tab) says(texts ...string) {
 	b.t.Helper()
 	page := b.text()
@@ -224,7 +224,7 @@ func (b *tab) says(texts ...string) {
 	}
 }
 
-// literal writes a string as XPath has it.
+// literal returns a string as an XPath literal.
 func literal(s string) string {
 	if !strings.Contains(s, `"`) {
 		return `"` + s + `"`
@@ -232,19 +232,19 @@ func literal(s string) string {
 	return `'` + s + `'`
 }
 
-// control finds a button or link of the page's content by what it says.
+// control finds a button or link of the page's content by its text.
 func control(label string) string {
 	is := "[normalize-space()=" + literal(label) + "]"
 	return "(//main//button" + is + " | //main//a" + is + " | //main//summary" + is + ")[1]"
 }
 
-// follow clicks a button or link and waits for the page that it leads to.
+// follow clicks a button or link and waits for the next page.
 func (b *tab) follow(label string) {
 	b.t.Helper()
 	b.followAt(label, control(label))
 }
 
-// followAt is follow for what an XPath finds.
+// followAt is follow for the element that an XPath finds.
 func (b *tab) followAt(what, xpath string) {
 	b.t.Helper()
 	ctx, cancel := b.limited()
@@ -254,7 +254,7 @@ func (b *tab) followAt(what, xpath string) {
 	}
 }
 
-// press clicks a button that leads to no other page.
+// press clicks a button that does not load another page.
 func (b *tab) press(label string) {
 	b.t.Helper()
 	b.do("press "+label, chromedp.Click(control(label), chromedp.NodeVisible))
@@ -265,7 +265,7 @@ func field(label string) string {
 	return "//*[@id=//main//label[starts-with(normalize-space()," + literal(label) + ")]/@for]"
 }
 
-// fill types a value into the field with the label, in place of what is there.
+// fill replaces the value of the field with a label.
 func (b *tab) fill(label, value string) {
 	b.t.Helper()
 	at := field(label)
@@ -279,7 +279,7 @@ func (b *tab) fill(label, value string) {
 	b.do("fill "+label, chromedp.SendKeys(at, cmp.Or(value, kb.Backspace)))
 }
 
-// quote writes a text as JavaScript has it.
+// quote returns a text as a JavaScript literal.
 func quote(t *testing.T, text string) string {
 	t.Helper()
 	quoted, err := json.Marshal(text)
@@ -295,14 +295,14 @@ func (b *tab) choose(label, value string) {
 	b.do("choose "+label, chromedp.SetValue(field(label), value, chromedp.NodeVisible))
 }
 
-// tick clicks the box or the radio button beside which label stands.
+// tick clicks the box or radio button with a label.
 func (b *tab) tick(label string) {
 	b.t.Helper()
 	at := "//main//label[.//*[normalize-space()=" + literal(label) + "]]//input"
 	b.do("tick "+label, chromedp.Click(at, chromedp.NodeVisible))
 }
 
-// textOf returns what one element says, by its CSS selector.
+// textOf returns the text of the element that a CSS selector finds.
 func (b *tab) textOf(selector string) string {
 	b.t.Helper()
 	return strings.TrimSpace(read(b, "read "+selector, chromedp.Text(chromedp.CSS(selector), chromedp.NodeVisible)))
@@ -314,7 +314,7 @@ func (b *tab) cookies() []*network.Cookie {
 	return command(b, network.GetCookies, network.GetCookiesParams{}).Cookies
 }
 
-// clickVisible clicks what an XPath finds, as soon as it is to be seen.
+// clickVisible clicks the element that an XPath finds, when it is visible.
 func clickVisible(xpath string) chromedp.Action[chromedp.Void] {
 	return chromedp.Click(xpath, chromedp.NodeVisible)
 }

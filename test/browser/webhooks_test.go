@@ -9,7 +9,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// addEndpoint adds a webhook endpoint, and leaves the tab on its page.
+// addEndpoint adds a webhook endpoint and leaves the tab on its page.
 func (b *tab) addEndpoint(address, description string) {
 	b.t.Helper()
 	b.open("/settings/webhooks")
@@ -22,27 +22,27 @@ func (b *tab) addEndpoint(address, description string) {
 
 func (w *world) testWebhooks(t *testing.T) { // invariant 1
 	b := w.signedIn(t)
-	b.step("an address without HTTPS is refused, with the reason", func(t *testing.T) {
+	b.step("refuses an address without HTTPS", func(t *testing.T) {
 		b.open("/settings/webhooks/new")
 		b.fill("Endpoint URL", "http://example.com/hook")
 		b.follow("Add the endpoint")
 		b.says("The address must begin with https://.")
 		b.takeProblems() // the browser logs the status 422
 	})
-	b.step("an endpoint is added, and its page says what comes next", func(t *testing.T) {
+	b.step("adds an endpoint and says what to do next", func(t *testing.T) {
 		b.addEndpoint(w.receiver.url+"/hook", "The till at the front desk")
 		b.says(w.receiver.url+"/hook", "Send Test", "whsec_••••")
 		b.quiet()
 	})
 	secret := ""
-	b.step("its secret is hidden until it is asked for", func(t *testing.T) {
+	b.step("shows the secret only on request", func(t *testing.T) {
 		b.follow("Show")
 		secret = b.textOf("#secret-0")
 		if key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")); err != nil || len(key) != 32 {
 			t.Fatalf("the secret is %q", secret)
 		}
 	})
-	b.step("Send Test reaches the receiver, signed with the secret, and shows the result at once", func(t *testing.T) {
+	b.step("sends a signed test and shows the result immediately", func(t *testing.T) {
 		b.choose("Event", "pass.purchased")
 		b.follow("Send Test")
 		got := w.receiver.next(t)
@@ -57,27 +57,27 @@ func (w *world) testWebhooks(t *testing.T) { // invariant 1
 		if _, err := jwt.Parse(got.Header.Get("X-Service-Signature"), func(*jwt.Token) (any, error) { return key, nil }, jwt.WithValidMethods([]string{"HS256"})); err != nil {
 			t.Errorf("the signature: %v", err)
 		}
-		b.says("The receiver took it.", "200")
-		b.press("What the receiver answered")
+		b.says("The receiver accepted the message.", "200")
+		b.press("Response body")
 		b.says("thank you")
-		b.press("Headers as sent")
+		b.press("Request headers")
 		b.says(got.Header.Get("X-Service-Signature"))
 		b.quiet()
 	})
-	b.step("the test is in the log of deliveries", func(t *testing.T) {
-		b.follow("This test in the log")
+	b.step("lists the test among the deliveries", func(t *testing.T) {
+		b.follow("Open this test in the list of deliveries")
 		b.says("Payload as sent", "Delivered", "Attempt 1")
-		b.follow("Send again")
+		b.follow("Resend")
 		w.receiver.next(t)
 	})
-	b.step("a receiver that fails is shown with what it answered", func(t *testing.T) {
+	b.step("shows the response of a failing receiver", func(t *testing.T) {
 		b.addEndpoint(w.receiver.url+"/broken", "")
 		b.follow("Send Test")
-		b.says("The receiver did not take it.", "500")
-		b.press("What the receiver answered")
+		b.says("The receiver did not accept the message.", "500")
+		b.press("Response body")
 		b.says("the receiver is broken")
 	})
-	b.step("a rotated secret is another, and the old one is still shown while it is valid", func(t *testing.T) {
+	b.step("shows the new and the old secret after rotating", func(t *testing.T) {
 		b.open("/settings/webhooks")
 		b.follow(w.receiver.url + "/hook")
 		b.follow("Rotate…")
@@ -87,10 +87,10 @@ func (w *world) testWebhooks(t *testing.T) { // invariant 1
 			t.Errorf("the secrets are %q and %q, the one before was %q", fresh, old, secret)
 		}
 	})
-	b.step("disabling and enabling", func(t *testing.T) {
+	b.step("disables and enables the endpoint", func(t *testing.T) {
 		b.follow("Disable…")
 		b.follow("Disable")
-		b.says("It was disabled by an administrator.")
+		b.says("An administrator disabled this endpoint.")
 		b.follow("Enable…")
 		b.follow("Enable")
 		b.says("The endpoint is enabled.")

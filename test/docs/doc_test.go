@@ -1,6 +1,5 @@
-// Package docs holds the pages of docs/ to what the code does: each test reads
-// the source of the platform and a page, and fails when one has what the other
-// does not.
+// Package docs compares the pages of docs/ with the code. Each test reads the platform's
+// source and a page, and fails if one of them has something that the other does not.
 package docs
 
 import (
@@ -29,7 +28,7 @@ func page(t *testing.T, path string) string {
 	return string(text)
 }
 
-// section returns the lines of a page from a heading to the next of its kind.
+// section returns the lines of a page from a heading to the next heading of its level.
 func section(t *testing.T, text, heading string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut(text, "\n## "+heading+"\n")
@@ -42,8 +41,8 @@ func section(t *testing.T, text, heading string) string {
 
 var code = regexp.MustCompile("`([^`]+)`")
 
-// rows returns the rows of the tables in text, without heads: the cells of each,
-// trimmed.
+// rows returns the trimmed cells of each row of the tables in text, without the header
+// rows.
 func rows(text string) [][]string {
 	var all [][]string
 	for line := range strings.Lines(text) {
@@ -60,7 +59,7 @@ func rows(text string) [][]string {
 	return all
 }
 
-// quoted returns what stands in backquotes in a cell.
+// quoted returns the texts in backquotes in a cell.
 func quoted(cell string) []string {
 	var all []string
 	for _, m := range code.FindAllStringSubmatch(cell, -1) {
@@ -69,8 +68,8 @@ func quoted(cell string) []string {
 	return all
 }
 
-// sources parses the Go files below the given directories, without tests and
-// without what is for tests only.
+// sources parses the Go files below the given directories, without tests and packages for
+// tests.
 func sources(t *testing.T, dirs ...string) map[string]*ast.File {
 	t.Helper()
 	files := map[string]*ast.File{}

@@ -13,10 +13,10 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// given is a reason as the code gives it.
+// given is a reason that the code returns.
 type given struct {
 	kinds map[string]bool
-	// beyond says that something else than an HTTP edge gives it.
+	// beyond reports whether code other than an HTTP gateway returns it.
 	beyond bool
 }
 
@@ -153,7 +153,7 @@ func TestRules(t *testing.T) {
 	})
 }
 
-// firsts returns what stands in backquotes in the first cells of a section's tables.
+// firsts returns the texts in backquotes in the first cells of a section's tables.
 func firsts(text string) map[string]bool {
 	all := map[string]bool{}
 	for _, row := range rows(text) {
@@ -164,7 +164,8 @@ func firsts(text string) map[string]bool {
 	return all
 }
 
-// compare reports what is in the code and not in the page, and the other way round.
+// compare reports entries that are in the code but not on the page, and the other way
+// round.
 func compare(t *testing.T, inCode, inPage map[string]bool) {
 	t.Helper()
 	if len(inCode) == 0 {
@@ -204,7 +205,7 @@ func constants(files map[string]*ast.File) map[string]string {
 	return all
 }
 
-// reasons returns every reason that a fault is made with.
+// reasons returns every reason that the code makes a fault with.
 func reasons(files map[string]*ast.File, values map[string]string) map[string]given {
 	all := map[string]given{}
 	for path, file := range files {

@@ -73,7 +73,7 @@ func eachValue(file *ast.File, visit func(name string, value ast.Expr)) {
 	})
 }
 
-// subjectOf returns the text of an expression, of which parts may stand in
+// subjectOf returns the text of an expression, which can use constants of
 // platform/subjects.
 func subjectOf(e ast.Expr, shared map[string]string) string {
 	switch e := e.(type) {

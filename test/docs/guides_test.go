@@ -20,13 +20,13 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// guides are the pages whose commands a reader follows against make run. Other pages
-// have commands too, which this test does not run:
+// guides returns the pages whose commands a reader follows against make run. This test
+// does not run the commands of other pages:
 //   - docs/GRPC.md needs grpcurl and the Go sources, so test/grpc follows it in the
-//     source tree, twice, on a platform of its own.
+//     source tree, twice, on its own platform.
 //   - docs/ERRORS.md and docs/SECURITY.md show single requests with the variables of
 //     other pages, and settings, certificates and databases that make run does not have.
-//   - docs/OPERATIONS.md starts the parts as processes on a PostgreSQL server that the
+//   - docs/OPERATIONS.md starts the services as processes on a PostgreSQL server that the
 //     reader administers.
 func guides() []string {
 	return []string{"README.md", "docs/INTERFACE_A.md", "docs/INTERFACE_B.md", "docs/WEBHOOKS.md"}
@@ -38,7 +38,8 @@ const guideAddress = "https://example.com/webhooks"
 // Every guide can be followed twice, before and after the others.
 func TestGuidesCanBeFollowedTwice(t *testing.T) {
 	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{
-		// The guides explain the limit, and a reader does not follow four at once.
+		// The guides explain the limit. A reader does not follow four guides at the same
+		// time, but this test does.
 		"DEMO": "on", "RATE_LIMIT": "1000",
 	}})
 	address := listen(t, filepath.Join(s.Dir, "webhook-ca.pem"))
@@ -53,8 +54,8 @@ func TestGuidesCanBeFollowedTwice(t *testing.T) {
 	}
 }
 
-// listen receives webhooks, with a certificate of the platform's local authority, and
-// returns its address.
+// listen starts a receiver of webhooks with a certificate of the platform's local
+// authority, and returns its address.
 func listen(t *testing.T, authority string) string {
 	t.Helper()
 	ca, err := localca.Load(authority)
@@ -74,7 +75,7 @@ func listen(t *testing.T, authority string) string {
 	return receiver.URL + "/webhooks"
 }
 
-// checkout makes a directory like that of a reader who has run make run.
+// checkout makes a directory like the one in which a reader has run make run.
 func checkout(t *testing.T, s *harness.Standalone) string {
 	t.Helper()
 	dir := harness.TempDir(t)
@@ -90,8 +91,8 @@ func checkout(t *testing.T, s *harness.Standalone) string {
 	return dir
 }
 
-// guideShell makes curl fail for an error, which -s does not, and gives make demo the
-// program that is already built.
+// guideShell makes curl fail for an error response, and runs make demo with the program
+// that is already built.
 const guideShell = `set -eu -o pipefail
 curl() { command curl --fail-with-body --max-time 20 "$@"; }
 make() { case $1 in demo) bin/reservectl demo --credentials .run/credentials.json ;; *) return 1 ;; esac; }
@@ -104,7 +105,7 @@ go() { cat >main.go && GOWORK=off command go run main.go; }
 var (
 	shellBlock   = regexp.MustCompile("(?ms)^ *```sh\n(.*?)^ *```\n(?: *```json\n(.*?)^ *```)?")
 	programBlock = regexp.MustCompile("(?ms)\\A```(js|python|go)\n(.*?)^```\n")
-	// endless are the commands that start the platform, test it, or go on until Ctrl-C.
+	// endless matches the commands that start the platform, test it, or run until Ctrl-C.
 	endless = regexp.MustCompile(`(?m)^(?:make (?:run|test)\b|bin/reservectl (?:--credentials \S+ )?listen\b|WEBHOOK_SECRETS=).*$`)
 )
 

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	// needLinters is the setting that makes it a failure if npm is missing or cannot
-	// reach its registry. Without it the test is skipped then.
+	// needLinters is the environment variable with which the test fails if npm is missing
+	// or cannot reach its registry. Without it, the test is skipped in that case.
 	needLinters = "OPENAPI_TESTS_NEED_LINTERS"
-	// installLimit is enough for npm to fetch the linters, or to give up.
+	// installLimit is long enough for npm to fetch the linters or to fail.
 	installLimit = 5 * time.Minute
 	lintLimit    = 3 * time.Minute
 )
@@ -23,8 +23,8 @@ const (
 // noRegistry matches what npm prints if it cannot reach its registry.
 var noRegistry = regexp.MustCompile(`(?m)^npm (?:error|ERR!) code (?:ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ENETUNREACH|EHOSTUNREACH|ETIMEDOUT|ERR_SOCKET_TIMEOUT)$`)
 
-// unreachable reports whether the linters cannot be installed because there is no npm
-// or no registry, judged by what npm printed.
+// unreachable reports whether npm is missing, or its output says that it cannot reach its
+// registry.
 func unreachable(out string) bool {
 	_, err := exec.LookPath("npm")
 	return err != nil || noRegistry.MatchString(out)
@@ -48,7 +48,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestSlowOpenAPILinters runs two independent linters, which accept both descriptions
+// TestSlowOpenAPILinters runs two independent linters, which must accept the descriptions
 // without a warning.
 func TestSlowOpenAPILinters(t *testing.T) {
 	if out, err := makeTarget(t, ".cache/openapi/installed", installLimit); err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestProgramsLinkNoTestTools compares what the programs link of devkit with what
-// CONTRIBUTING.md allows: the standalone program starts a PostgreSQL server; both it
-// and the command line make the demonstration company and a certificate for receivers of
-// webhooks on this machine.
+// TestProgramsLinkNoTestTools compares the packages of devkit that the programs link with
+// those that CONTRIBUTING.md allows. The standalone program starts a PostgreSQL server.
+// The standalone program and the command line create the demonstration company and a
+// certificate for webhook receivers on this machine.
 func TestProgramsLinkNoTestTools(t *testing.T) {
 	t.Parallel()
 	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`,

@@ -25,9 +25,9 @@ import (
 	_ "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// TestGeneratedCode holds proto/gen to proto/ without the generators, which take
-// minutes to build: what the generated code says of its files is what the files
-// say. make check generates it anew.
+// TestGeneratedCode compares proto/gen with proto/ without the generators, which take
+// minutes to build: the descriptors in the generated code must equal the files. make check
+// runs the generators.
 func TestGeneratedCode(t *testing.T) {
 	dir := filepath.Join(root, "proto")
 	var files []string
@@ -73,7 +73,7 @@ func readAgain(t *testing.T, file *descriptorpb.FileDescriptorProto) *descriptor
 	return again
 }
 
-// firstDifference is the first line that two texts do not share.
+// firstDifference returns the first line in which two texts differ.
 func firstDifference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range min(len(w), len(g)) {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestScopes holds the services to the constants of platform/scopes: a policy with a
-// misspelt scope would refuse every caller.
+// TestScopes checks that the services use the constants of platform/scopes, because a
+// policy with a misspelt scope would refuse every caller.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	scope := regexp.MustCompile(`\b[a-z-]+:(read|write|admin)\b`)

@@ -38,15 +38,15 @@ func wallPackages() map[string]string {
 // wallExceptions returns the services that do not keep to the walls yet.
 func wallExceptions() []string { return nil }
 
-// walled is a source file of a service.
+// walled is a service's source file.
 type walled struct {
 	path, layer string
 	imports     []string
 	syntax      *ast.File
 }
 
-// TestWalls holds the walls inside the services: rules see no context, SQL, proto or
-// clock; SQL is in the store alone, which sees no proto.
+// TestWalls checks the walls inside the services: rules use no context, SQL, proto or
+// clock, and only the store has SQL, which uses no proto.
 func TestWalls(t *testing.T) {
 	t.Parallel()
 	for _, service := range []string{"auth", "booking", "customer", "pass", "webhook"} {
@@ -104,8 +104,8 @@ func walledFiles(t *testing.T, service string) []walled {
 	return files
 }
 
-// layerOf returns the layer of a file, by its path inside its service; "": it has none.
-// Where a service has a package of its rules, its other files at the top are not rules.
+// layerOf returns the layer of a file by its path inside its service; "": it has none. If a
+// service has a package for its rules, the other files in its root are not rules.
 func layerOf(service, path string) string {
 	folder, name := filepath.Split(path)
 	folder = strings.TrimSuffix(folder, "/")
@@ -128,7 +128,7 @@ func layerOf(service, path string) string {
 	return "rules"
 }
 
-// breaches returns what the file has that its layer must not have.
+// breaches returns the things in a file that its layer must not contain.
 func (f walled) breaches() []string {
 	var forbidden []string
 	switch f.layer {
@@ -175,5 +175,5 @@ func clocks() []string {
 
 var sqlStart = regexp.MustCompile(`(?is)^\s*(select\s+.*\sfrom\s|select\s+\w+\(|insert\s+into\s|update\s+\w+(\s+\w+)?\s+set\s|delete\s+from\s|with\s+(recursive\s+)?\w+\s+as\s|(and|where|order\s+by)\s+\w+\s*(=|<|>|is\s|limit\s))`)
 
-// isSQL reports whether a text begins like an SQL statement or a part of one.
+// isSQL reports whether a text begins like an SQL statement or a clause.
 func isSQL(text string) bool { return sqlStart.MatchString(text) }

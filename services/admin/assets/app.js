@@ -1,11 +1,12 @@
-// What the pages gain from JavaScript: copying, showing a password, sending a
-// choice at once, and values of a chart under the pointer. Everything works
-// without it.
+// JavaScript adds copying, showing a password, submitting a choice when it changes, and the
+// values of a chart under the pointer. Every page works without it.
 "use strict";
 
+// texts are the words of this script, in the language of the page.
+const texts = () => document.getElementById("said").dataset;
+
 function say(text) {
-  const live = document.getElementById("said");
-  if (live) live.textContent = text;
+  document.getElementById("said").textContent = text;
 }
 
 document.addEventListener("click", async (event) => {
@@ -16,15 +17,15 @@ document.addEventListener("click", async (event) => {
     const label = button.textContent;
     try {
       await navigator.clipboard.writeText(source.value || source.textContent);
-      button.textContent = "Copied";
-      say("Copied");
+      button.textContent = texts().copied;
+      say(texts().copied);
     } catch {
       const range = document.createRange();
       range.selectNodeContents(source);
       getSelection().removeAllRanges();
       getSelection().addRange(range);
-      button.textContent = "Selected";
-      say("Selected: press Ctrl and C to copy");
+      button.textContent = texts().selected;
+      say(texts().press);
     }
     setTimeout(() => { button.textContent = label; }, 2000);
   }
@@ -32,7 +33,7 @@ document.addEventListener("click", async (event) => {
     const field = document.getElementById(button.dataset.reveal);
     const hidden = field.type === "password";
     field.type = hidden ? "text" : "password";
-    button.textContent = hidden ? "Hide" : "Show";
+    button.textContent = hidden ? texts().hide : texts().show;
     button.setAttribute("aria-pressed", String(hidden));
   }
 });
@@ -41,8 +42,8 @@ document.addEventListener("change", (event) => {
   if (event.target.matches("[data-send]")) event.target.form.requestSubmit();
 });
 
-// A form that was sent is not sent again before its answer is there. Who comes back
-// to the page can send it again.
+// A form cannot be submitted again before its response arrives. After returning to the page,
+// it can be.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post" || event.defaultPrevented) return;
@@ -53,7 +54,7 @@ addEventListener("pageshow", () => {
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
-// Parts that need JavaScript are hidden until it runs.
+// Elements that need JavaScript are hidden until it runs.
 document.addEventListener("DOMContentLoaded", () => {
   for (const part of document.querySelectorAll("[data-script]")) part.hidden = false;
 });

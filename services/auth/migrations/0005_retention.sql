@@ -1,8 +1,8 @@
 -- +goose Up
 
--- The audit log is only added to, but for two things, which the service's role can
--- do through the owner's functions alone: what is said of a customer is forgotten
--- with the customer, and old lines go.
+-- Entries are only added to the audit log, with two exceptions, for which the service's role
+-- has only the owner's functions: facts about an erased customer are removed, and old
+-- entries are deleted.
 -- +goose StatementBegin
 create or replace function audit_log_append_only() returns trigger
     language plpgsql as $$
@@ -16,8 +16,8 @@ end
 $$;
 -- +goose StatementEnd
 
--- forget_in_audit_log leaves of the facts about a customer (cust_…) that it was the
--- customer whom they were about.
+-- forget_in_audit_log removes the facts about a customer (cust_…) from their entries,
+-- except that the entry is about the customer.
 -- +goose StatementBegin
 create function forget_in_audit_log(company uuid, customer text) returns bigint
     language plpgsql security definer set search_path = public, pg_temp as $$
@@ -39,8 +39,8 @@ end
 $$;
 -- +goose StatementEnd
 
--- cut_audit_log deletes lines from before an instant, at most so many, and returns
--- how many that were. The identifiers begin with the time.
+-- cut_audit_log deletes at most so many entries from before an instant, and returns their
+-- number. The identifiers begin with the time.
 -- +goose StatementBegin
 create function cut_audit_log(company uuid, before timestamptz, most integer) returns bigint
     language plpgsql security definer set search_path = public, pg_temp as $$

@@ -1,4 +1,5 @@
 -- +goose Up
 
--- From where a password was right: the audit log tells of it where no code came.
+-- The address from which the right password came. The audit log names it if no code
+-- arrives.
 alter table pending_sign_ins add column address text not null default '';

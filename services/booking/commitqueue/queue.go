@@ -14,33 +14,33 @@ import (
 )
 
 const (
-	// maxBatch is how many writes share a commit at most.
+	// maxBatch is the maximum number of writes that share a commit.
 	maxBatch = 64
-	// timeout bounds a shared commit, which belongs to no single caller.
+	// timeout limits a shared commit, which does not depend on the context of one caller.
 	timeout = 10 * time.Second
-	// maxLinger is the longest that a commit waits for writes that it may serve.
+	// maxLinger is the longest time that a commit waits for further writes.
 	maxLinger = 2 * time.Millisecond
 )
 
-// Queue queues writes W by a key K, within a process. Each commit locks the row of the
-// key, so writes that come one by one are as slow as commits are. Writes that arrive
-// while a commit of their key is running are batched into the next one, in the order
-// of their arrival. A write that arrives alone is committed at once.
+// Queue queues writes W by a key K, within a process. Each commit locks the row of the key, so
+// separate writes are as slow as commits are. Writes that arrive while a commit of their key is
+// running are batched into the next one, in the order of their arrival. A write that arrives when
+// no commit is running is committed immediately.
 type Queue[K comparable, W any] struct {
 	commit func(ctx context.Context, key K, writes []W) error
 	mu     sync.Mutex
-	queues map[K]*queue[W] // of the keys with a commit under way
+	queues map[K]*queue[W] // keys with a commit in progress
 }
 
 // queue holds the writes that wait for the next commit of a key.
 type queue[W any] struct {
 	tickets []*ticket[W]
-	// full is closed when as many wait as expected; nil: none are.
+	// full is closed when the expected number of writes is waiting; nil if no number is expected.
 	expected int
 	full     chan struct{}
 }
 
-// ticket is a write that waits.
+// ticket is a waiting write.
 type ticket[W any] struct {
 	ctx   context.Context
 	write W
@@ -48,7 +48,7 @@ type ticket[W any] struct {
 	done  chan struct{}
 }
 
-// New returns a queue whose writes commit makes, a batch of one key in one transaction.
+// New returns a queue. commit commits a batch of writes of one key in one transaction.
 func New[K comparable, W any](commit func(ctx context.Context, key K, writes []W) error) *Queue[K, W] {
 	return &Queue[K, W]{commit: commit, queues: map[K]*queue[W]{}}
 }
@@ -102,10 +102,9 @@ func (q *Queue[K, W]) serve(key K, batch []*ticket[W]) {
 	}
 }
 
-// linger gives callers that were just served together the time to come back. Without
-// it the first of them would have a commit of its own and the others would wait for
-// that, so that every other commit would serve one. It takes at most half of the time
-// of a commit.
+// linger waits for callers that were just served together to return with further writes. Without
+// it, the first of them would get its own commit and the others would wait for that commit, so
+// every other commit would hold one write. linger takes at most half of the time of a commit.
 func (q *Queue[K, W]) linger(key K, served int, commit time.Duration) {
 	if served < 2 {
 		return
@@ -148,8 +147,8 @@ func (q *Queue[K, W]) next(key K) []*ticket[W] {
 	return batch
 }
 
-// settle makes one commit of a batch. If it fails, its writes are tried one by one, so
-// that a failure of one does not stop the others, unless the batch may be stored.
+// settle commits a batch. If the commit fails, the writes are tried one by one, so that one failure
+// does not stop the others, unless the failed commit may have been stored.
 func (q *Queue[K, W]) settle(key K, batch []*ticket[W]) {
 	present := batch[:0]
 	for _, t := range batch {
@@ -173,20 +172,20 @@ func (q *Queue[K, W]) settle(key K, batch []*ticket[W]) {
 }
 
 func (q *Queue[K, W]) commitBatch(key K, batch []*ticket[W]) (err error) {
-	// No caller's stack is above this one to recover.
+	// This runs in its own goroutine, so no interceptor recovers a panic.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	// A caller may leave while others still want the commit.
+	// The commit continues if one caller leaves, because others still need it.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(batch[0].ctx), timeout)
 	defer cancel()
 	writes := make([]W, len(batch))
 	for i, t := range batch {
 		writes[i] = t.write
 		if i > 0 {
-			telemetry.LinkTo(t.ctx, ctx) // the commit is in the trace of the first
+			telemetry.LinkTo(t.ctx, ctx) // links the caller's trace to the commit, which is in the trace of the first write
 		}
 	}
 	return q.commit(ctx, key, writes)

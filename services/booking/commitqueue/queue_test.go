@@ -13,10 +13,10 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// write is a write of a test; its pointer tells it from others.
+// write is a write of a test, identified by its pointer.
 type write struct{ _ int }
 
-// add queues a write of a key, and returns what tells its outcome.
+// add queues a write of a key. The channel receives its outcome.
 func add(ctx context.Context, q *Queue[string, *write], key string) (*write, chan error) {
 	w := &write{}
 	got := make(chan error, 1)
@@ -24,7 +24,7 @@ func add(ctx context.Context, q *Queue[string, *write], key string) (*write, cha
 	return w, got
 }
 
-// waiting polls until so many writes wait for the key.
+// waiting polls until n writes wait for the key.
 func waiting(t *testing.T, q *Queue[string, *write], key string, n int) {
 	t.Helper()
 	testkit.Eventually(t, 10*time.Second, func() error {
@@ -41,7 +41,7 @@ func waiting(t *testing.T, q *Queue[string, *write], key string, n int) {
 	})
 }
 
-// commit is a commit that waits for the test.
+// commit is a commit that the test completes.
 type commit struct {
 	writes []*write
 	answer chan error
@@ -56,7 +56,7 @@ func gate() (*Queue[string, *write], chan commit) {
 	}), commits
 }
 
-// Writes that arrive during a commit share the next one, in order, up to the limit.
+// Writes that arrive during a commit share the next one, in order, up to the maximum.
 func TestWritesShareTheNextCommit(t *testing.T) {
 	t.Parallel()
 	q, commits := gate()
@@ -136,7 +136,7 @@ func TestFailedCommitIsTriedOneByOne(t *testing.T) {
 	}
 }
 
-// A commit that may be stored is not tried again (invariant 2 of the booking service).
+// A commit that may have been stored is not tried again (invariant 2 of the booking service).
 func TestUncertainCommitIsNotTriedAgain(t *testing.T) {
 	t.Parallel()
 	q, commits := gate()
@@ -156,7 +156,7 @@ func TestUncertainCommitIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// The write of a caller that leaves while waiting is not made, and the others are.
+// If a caller leaves while waiting, its write is not made, and the others are.
 func TestCallerLeaves(t *testing.T) {
 	t.Parallel()
 	q, commits := gate()

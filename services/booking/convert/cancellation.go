@@ -7,7 +7,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// policyToProto sets the cancellation policy of an event.
+// policyToProto sets the cancellation policy of an event message.
 func policyToProto(p model.CancellationPolicy, out *bookingv1.Event) {
 	out.FreeCancellationMinutes = p.FreeMinutes
 }
@@ -17,12 +17,12 @@ func policyOf(r *bookingv1.CreateEventRequest) model.CancellationPolicy {
 	return model.CancellationPolicy{FreeMinutes: r.FreeCancellationMinutes}
 }
 
-// policyChangeOf reads what a request changes of a cancellation policy.
+// policyChangeOf reads the change of a cancellation policy.
 func policyChangeOf(r *bookingv1.UpdateEventRequest) model.CancellationPolicy {
 	return model.CancellationPolicy{FreeMinutes: r.FreeCancellationMinutes}
 }
 
-// CancellationOutcome converts what a cancellation does.
+// CancellationOutcome converts the effect of a cancellation.
 func CancellationOutcome(o *model.CancellationOutcome) *bookingv1.CancellationOutcome {
 	return &bookingv1.CancellationOutcome{
 		Late: o.Late, FreeUntil: timestamppb.New(o.FreeUntil), CreditsReturned: o.Credits, RefundDue: o.RefundDue, Currency: o.Currency,

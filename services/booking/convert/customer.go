@@ -6,7 +6,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// CustomerRecord reads a customer as the customer service publishes it.
+// CustomerRecord reads a customer from an event of the customer service.
 func CustomerRecord(company id.Company, c *customerv1.CustomerSnapshot) (model.CustomerRecord, error) {
 	customer, err := id.Parse[id.Customer](c.GetId())
 	if err != nil {

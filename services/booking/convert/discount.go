@@ -13,7 +13,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// NewDiscountCode reads and checks a new code. currency is that of an amount without one.
+// NewDiscountCode reads and checks a new code. currency is the default for an amount.
 func NewDiscountCode(req *bookingv1.CreateDiscountCodeRequest, currency string) (*model.DiscountCode, error) {
 	c := &model.DiscountCode{
 		Code: strings.TrimSpace(req.GetCode()), MaxUses: req.MaxUses, Version: 1,
@@ -34,7 +34,7 @@ func NewDiscountCode(req *bookingv1.CreateDiscountCodeRequest, currency string) 
 	return c, faults.Err()
 }
 
-// ChangeDiscountCode changes a code as a request says.
+// ChangeDiscountCode applies the changes of a request to a code.
 func ChangeDiscountCode(c *model.DiscountCode, req *bookingv1.UpdateDiscountCodeRequest) error {
 	if req.GetValidFrom() != nil {
 		c.ValidFrom = optionalInstant(req.GetValidFrom())
@@ -78,7 +78,7 @@ func eventIDsOf(f *check.Fields, field string, list []string) []id.Event {
 	return out
 }
 
-// optionalInstant reads an instant that may be absent.
+// optionalInstant reads an instant that can be unset.
 func optionalInstant(t *timestamppb.Timestamp) *time.Time {
 	if t == nil {
 		return nil

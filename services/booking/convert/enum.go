@@ -6,13 +6,13 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// valueOf converts a value of the model, which has the name of a value of the enum E.
+// valueOf converts a value of the model to the value of the enum E with the same name.
 func valueOf[E enum.Enum, S ~string](name S) E {
 	v, _ := enum.Parse[E](string(name))
 	return v
 }
 
-// EventType reads a type; unspecified is a class, and "" is not a type at all.
+// EventType reads a type. Unspecified means class; an unknown value returns "".
 func EventType(t bookingv1.EventType) model.EventType {
 	if t == bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		return model.Class
@@ -20,7 +20,7 @@ func EventType(t bookingv1.EventType) model.EventType {
 	return model.EventType(enum.Name(t))
 }
 
-// EventStatus reads a status; unspecified is published, and "" is no status.
+// EventStatus reads a status. Unspecified means published; an unknown value returns "".
 func EventStatus(s bookingv1.EventStatus) model.EventStatus {
 	if s == bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
 		return model.Published
@@ -28,7 +28,7 @@ func EventStatus(s bookingv1.EventStatus) model.EventStatus {
 	return model.EventStatus(enum.Name(s))
 }
 
-// Attendance reads what a request records; ok is false if it records nothing.
+// Attendance reads the attendance of a request; ok is false if the value is not valid.
 func Attendance(a bookingv1.Attendance) (recorded model.Attendance, ok bool) {
 	if a == bookingv1.Attendance_ATTENDANCE_UNKNOWN {
 		return model.NotRecorded, true

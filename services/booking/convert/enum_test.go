@@ -7,8 +7,8 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// TestValues holds the values of the model, which are stored, to the names of the
-// enums: a value without one would be shown as unspecified.
+// TestValues checks that every stored value of the model has an enum value of the same name.
+// Without one, it would be returned as unspecified.
 func TestValues(t *testing.T) {
 	for _, v := range []model.EventType{model.Class, model.OneOff, model.Workshop, model.Course, model.Appointment} {
 		if got := EventType(valueOf[bookingv1.EventType](v)); got != v {
@@ -39,8 +39,8 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestOtherValues reads what is not given, and values that the enums do not have.
-func TestOtherValues(t *testing.T) {
+// TestUnspecifiedAndUnknownValues converts unspecified and unknown values.
+func TestUnspecifiedAndUnknownValues(t *testing.T) {
 	if got := EventType(0); got != model.Class {
 		t.Errorf("a type that is not given is %q", got)
 	}

@@ -16,7 +16,7 @@ import (
 	"reservation.dev/services/booking/recurrence"
 )
 
-// NewEvent reads an event to be made; what the request leaves out has its default.
+// NewEvent reads an event to create and sets the defaults of omitted fields.
 func NewEvent(r *bookingv1.CreateEventRequest, company tenancy.Company) *model.NewEvent {
 	e := &model.NewEvent{Event: model.Event{
 		Title: strings.TrimSpace(r.GetTitle()), Description: strings.TrimSpace(r.GetDescription()),
@@ -41,7 +41,7 @@ func NewEvent(r *bookingv1.CreateEventRequest, company tenancy.Company) *model.N
 	return e
 }
 
-// Recurrence reads a rule; nil: there is none.
+// Recurrence reads a recurrence; nil if there is none.
 func Recurrence(r *bookingv1.Recurrence) *recurrence.Recurrence {
 	if r == nil {
 		return nil
@@ -49,7 +49,7 @@ func Recurrence(r *bookingv1.Recurrence) *recurrence.Recurrence {
 	return &recurrence.Recurrence{Rule: r.GetRule(), Start: r.GetLocalStart(), Exceptions: slices.Clone(r.GetExceptions())}
 }
 
-// NewDates reads dates to be added.
+// NewDates reads dates to add.
 func NewDates(in []*bookingv1.NewEventDate) []model.DateChange {
 	dates := make([]model.DateChange, len(in))
 	for i, d := range in {
@@ -64,8 +64,8 @@ func NewDates(in []*bookingv1.NewEventDate) []model.DateChange {
 	return dates
 }
 
-// DateChange reads what a request says about a date; at is where it stands. What
-// has no id is added.
+// DateChange reads a change of a date. at is the path of the date in the request. A change without
+// an id adds a date.
 func DateChange(at string, d *bookingv1.EventDateChange) (model.DateChange, error) {
 	c := model.DateChange{
 		At: at, Adds: d.GetId() == "", StartsAt: Instant(d.GetStartsAt()), Local: d.GetLocalStart(),
@@ -80,7 +80,7 @@ func DateChange(at string, d *bookingv1.EventDateChange) (model.DateChange, erro
 	return c, err
 }
 
-// EventChange reads what a request changes of an event.
+// EventChange reads a request to change an event.
 func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 	c := &model.EventChange{
 		Title: trimmed(r.Title), Description: trimmed(r.Description), Timezone: r.Timezone, Location: trimmed(r.Location),
@@ -89,7 +89,7 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 	var faults check.Fields
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		if c.EventType = EventType(r.GetType()); c.EventType == "" {
-			faults.Add("type", "enum", "is not a type of event")
+			faults.Add("type", "enum", "is not an event type")
 		}
 	}
 	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
@@ -115,7 +115,7 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 			return nil, err
 		}
 		c.Together = together
-		c.LendDuration()
+		c.FillDurations()
 	}
 	for i, o := range r.GetPricingOptions() {
 		change := model.OptionChange{
@@ -133,7 +133,7 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 	return c, c.Check()
 }
 
-// togetherOf reads what a request says about the dates together.
+// togetherOf reads the change of all dates together.
 func togetherOf(d *bookingv1.EventDateChange) (*model.DateChange, error) {
 	unnamed := proto.CloneOf(d)
 	unnamed.Id = ""
@@ -192,7 +192,7 @@ func Date(d *model.EventDate) *bookingv1.EventDate {
 	}
 }
 
-// ScheduledDate converts a date of a calendar.
+// ScheduledDate converts a date of a list of dates.
 func ScheduledDate(d *model.ScheduledDate) *bookingv1.ScheduledDate {
 	return &bookingv1.ScheduledDate{
 		Date: Date(&d.EventDate), EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: valueOf[bookingv1.EventType](d.EventType),

@@ -7,7 +7,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// ImportedTransaction reads one line of an import; zone is meant where a date has none.
+// ImportedTransaction reads one line of an import. zone is the default zone of its dates.
 func ImportedTransaction(t *bookingv1.ImportedTransaction, zone string) model.ImportedTransaction {
 	out := model.ImportedTransaction{
 		Reference: strings.TrimSpace(t.GetReference()), Customer: strings.TrimSpace(t.GetCustomer()),
@@ -48,12 +48,12 @@ func importedBookingOf(b *bookingv1.ImportedBooking, zone string) model.Imported
 	return out
 }
 
-// ImportResult says what became of one line.
+// ImportResult returns the result of one line.
 func ImportResult(reference string, outcome bookingv1.ImportOutcome, transaction string) *bookingv1.ImportTransactionResult {
 	return &bookingv1.ImportTransactionResult{Reference: reference, Outcome: outcome, Id: transaction}
 }
 
-// RefusedResult says why a line is refused.
+// RefusedResult returns the result of a refused line.
 func RefusedResult(reference string, why *model.ImportRefusal) *bookingv1.ImportTransactionResult {
 	return &bookingv1.ImportTransactionResult{
 		Reference: reference, Outcome: bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED,

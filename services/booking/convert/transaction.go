@@ -14,8 +14,8 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// Instant reads an instant: the zero time where it is absent, and a time that
-// no check accepts where it is out of range.
+// Instant reads an instant. It returns the zero time if the instant is unset, and a time that every
+// check refuses if it is out of range.
 func Instant(t *timestamppb.Timestamp) time.Time {
 	switch {
 	case t == nil:
@@ -26,7 +26,7 @@ func Instant(t *timestamppb.Timestamp) time.Time {
 	return t.AsTime()
 }
 
-// OrderRequest is what requests that buy or hold places have in common.
+// OrderRequest is the common part of requests to buy or hold spaces.
 type OrderRequest struct {
 	Purchaser string
 	Lines     []*bookingv1.TransactionLine
@@ -34,14 +34,14 @@ type OrderRequest struct {
 	Code string
 }
 
-// PaymentRequest is how a request says that it pays.
+// PaymentRequest is the common part of requests to pay.
 type PaymentRequest struct {
 	Method    bookingv1.PaymentMethod
 	Reference string
 	Pass      string
 }
 
-// Order reads and checks what a request asks to buy.
+// Order reads and checks an order.
 func Order(r OrderRequest) (model.Order, error) {
 	o := model.Order{Code: strings.TrimSpace(r.Code)}
 	var err error
@@ -87,7 +87,7 @@ func Order(r OrderRequest) (model.Order, error) {
 	return o, nil
 }
 
-// Payment reads and checks how a request pays.
+// Payment reads and checks a payment.
 func Payment(p PaymentRequest) (model.PaymentChoice, error) {
 	var out model.PaymentChoice
 	var faults check.Fields
@@ -97,12 +97,12 @@ func Payment(p PaymentRequest) (model.PaymentChoice, error) {
 	case bookingv1.PaymentMethod_PAYMENT_METHOD_UNSPECIFIED, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD:
 		out.Method = model.Card
 		if p.Pass != "" {
-			faults.Add("customer_pass_id", "method", "is for payments by pass")
+			faults.Add("customer_pass_id", "method", "is only for payments by pass")
 		}
 	case bookingv1.PaymentMethod_PAYMENT_METHOD_PASS:
 		out.Method = model.Pass
 		if out.Reference != "" {
-			faults.Add("payment_reference", "method", "is for payments by card")
+			faults.Add("payment_reference", "method", "is only for payments by card")
 		}
 	default:
 		faults.Add("payment_method", "enum", "must be card or pass")
@@ -119,7 +119,7 @@ func Payment(p PaymentRequest) (model.PaymentChoice, error) {
 	return out, nil
 }
 
-// Hold converts a held purchase.
+// Hold converts a hold.
 func Hold(p *model.Purchase) *bookingv1.Hold {
 	out := &bookingv1.Hold{Id: p.Bought.ID.String(), PurchaserId: p.Order.Purchaser.String(), ExpiresAt: timestamppb.New(p.ExpiresAt)}
 	for i := range p.Bought.Bookings {
@@ -173,7 +173,7 @@ func Booking(b *model.Booking) *bookingv1.Booking {
 	return out
 }
 
-// Snapshot is one booking of t as events carry it.
+// Snapshot converts one booking of t for an event.
 func Snapshot(t *model.Transaction, b *model.Booking) *bookingv1.BookingSnapshot {
 	return &bookingv1.BookingSnapshot{
 		TransactionId: t.ID.String(), Purchaser: customerToProto(&t.Purchaser),

@@ -20,7 +20,7 @@ func TestPaymentOf(t *testing.T) {
 		{"a reference with NUL", PaymentRequest{Reference: "a\x00"}, "payment_reference", "characters"},
 		{"a pass for a payment by card", PaymentRequest{Method: card, Pass: id.New[id.CustomerPass]().String()}, "customer_pass_id", "method"},
 		{"a reference for a payment by pass", PaymentRequest{Method: pass, Reference: "x"}, "payment_reference", "method"},
-		{"a method that is none", PaymentRequest{Method: 9}, "payment_method", "enum"},
+		{"an unknown method", PaymentRequest{Method: 9}, "payment_method", "enum"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.behaviour, func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestPaymentOf(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a malformed pass is one that does not exist", func(t *testing.T) {
+	t.Run("a malformed pass is NOT_FOUND", func(t *testing.T) {
 		if _, err := Payment(PaymentRequest{Method: pass, Pass: "cp_x"}); !fault.Is(err, fault.NotFound) {
 			t.Errorf("got %v", err)
 		}

@@ -11,7 +11,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// NewWaitlistEntry reads a request to wait.
+// NewWaitlistEntry reads and checks a request to join a waitlist.
 func NewWaitlistEntry(req *bookingv1.JoinWaitlistRequest) (*model.WaitlistEntry, error) {
 	how, err := Payment(PaymentRequest{Method: req.GetPaymentMethod(), Pass: req.GetCustomerPassId()})
 	if err != nil {
@@ -32,12 +32,12 @@ func NewWaitlistEntry(req *bookingv1.JoinWaitlistRequest) (*model.WaitlistEntry,
 		}
 		faults.Range("offer_minutes", int64(minutes), 1, model.MaxOfferMinutes)
 		if w.Method == model.Pass {
-			faults.Add("payment_method", "exclusive", "is said when the offer is accepted")
+			faults.Add("payment_method", "exclusive", "must be left out: an offer is paid when it is accepted")
 		}
 	case bookingv1.WaitlistMode_WAITLIST_MODE_BOOK:
 		w.Mode = model.ModeBook
 		if minutes != 0 {
-			faults.Add("offer_minutes", "exclusive", "is for offers")
+			faults.Add("offer_minutes", "exclusive", "is only for mode offer")
 		}
 	default:
 		faults.Add("mode", "enum", "must be offer or book")
@@ -93,8 +93,8 @@ func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEnt
 	return out
 }
 
-// AnnouncedEntry converts an entry for an event. It has no position, which changes
-// with every entry before it.
+// AnnouncedEntry converts an entry for an event. It omits the position, which changes with every
+// earlier entry.
 func AnnouncedEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEntry {
 	e := WaitlistEntry(w, now)
 	e.Position = 0

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Form is how much a text says.
+// Form is the precision of a text.
 type Form uint8
 
 const (
@@ -16,14 +16,14 @@ const (
 	Instant             // a date-time with an offset
 )
 
-// The layouts in which a time without a zone is stored and shown.
+// Layouts in which a time without a zone is stored and shown.
 const (
 	LocalLayout = "2006-01-02T15:04:05"
 	DayLayout   = time.DateOnly
 )
 
-// Time is what a text says. Of a Day or a Local time only the fields of Time count,
-// not its zone.
+// Time is a parsed text. For a Day or a Local time, only the clock and calendar fields of Time are
+// meaningful, not its zone.
 type Time struct {
 	Form Form
 	time.Time
@@ -31,12 +31,11 @@ type Time struct {
 
 var errFormat = errors.New("not an ISO 8601 date or date-time")
 
-// Parse reads the extended format of ISO 8601, with the seconds and the offset
-// optional:
+// Parse reads the extended format of ISO 8601. The seconds and the offset are optional:
 //
 //	2026-03-29   2026-03-29T09:30   2026-03-29T09:30:00.250   2026-03-29T09:30:00+01:00
 //
-// Years are 0001 to 9999. Fractions beyond the nanosecond are cut off.
+// Years are 0001 to 9999. Fractions finer than a nanosecond are truncated.
 func Parse(text string) (Time, error) {
 	text = strings.ToUpper(text)
 	if lenient(text) {
@@ -64,8 +63,8 @@ func Parse(text string) (Time, error) {
 
 const secondsPerDay = 24 * 60 * 60
 
-// lenient reports a text that time.Parse might accept although it is not ISO 8601: one
-// with an hour of one digit, a comma before a fraction, or an offset of 60 minutes.
+// lenient reports whether time.Parse could accept text although it is not ISO 8601: an hour of one
+// digit, a comma before a fraction, or an offset of 60 minutes.
 func lenient(text string) bool {
 	_, clock, _ := strings.Cut(text, "T")
 	hour, _, isTime := strings.Cut(clock, ":")
@@ -73,7 +72,7 @@ func lenient(text string) bool {
 	return isTime && len(hour) != 2 || strings.Contains(clock, ",") || sign > 0 && strings.HasSuffix(clock[sign:], "60")
 }
 
-// ParseLocal reads a local time of whole seconds. Blanks around it are ignored.
+// ParseLocal reads a local time in whole seconds. It ignores surrounding blanks.
 func ParseLocal(text string) (time.Time, bool) {
 	t, err := Parse(strings.TrimSpace(text))
 	return t.Time, err == nil && t.Form == Local && t.Nanosecond() == 0

@@ -1,7 +1,7 @@
 -- +goose Up
 
--- A pricing option that has ended is sold no more. Bookings keep it, and so does who
--- waits for a place at its price; its name is free for another of the event.
+-- An ended pricing option is no longer sold. Bookings keep it, and so do waitlist
+-- entries at its price. Another option of the event can have its name.
 alter table pricing_options add column ended_at timestamptz;
 -- allow drop-constraint: the index below has its name and does its work
 alter table pricing_options drop constraint pricing_options_name;

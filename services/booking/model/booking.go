@@ -8,7 +8,7 @@ import (
 	"reservation.dev/platform/zone"
 )
 
-// Customer is a customer as a transaction shows it.
+// Customer is a customer as shown in a transaction.
 type Customer struct {
 	ID        id.Customer
 	FirstName string
@@ -21,9 +21,9 @@ type Transaction struct {
 	ID          id.Transaction
 	Purchaser   Customer
 	PurchasedAt time.Time // a whole second
-	Timezone    string    // the company's at the purchase
-	Version     int64     // raised by every change of it or of its bookings
-	Bookings    []Booking // in the order in which they were bought
+	Timezone    string    // the company's zone at the time of the purchase
+	Version     int64     // increases with every change of the transaction or its bookings
+	Bookings    []Booking // in the order of the purchase's lines
 }
 
 // Booking is a number of spaces on one event date.
@@ -37,11 +37,11 @@ type Booking struct {
 	Option    id.PricingOption
 	Payment   Payment
 
-	CancelledAt time.Time // zero: not cancelled, or not known
+	CancelledAt time.Time // zero: not cancelled, or unknown
 	Attendance  Attendance
 }
 
-// BookedDate is an event date as a booking shows it.
+// BookedDate is an event date as shown in a booking.
 type BookedDate struct {
 	ID         id.EventDate
 	StartsAt   time.Time
@@ -55,73 +55,72 @@ type BookedDate struct {
 // LocalDay returns the day of the date in its own zone, as YYYY-MM-DD.
 func (d *BookedDate) LocalDay() string { return zone.Day(d.StartsAt, d.Timezone) }
 
-// Method is how a booking was paid for. The value is what is stored.
+// Method is how a booking was paid. Its values are stored.
 type Method string
 
 const (
-	// Card is money that an outside payment provider took, possibly none.
+	// Card is money that an external payment provider collected; the amount can be 0.
 	Card Method = "CARD"
 	// Pass is credits of a customer pass.
 	Pass Method = "PASS"
 )
 
-// Payment is what a booking cost. Card uses the upper four members, Pass the
-// lower two.
+// Payment is what a booking cost. Card uses the upper four members, Pass the lower two.
 type Payment struct {
 	Method    Method
 	Currency  string
 	Gross     int64 // minor units, tax included, after the discount
 	Net       int64 // minor units, without tax
 	Reference string
-	Discount  int64  // what a code took off, minor units
-	Code      string // the code as it was written; "": none
+	Discount  int64  // what the discount code took off, minor units
+	Code      string // the discount code as entered; "": none
 
 	Credits      int32
-	CustomerPass id.CustomerPass // zero where an import did not name it
+	CustomerPass id.CustomerPass // zero if an import did not give it
 }
 
-// Attendance says whether somebody came. The value is what is stored; "" is NULL.
+// Attendance records whether the customer attended. Its values are stored; "" is NULL.
 type Attendance string
 
-// What is known of attendance.
+// Values of Attendance.
 const (
 	NotRecorded Attendance = ""
 	CheckedIn   Attendance = "checked_in"
 	NoShow      Attendance = "no_show"
 )
 
-// TransactionStatus is where a transaction is in its life. The value is what is stored.
+// TransactionStatus is the state of a transaction. Its values are stored.
 type TransactionStatus string
 
 const (
-	// Held has places until it expires.
+	// Held has spaces until it expires.
 	Held TransactionStatus = "held"
-	// Pending has places, and credits are being taken.
+	// Pending has spaces, and its credits are being taken.
 	Pending TransactionStatus = "pending"
-	// Undoing has places, and credits are being given back.
+	// Undoing has spaces, and its credits are being returned.
 	Undoing TransactionStatus = "undoing"
-	// Confirmed is what readers see.
+	// Confirmed is visible to readers.
 	Confirmed TransactionStatus = "confirmed"
-	// Released has no places any more.
+	// Released has no spaces any more.
 	Released TransactionStatus = "released"
 )
 
-// Registration is a confirmed booking as those see it who run the event: its
-// transaction holds it alone.
+// Registration is a confirmed booking as shown to the people who run the event. Its transaction
+// contains only this booking.
 type Registration struct {
 	Transaction
 	ChangedAt time.Time
 }
 
-// Booking returns the booking.
+// Booking returns the registration's only booking.
 func (r *Registration) Booking() *Booking { return &r.Bookings[0] }
 
-// CreatedAt is when the booking was made, to the millisecond. Its identifier
-// begins with it (UUID version 7), so that the order of identifiers is that of
-// creation, and no other column or index is needed for it.
+// CreatedAt returns when the booking was made, to the millisecond. The booking's identifier (a UUID
+// version 7) begins with this time. Identifiers therefore sort by creation, and no other column or
+// index is needed for it.
 func (r *Registration) CreatedAt() time.Time { return CreatedAt(r.Booking().ID.UUID()) }
 
-// CreatedAt is the time with which an identifier begins.
+// CreatedAt returns the time at the beginning of an identifier.
 func CreatedAt(u id.UUID) time.Time {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8]) >> 16)).UTC()
 }

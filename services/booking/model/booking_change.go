@@ -7,14 +7,14 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// BookingChange is what cancelling or refunding did.
+// BookingChange is the effect of cancelling or refunding a booking.
 type BookingChange struct {
 	Changed bool
-	Frees   int32 // spaces that the date gets back
-	Returns bool  // the credits that were paid are returned to the pass
+	Frees   int32 // spaces to free on the date
+	Returns bool  // the credits that paid the booking are returned to the pass
 }
 
-// Cancel sets the flag, once, and says how many spaces become free.
+// Cancel cancels the booking, once.
 func (b *Booking) Cancel() BookingChange {
 	if b.Cancelled {
 		return BookingChange{}
@@ -23,8 +23,8 @@ func (b *Booking) Cancel() BookingChange {
 	return BookingChange{Changed: true, Frees: b.Spaces}
 }
 
-// Refund sets the flag, once. It does not cancel: a business may refund a booking that
-// the customer keeps.
+// Refund marks the booking as refunded, once. It does not cancel: a business can refund a booking
+// that the customer keeps.
 func (b *Booking) Refund() BookingChange {
 	if b.Refunded {
 		return BookingChange{}
@@ -33,7 +33,7 @@ func (b *Booking) Refund() BookingChange {
 	return BookingChange{Changed: true}
 }
 
-// CreditReturn is what a booking gives back to a pass.
+// CreditReturn is credits of a booking to return to a pass.
 type CreditReturn struct {
 	Company     id.Company
 	Booking     id.Booking
@@ -42,7 +42,7 @@ type CreditReturn struct {
 	Credits     int32
 }
 
-// CreditsOwed returns what b gives back when it is refunded; false: nothing.
+// CreditsOwed returns the credits to return when b is refunded. It returns false if there are none.
 func CreditsOwed(company id.Company, t *Transaction, b *Booking) (CreditReturn, bool) {
 	p := &b.Payment
 	if p.Method != Pass || p.Credits == 0 || p.CustomerPass.IsZero() {
@@ -51,15 +51,15 @@ func CreditsOwed(company id.Company, t *Transaction, b *Booking) (CreditReturn, 
 	return CreditReturn{Company: company, Booking: b.ID, Transaction: t.ID, Pass: p.CustomerPass, Credits: p.Credits}, true
 }
 
-// MassCancellation is what cancelling several bookings of a date did.
+// MassCancellation is the effect of cancelling several bookings of a date.
 type MassCancellation struct {
-	Spaces   int32 // that the date gets back
+	Spaces   int32 // to free on the date
 	Refunded []id.Booking
 	Returns  []CreditReturn
 }
 
-// CancelAll cancels bookings of a date. What was paid by pass is returned to it,
-// whatever the policy. Bookings of one transaction share its next version.
+// CancelAll cancels bookings of a date. It returns the credits of payments by pass, regardless of
+// the cancellation policy. All bookings of one transaction have its next version.
 func CancelAll(company id.Company, booked []Registration, now time.Time) MassCancellation {
 	done := MassCancellation{Refunded: []id.Booking{}}
 	raised := map[id.Transaction]int64{}
@@ -79,7 +79,7 @@ func CancelAll(company id.Company, booked []Registration, now time.Time) MassCan
 	return done
 }
 
-// Attend records attendance and reports whether that changed anything.
+// Attend records attendance and reports whether it changed.
 func (b *Booking) Attend(a Attendance) (bool, error) {
 	switch {
 	case b.Cancelled:
@@ -91,5 +91,5 @@ func (b *Booking) Attend(a Attendance) (bool, error) {
 	return true, nil
 }
 
-// ReasonAlreadyCancelled is why nobody attends a cancelled booking.
+// ReasonAlreadyCancelled is the reason for refusing to record attendance of a cancelled booking.
 const ReasonAlreadyCancelled = "ALREADY_CANCELLED"

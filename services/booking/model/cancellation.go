@@ -7,31 +7,30 @@ import (
 	"reservation.dev/platform/check"
 )
 
-// CancellationPolicy says what the customers of an event pay when they cancel. The
-// zero value is no policy: cancelling is free until the date starts.
+// CancellationPolicy is what a cancellation costs the customers of an event. The zero value means
+// no policy: cancellation is free until the date starts.
 type CancellationPolicy struct {
-	FreeMinutes *int32 // before the start, until which cancelling is free; nil: until the start
+	FreeMinutes *int32 // before the start, at which free cancellation ends; nil: at the start
 }
 
-// NoPolicy, as the free minutes of a change, removes the policy.
+// NoPolicy, as the FreeMinutes of a change, removes the policy.
 const NoPolicy = -1
 
-// check reports what is wrong with the policy of an event.
+// check reports the faults of an event's policy.
 func (p CancellationPolicy) check(f *check.Fields) {
 	if p.FreeMinutes != nil {
 		f.Range("free_cancellation_minutes", int64(*p.FreeMinutes), 0, maxMinutes)
 	}
 }
 
-// CheckChange reports what is wrong with a policy as a request to change an event
-// gives it.
+// CheckChange reports the faults of a policy in a request to change an event.
 func (p CancellationPolicy) CheckChange(f *check.Fields) {
 	if m := p.FreeMinutes; m != nil && *m < NoPolicy {
 		f.Add("free_cancellation_minutes", "range", fmt.Sprintf("must be 0 to %d, or -1", maxMinutes))
 	}
 }
 
-// changed returns the policy with what a request changes of it; nil members stay.
+// changed returns the policy with the changes of a request; nil members do not change.
 func (p CancellationPolicy) changed(by CancellationPolicy) CancellationPolicy {
 	if m := by.FreeMinutes; m != nil {
 		p.FreeMinutes = m
@@ -46,7 +45,7 @@ func (p CancellationPolicy) equal(other CancellationPolicy) bool {
 	return same(p.FreeMinutes, other.FreeMinutes)
 }
 
-// freeUntil returns the last instant at which cancelling a date is free.
+// freeUntil returns the last time at which cancelling a date is free.
 func (p CancellationPolicy) freeUntil(start time.Time) time.Time {
 	if p.FreeMinutes == nil {
 		return start
@@ -54,17 +53,17 @@ func (p CancellationPolicy) freeUntil(start time.Time) time.Time {
 	return start.Add(-time.Duration(*p.FreeMinutes) * time.Minute)
 }
 
-// CancellationOutcome is what a cancellation does to what was paid.
+// CancellationOutcome is the effect of a cancellation on the payment.
 type CancellationOutcome struct {
 	Late      bool
 	FreeUntil time.Time
-	Credits   int32 // that the pass gets back
+	Credits   int32 // to return to the pass
 	RefundDue int64 // minor units
 	Currency  string
 }
 
-// Outcome decides what cancelling b now means. waived ignores the time until which
-// cancelling is free.
+// Outcome returns the effect of cancelling b now. If waived is true, a late cancellation counts as
+// one in time.
 func (p CancellationPolicy) Outcome(b *Booking, waived bool, now time.Time) CancellationOutcome {
 	o := CancellationOutcome{FreeUntil: p.freeUntil(b.Date.StartsAt)}
 	o.Late = now.After(o.FreeUntil) && !waived

@@ -18,14 +18,13 @@ type CustomerRecord struct {
 	DeletedAt time.Time // zero: not deleted
 }
 
-// KnownCustomer is a customer as the copy has it.
+// KnownCustomer is a customer in the copy.
 type KnownCustomer struct {
 	Customer
 	Deleted bool
 }
 
-// Exists returns why a customer cannot be served: deleted, or, where c is nil, not
-// in the copy.
+// Exists returns an error if the customer is deleted or, if c is nil, not in the copy.
 func (c *KnownCustomer) Exists(customer id.Customer) error {
 	switch {
 	case c == nil:
@@ -36,23 +35,23 @@ func (c *KnownCustomer) Exists(customer id.Customer) error {
 	return nil
 }
 
-// UnknownCustomers is the refusal of a request that names customers that the copy does
-// not have. They may exist nevertheless: the caller fetches them and tries again, once.
+// UnknownCustomers refuses a request that names customers who are not in the copy. They may exist,
+// so the caller fetches them and tries again, once.
 type UnknownCustomers struct{ Ids []id.Customer }
 
 func (e *UnknownCustomers) Error() string {
 	return fmt.Sprintf("%d customers are not in the copy", len(e.Ids))
 }
 
-// AsUnknownCustomers reports an error about customers that may exist nevertheless.
+// AsUnknownCustomers returns err as an UnknownCustomers, if it is one.
 func AsUnknownCustomers(err error) (*UnknownCustomers, bool) {
 	var unknown *UnknownCustomers
 	ok := errors.As(err, &unknown)
 	return unknown, ok
 }
 
-// ResolvedCustomers is what is known of the customers that an import names. A deleted one has a
-// zero identifier.
+// ResolvedCustomers maps the customers that an import names to identifiers. A deleted customer has
+// a zero identifier.
 type ResolvedCustomers struct {
 	ByID        map[id.Customer]id.Customer
 	ByReference map[string]id.Customer

@@ -12,26 +12,25 @@ import (
 	"reservation.dev/services/booking/recurrence"
 )
 
-// DateChange is what a request says about a date: one of the event's to change,
-// or one to add.
+// DateChange is a request to change a date of an event or to add one.
 type DateChange struct {
-	At       string // where it stands in the request, with a dot at the end
+	At       string // path in the request, with a dot at the end
 	ID       id.EventDate
-	Adds     bool      // a date of its own; otherwise it changes the one with id
-	StartsAt time.Time // zero: not said
-	Local    string    // the start as wall time instead; "": not said
-	EndsAt   time.Time // zero: not said
-	LocalEnd string    // the end as wall time instead; "": not said
+	Adds     bool      // true: adds a date; false: changes the date with id
+	StartsAt time.Time // zero: not given
+	Local    string    // the start as wall time instead; "": not given
+	EndsAt   time.Time // zero: not given
+	LocalEnd string    // the end as wall time instead; "": not given
 	Minutes  *int32
 	Capacity *int32
-	// Unlimited takes the capacity away.
+	// Unlimited removes the capacity.
 	Unlimited bool
-	// CopiesLast gives a date to add the duration and the capacity of the event's
-	// last date where the change says none.
+	// CopiesLast gives an added date the duration and the capacity of the event's last date, if the
+	// change does not give them.
 	CopiesLast bool
 }
 
-// check reports what is wrong whatever the event is.
+// check reports the faults that do not depend on the event.
 func (c *DateChange) check(f *fields) {
 	if c.Adds || c.Local != "" || !c.StartsAt.IsZero() {
 		f.time(c.At, "starts_at", "local_start", c.StartsAt, c.Local)
@@ -43,7 +42,7 @@ func (c *DateChange) check(f *fields) {
 func (f *fields) time(at, instant, local string, when time.Time, text string) {
 	switch {
 	case text != "" && !when.IsZero():
-		f.Add(at+local, "exclusive", "does not go with "+instant)
+		f.Add(at+local, "exclusive", "cannot be combined with "+instant)
 	case text != "":
 		if wall, ok := isotime.ParseLocal(text); !ok {
 			f.Add(at+local, "format", "must be a local time such as 2026-03-29T09:30:00")
@@ -65,7 +64,7 @@ func (c *DateChange) checkSize(f *fields) {
 	}
 	switch {
 	case c.Capacity != nil && c.Unlimited:
-		f.Add(c.At+"unlimited", "exclusive", "does not go with a capacity")
+		f.Add(c.At+"unlimited", "exclusive", "cannot be combined with a capacity")
 	case c.Capacity != nil && *c.Capacity < 0:
 		f.Add(c.At+"capacity", "min", "must be 0 or more")
 	}
@@ -74,16 +73,16 @@ func (c *DateChange) checkSize(f *fields) {
 // Ends reports whether the change gives an end.
 func (c *DateChange) Ends() bool { return c.LocalEnd != "" || !c.EndsAt.IsZero() }
 
-// sizes reports a capacity.
+// sizes reports whether the change sets or removes the capacity.
 func (c *DateChange) sizes() bool { return c.Capacity != nil || c.Unlimited }
 
-// start is the instant of a checked change; zero: it says none.
+// start returns the start of a checked change; zero if it gives none.
 func (c *DateChange) start(loc *time.Location) time.Time { return instantIn(c.StartsAt, c.Local, loc) }
 
-// end is like start.
+// end returns the end of a checked change; zero if it gives none.
 func (c *DateChange) end(loc *time.Location) time.Time { return instantIn(c.EndsAt, c.LocalEnd, loc) }
 
-// instantIn is an instant, or that of a checked wall time.
+// instantIn returns at, or the instant of a checked wall time.
 func instantIn(at time.Time, local string, loc *time.Location) time.Time {
 	if local == "" {
 		return at
@@ -92,8 +91,8 @@ func instantIn(at time.Time, local string, loc *time.Location) time.Time {
 	return zone.Instant(wall, loc)
 }
 
-// length returns the minutes of a date that starts at an instant and that a checked
-// change sizes; nil: the change does not say.
+// length returns the duration in minutes that a checked change gives a date with this start; nil if
+// it gives none.
 func (c *DateChange) length(start time.Time, loc *time.Location, f *fields) *int32 {
 	if !c.Ends() {
 		return c.Minutes
@@ -104,7 +103,7 @@ func (c *DateChange) length(start time.Time, loc *time.Location, f *fields) *int
 	}
 	between := c.end(loc).Sub(start)
 	if between <= 0 || between%time.Minute != 0 || between > maxMinutes*time.Minute {
-		f.Add(c.At+member, "min", "must be whole minutes after the start, at most a year")
+		f.Add(c.At+member, "min", "must be a whole number of minutes after the start, at most a year")
 		return c.Minutes
 	}
 	minutes := int32(between / time.Minute)
@@ -114,7 +113,7 @@ func (c *DateChange) length(start time.Time, loc *time.Location, f *fields) *int
 	return &minutes
 }
 
-// date is the date that a checked change adds at an instant.
+// date returns the date that a checked change adds at an instant.
 func (c *DateChange) date(at time.Time, loc *time.Location, f *fields) EventDate {
 	d := EventDate{StartsAt: at, Capacity: c.Capacity, Status: Scheduled}
 	if minutes := c.length(at, loc, f); minutes != nil {
@@ -123,7 +122,7 @@ func (c *DateChange) date(at time.Time, loc *time.Location, f *fields) EventDate
 	return d
 }
 
-// after is the date that a checked change adds to an event with a last date.
+// after returns the date that a checked change adds to an event whose last date is last.
 func (c *DateChange) after(last EventDate, loc *time.Location, f *fields) EventDate {
 	d := c.date(c.start(loc), loc, f)
 	if !c.CopiesLast {
@@ -138,12 +137,12 @@ func (c *DateChange) after(last EventDate, loc *time.Location, f *fields) EventD
 	return d
 }
 
-// byRule is where a date stands in a request that a rule gives.
+// byRule is the path of dates that a rule generates.
 const byRule = "recurrence."
 
-// occurrences lists the dates that a rule gives, each after the model of one, by
-// time. An end in wall time keeps its distance from the start in wall time, so a
-// night on which the clocks change is longer or shorter than others.
+// occurrences returns the dates that a rule generates, in order of time, with the duration and
+// capacity of model. The wall time between start and end is the same for all dates, so a night on
+// which the clocks change is longer or shorter than others.
 func (f *fields) occurrences(r *recurrence.Recurrence, model DateChange, loc *time.Location, timezone string) []DateChange {
 	starts := r.Dates(timezone, &f.Fields)
 	if len(starts) == 0 {
@@ -161,7 +160,7 @@ func (f *fields) occurrences(r *recurrence.Recurrence, model DateChange, loc *ti
 	}
 	dates := make([]DateChange, len(starts))
 	for i, at := range starts {
-		// A fault of one names the rule, and what it gives by its wall time.
+		// Faults of this date are reported for the rule, with the date's wall time.
 		wall := at.In(loc)
 		dates[i] = model
 		dates[i].At, dates[i].StartsAt, dates[i].Local = byRule, time.Time{}, wall.Format(isotime.LocalLayout)
@@ -171,14 +170,14 @@ func (f *fields) occurrences(r *recurrence.Recurrence, model DateChange, loc *ti
 			end := dates[i]
 			end.At = model.At
 			if end.length(at, loc, f); f.Len() > before {
-				return nil // one date on which the duration contradicts the end is enough
+				return nil // one date whose duration contradicts its end is enough
 			}
 		}
 	}
 	return dates
 }
 
-// added makes dates of changes that add, whose starts must differ.
+// added returns the dates of changes that add dates. Their starts must differ.
 func (f *fields) added(changes []DateChange, loc *time.Location) []EventDate {
 	starts := make(map[time.Time]bool, len(changes))
 	dates := make([]EventDate, len(changes))
@@ -199,20 +198,19 @@ func (f *fields) startTaken(c *DateChange) {
 		member = "local_start"
 	}
 	if c.At == byRule {
-		f.Add("recurrence.rule", "unique", "gives "+c.Local+", at which the event takes place already")
+		f.Add("recurrence.rule", "unique", "gives "+c.Local+", at which the event already takes place")
 		return
 	}
 	f.Add(c.At+member, "unique", "is the start of another date of the event")
 }
 
-// DateDifference is what a change does to a date.
+// DateDifference is the effect of a change on a date.
 type DateDifference struct {
-	Date    EventDate // as it will be
+	Date    EventDate // after the change
 	Changed bool
 }
 
-// change applies a checked change to a date. What is booked stays within the
-// capacity.
+// change applies a checked change to a date. The capacity cannot be less than the booked spaces.
 func (c *DateChange) change(d *EventDate, loc *time.Location, f *fields) (DateDifference, *fault.Error) {
 	before := *d
 	if at := c.start(loc); !at.IsZero() {
@@ -227,7 +225,7 @@ func (c *DateChange) change(d *EventDate, loc *time.Location, f *fields) (DateDi
 	if c.Capacity != nil {
 		d.Capacity = c.Capacity
 		if *c.Capacity < d.Booked {
-			f.Add(c.At+"capacity", "min", fmt.Sprintf("must be at least %d, which are booked", d.Booked))
+			f.Add(c.At+"capacity", "min", fmt.Sprintf("must be at least %d, the number of booked spaces", d.Booked))
 		}
 	}
 	done := DateDifference{Date: *d, Changed: before.differs(d)}
@@ -237,21 +235,21 @@ func (c *DateChange) change(d *EventDate, loc *time.Location, f *fields) (DateDi
 	return done, nil
 }
 
-// differs reports whether the dates have another start, duration or capacity.
+// differs reports whether the dates have a different start, duration or capacity.
 func (d *EventDate) differs(other *EventDate) bool {
-	return d.places() != other.places() || !d.StartsAt.Equal(other.StartsAt) || d.Minutes != other.Minutes
+	return d.spaceLimit() != other.spaceLimit() || !d.StartsAt.Equal(other.StartsAt) || d.Minutes != other.Minutes
 }
 
-// places is how many a date holds.
-func (d *EventDate) places() int64 {
+// spaceLimit returns the number of spaces of a date.
+func (d *EventDate) spaceLimit() int64 {
 	if d.Capacity == nil {
 		return unlimited + 1
 	}
 	return int64(*d.Capacity)
 }
 
-// Alone applies a checked change to the only date of e that was read.
-func (c *DateChange) Alone(e *Event) (DateDifference, error) {
+// ApplyToOnlyDate applies a checked change to the only date of e that was read.
+func (c *DateChange) ApplyToOnlyDate(e *Event) (DateDifference, error) {
 	loc, err := zone.Load(e.Timezone)
 	if err != nil {
 		return DateDifference{}, err
@@ -270,7 +268,7 @@ func (c *DateChange) Alone(e *Event) (DateDifference, error) {
 	return done, nil
 }
 
-// Checked returns the faults of a change that show without its event.
+// Checked returns the faults of a change that do not depend on its event.
 func (c *DateChange) Checked() error {
 	var faults fields
 	c.check(&faults)

@@ -9,19 +9,18 @@ import (
 	"reservation.dev/platform/eventdates"
 )
 
-// echoWindow is how long a caller may take from reading an event to sending it back.
-// A date that starts in that time is no longer in the sums of the dates to come.
+// echoWindow is how long a caller can take between reading an event and sending it back. A date
+// that starts within this time is no longer in the sums of the upcoming dates.
 const echoWindow = time.Hour
 
-// datesSummary is what callers see of the dates of an event together.
+// datesSummary is the dates of an event as callers see them together.
 type datesSummary struct {
 	eventdates.Summary
-	// capacities are the sums within the echoWindow; nil: unlimited.
+	// capacities are the sums that were shown within the echoWindow; nil: unlimited.
 	capacities []*int64
 }
 
-// summarizeDates sums up dates as callers see them now and saw them within the
-// echoWindow.
+// summarizeDates sums up dates as callers see them now and have seen them within the echoWindow.
 func summarizeDates(dates []EventDate, now time.Time) datesSummary {
 	dates = slices.Clone(dates)
 	SortDates(dates)
@@ -53,7 +52,7 @@ func summedDates(dates []EventDate) []eventdates.Date {
 	return out
 }
 
-// sumOf is a sum of capacities; nil: one of them has no limit.
+// sumOf returns a sum of capacities; nil if one of them is unlimited.
 func sumOf(sum int64, limited bool) *int64 {
 	if !limited {
 		return nil
@@ -61,7 +60,7 @@ func sumOf(sum int64, limited bool) *int64 {
 	return &sum
 }
 
-// hasCapacity reports whether a change names one of the summary's capacities.
+// hasCapacity reports whether a change gives one of the summary's capacities.
 func (s *datesSummary) hasCapacity(c *DateChange) bool {
 	return slices.ContainsFunc(s.capacities, func(sum *int64) bool {
 		if sum == nil || c.Capacity == nil {
@@ -71,9 +70,9 @@ func (s *datesSummary) hasCapacity(c *DateChange) bool {
 	})
 }
 
-// LendDuration gives dates to be added that have no duration the one of the dates
+// FillDurations gives added dates without a duration the duration from the change of all dates
 // together.
-func (c *EventChange) LendDuration() {
+func (c *EventChange) FillDurations() {
 	for i := range c.Dates {
 		if d := &c.Dates[i]; d.Adds && d.Minutes == nil && !d.Ends() {
 			d.Minutes = c.Together.Minutes
@@ -81,11 +80,11 @@ func (c *EventChange) LendDuration() {
 	}
 }
 
-// withoutEchoes returns what a request changes of the dates together: a caller may
-// send back what it has read, so values that equal the summary before or after the
-// other changes of the request are left out. A caller that has read an event with
-// several dates names them; without names, a duration or a capacity is a new value
-// for every date, even if it happens to equal the first duration or the sum.
+// withoutEchoes returns the change of all dates together without values that equal the summary
+// before or after the other changes of the request, because a caller can send back what it has
+// read. A caller that has read an event with several dates also lists these dates. Without them, a
+// duration or a capacity is a new value for every date, even if it happens to equal the first
+// duration or the sum.
 func (c *EventChange) withoutEchoes(dates int, loc *time.Location, before, after *datesSummary) DateChange {
 	rest := c.Together.withoutEchoedTimes(loc, before, after)
 	if dates == 1 || c.namesDates() {
@@ -94,21 +93,20 @@ func (c *EventChange) withoutEchoes(dates int, loc *time.Location, before, after
 	return rest
 }
 
-// namesDates reports whether the change names dates that the event has.
+// namesDates reports whether the change lists existing dates of the event.
 func (c *EventChange) namesDates() bool {
 	return slices.ContainsFunc(c.Dates, func(d DateChange) bool { return !d.Adds })
 }
 
-// withoutEchoedTimes returns the change without a start and an end that equal a
-// summary.
+// withoutEchoedTimes returns the change without a start or an end that equals a summary.
 func (c *DateChange) withoutEchoedTimes(loc *time.Location, before, after *datesSummary) DateChange {
 	rest := *c
 	equals := func(at, a, b time.Time) bool { return at.Equal(a) || at.Equal(b) }
 	if equals(rest.start(loc), before.StartsAt, after.StartsAt) {
 		rest.StartsAt, rest.Local = time.Time{}, ""
 	}
-	// Without a duration, an end that stays makes the date longer or shorter if the
-	// start moves.
+	// If the duration is not given and the start moves, an unchanged end makes the date longer or
+	// shorter.
 	moves := rest.Local != "" || !rest.StartsAt.IsZero()
 	if (rest.Minutes != nil || !moves) && equals(rest.end(loc), before.EndsAt, after.EndsAt) {
 		rest.EndsAt, rest.LocalEnd = time.Time{}, ""
@@ -116,8 +114,7 @@ func (c *DateChange) withoutEchoedTimes(loc *time.Location, before, after *dates
 	return rest
 }
 
-// withoutEchoedSizes returns the change without a duration and a capacity that equal
-// a summary.
+// withoutEchoedSizes returns the change without a duration or a capacity that equals a summary.
 func (c *DateChange) withoutEchoedSizes(before, after *datesSummary) DateChange {
 	rest := *c
 	if rest.Minutes != nil && (*rest.Minutes == before.Minutes || *rest.Minutes == after.Minutes) {
@@ -129,7 +126,7 @@ func (c *DateChange) withoutEchoedSizes(before, after *datesSummary) DateChange 
 	return rest
 }
 
-// member is the first member that a change of the dates together gives.
+// member returns the name of the first member that a change of all dates together gives.
 func (c *DateChange) member() string {
 	switch {
 	case c.Local != "":
@@ -146,8 +143,8 @@ func (c *DateChange) member() string {
 	return "capacity"
 }
 
-// spread makes the changes of single dates that a request means by what it says
-// about the dates together. before are the dates as they were.
+// spread converts the change of all dates together into changes of single dates. before are the
+// dates before the request.
 func (c *EventChange) spread(p *EventPlan, before []EventDate, loc *time.Location, now time.Time, f *fields) ([]DateChange, error) {
 	e, old := p.Event, summarizeDates(before, now)
 	after := summarizeDates(slices.Concat(e.Dates, p.AddedDates), now)
@@ -159,25 +156,25 @@ func (c *EventChange) spread(p *EventPlan, before []EventDate, loc *time.Locatio
 		return []DateChange{rest}, c.spreadToOne(p, &rest, &before[0], loc, f)
 	}
 	if rest.Ends() || !rest.start(loc).IsZero() {
-		f.Add(rest.At+rest.member(), "ambiguous", fmt.Sprintf("does not say which date is meant, because the event has %d. Change them in dates", len(e.Dates)))
+		f.Add(rest.At+rest.member(), "ambiguous", fmt.Sprintf("is ambiguous, because the event has %d dates. Change them in dates", len(e.Dates)))
 		return nil, nil
 	}
 	return nil, c.spreadToAll(p, &rest, before, loc, now, f)
 }
 
-// spreadToOne changes the only date, unless the request changes the same about it
-// in another place.
+// spreadToOne changes the event's only date. It reports a fault if the request also changes the
+// same value of the date in dates.
 func (c *EventChange) spreadToOne(p *EventPlan, rest *DateChange, before *EventDate, loc *time.Location, f *fields) error {
 	d := &p.Dates[0]
 	faults := f.Len()
 	once := func(member string, here, there bool) {
 		if here && there {
-			f.Add(rest.At+member, "exclusive", "does not go with another value in dates")
+			f.Add(rest.At+member, "exclusive", "cannot be combined with another value in dates")
 		}
 	}
 	once("starts_at", !rest.start(loc).IsZero(), !d.StartsAt.Equal(before.StartsAt))
 	once("duration_minutes", rest.Minutes != nil || rest.Ends(), d.Minutes != before.Minutes)
-	once("capacity", rest.sizes(), d.places() != before.places())
+	once("capacity", rest.sizes(), d.spaceLimit() != before.spaceLimit())
 	if f.Len() > faults {
 		return nil
 	}
@@ -188,8 +185,8 @@ func (c *EventChange) spreadToOne(p *EventPlan, rest *DateChange, before *EventD
 	return nil
 }
 
-// spreadToAll changes the duration and the capacity of each date to come, except
-// where the request changes them by itself.
+// spreadToAll changes the duration and the capacity of each upcoming date, except those that the
+// request changes in dates.
 func (c *EventChange) spreadToAll(p *EventPlan, rest *DateChange, before []EventDate, loc *time.Location, now time.Time, f *fields) error {
 	if p.Status == Cancelled && !p.Cancels {
 		return EventIsCancelled()
@@ -205,7 +202,7 @@ func (c *EventChange) spreadToAll(p *EventPlan, rest *DateChange, before []Event
 		if d.Minutes != before[i].Minutes {
 			change.Minutes = nil
 		}
-		if d.places() != before[i].places() {
+		if d.spaceLimit() != before[i].spaceLimit() {
 			change.Capacity, change.Unlimited = nil, false
 		}
 		faults := f.Len()
@@ -213,17 +210,17 @@ func (c *EventChange) spreadToAll(p *EventPlan, rest *DateChange, before []Event
 			return refusal
 		}
 		if f.Len() > faults {
-			return nil // one date is enough to refuse it
+			return nil // one fault is enough to refuse the request
 		}
 	}
 	if !reached {
-		f.Add(rest.At+rest.member(), "exists", "has no date to come that it could change. Change dates that have started in dates")
+		f.Add(rest.At+rest.member(), "exists", "has no upcoming date to change. Change dates that have started in dates")
 	}
 	return nil
 }
 
-// sizeAdded gives the dates that a request adds without a capacity the one of the
-// dates together, and reports whether it adds any.
+// sizeAdded gives added dates without a capacity the capacity from the change of all dates
+// together, and reports whether the request adds any dates.
 func (c *EventChange) sizeAdded(p *EventPlan, rest *DateChange) bool {
 	added := 0
 	for i := range c.Dates {

@@ -11,39 +11,40 @@ import (
 	"reservation.dev/platform/money"
 )
 
-// ReasonDiscountInvalid is a discount code that does not count; its fact "why"
-// says which condition it fails.
+// ReasonDiscountInvalid is the reason for refusing a discount code. The fact "why" names the
+// condition that failed.
 const ReasonDiscountInvalid = "DISCOUNT_INVALID"
 
-// DiscountCode lowers the price of a transaction, by a share of every line or by
-// an amount off all of them together.
+// DiscountCode reduces the price of a transaction: every line by a share, or all lines together by
+// an amount.
 type DiscountCode struct {
 	ID          id.DiscountCode
-	Code        string // as it was written
+	Code        string // as entered
 	BasisPoints *int32
 	Amount      *int64 // minor units of Currency
 	Currency    string
 	ValidFrom   *time.Time
 	ValidUntil  *time.Time
-	MaxUses     *int32 // nil: any number
+	MaxUses     *int32 // nil: no limit
 	Uses        int32
 	Disabled    bool
-	Events      []id.Event // none: all
+	Events      []id.Event // empty: all
 	Version     int64
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 
-	Takes int32 // uses by the orders decided so far
+	NewUses int32 // uses by the orders granted so far
 }
 
-// IsDiscountCode reports whether a text has the form of a discount code; no others exist.
+// IsDiscountCode reports whether text has the form of a discount code. A text without this form is
+// never a code.
 func IsDiscountCode(text string) bool {
 	return len(text) >= 1 && len(text) <= 64 && strings.Trim(text, codeCharacters) == ""
 }
 
 const codeCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// Check adds every fault of a code to be made; its events are checked apart.
+// Check reports the faults of a new code, except those of its events (CheckEvents).
 func (c *DiscountCode) Check(faults *check.Fields) {
 	if !IsDiscountCode(c.Code) {
 		faults.Add("code", "format", "must be 1 to 64 letters, digits, - or _")
@@ -62,7 +63,7 @@ func (c *DiscountCode) Check(faults *check.Fields) {
 	c.CheckUse(faults)
 }
 
-// CheckUse checks what may also be changed later.
+// CheckUse checks the fields that can also be changed later.
 func (c *DiscountCode) CheckUse(faults *check.Fields) {
 	if c.ValidFrom != nil && c.ValidUntil != nil && !c.ValidUntil.After(*c.ValidFrom) {
 		faults.Add("valid_until", "min", "must be after valid_from")
@@ -72,7 +73,7 @@ func (c *DiscountCode) CheckUse(faults *check.Fields) {
 	}
 }
 
-// refuses says why a code cannot be used now; nil: it can.
+// refuses returns why the code cannot be used now; nil if it can.
 func (c *DiscountCode) refuses(now time.Time) *fault.Error {
 	switch {
 	case c.Disabled:
@@ -81,8 +82,8 @@ func (c *DiscountCode) refuses(now time.Time) *fault.Error {
 		return invalidDiscount("not_yet_valid", "the discount code is not valid yet")
 	case c.ValidUntil != nil && !now.Before(*c.ValidUntil):
 		return invalidDiscount("expired", "the discount code has expired")
-	case c.MaxUses != nil && c.Uses+c.Takes >= *c.MaxUses:
-		return invalidDiscount("used_up", "the discount code has been used as often as it may")
+	case c.MaxUses != nil && c.Uses+c.NewUses >= *c.MaxUses:
+		return invalidDiscount("used_up", "the discount code has reached its maximum number of uses")
 	}
 	return nil
 }
@@ -91,22 +92,22 @@ func invalidDiscount(why, message string) *fault.Error {
 	return fault.Refuse(ReasonDiscountInvalid, message).With("why", why)
 }
 
-// discountWithPass refuses a code for what is paid with credits.
+// discountWithPass refuses a discount code in a payment by pass.
 func discountWithPass() *fault.Error {
-	return invalidDiscount("method", "a discount code lowers prices, not credits; pay by card or omit the code")
+	return invalidDiscount("method", "a discount code cannot be used with payment by pass: pay by card or omit the code")
 }
 
-// shareOf is so many basis points of a price, rounded half up.
+// shareOf returns a share of a price in basis points, rounded half up.
 func shareOf(gross int64, basisPoints int32) int64 {
 	return (2*gross*int64(basisPoints) + 10_000) / 20_000
 }
 
-// DiscountCodeTaken is the fault of a code that exists.
+// DiscountCodeTaken is the fault of a code that already exists.
 func DiscountCodeTaken() *fault.Error {
 	return fault.InvalidFields(fault.Field{Field: "code", Rule: "unique", Message: "exists already"})
 }
 
-// CheckEvents refuses a code for events of which some do not exist.
+// CheckEvents refuses a code with events that do not exist.
 func (c *DiscountCode) CheckEvents(existing []id.Event) error {
 	known := make(map[id.Event]bool, len(existing))
 	for _, event := range existing {

@@ -14,10 +14,10 @@ import (
 	"reservation.dev/services/booking/recurrence"
 )
 
-// EventType is the kind of offering. The value is what is stored.
+// EventType is the kind of event. Its values are stored.
 type EventType string
 
-// The kinds of offering.
+// Values of EventType.
 const (
 	Class       EventType = "class"
 	OneOff      EventType = "event"
@@ -29,7 +29,7 @@ const (
 // EventStatus says whether an event is on offer.
 type EventStatus string
 
-// The states of an event. Only a published one can be booked.
+// Values of EventStatus. Only a published event can be booked.
 const (
 	Draft     EventStatus = "draft"
 	Published EventStatus = "published"
@@ -39,7 +39,7 @@ const (
 // DateStatus says whether a date takes place.
 type DateStatus string
 
-// The states of an event date.
+// Values of DateStatus.
 const (
 	Scheduled     DateStatus = "scheduled"
 	DateCancelled DateStatus = "cancelled"
@@ -52,11 +52,11 @@ type Event struct {
 	Description string
 	Type        EventType
 	Status      EventStatus
-	Timezone    string // in which its dates are meant
+	Timezone    string // the zone of its dates
 	Location    string
 	Dates       []EventDate // by start, then id
 	Options     []PricingOption
-	Recurrence  *recurrence.Recurrence // nil: its first dates were named one by one
+	Recurrence  *recurrence.Recurrence // nil: its first dates were listed one by one
 	Policy      CancellationPolicy
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
@@ -74,23 +74,23 @@ type EventDate struct {
 	Status   DateStatus
 }
 
-// PricingOption is a way to pay for one space of an event.
+// PricingOption is a price for one space of an event.
 type PricingOption struct {
 	ID       id.PricingOption
 	Name     string
 	Price    int64 // minor units, tax included
 	Currency string
-	Credits  *int32 // nil: not payable by pass
-	TaxRate  int32  // basis points that the price includes: 2000 is 20 %
+	Credits  *int32 // nil: cannot be paid by pass
+	TaxRate  int32  // tax included in the price, in basis points: 2000 is 20 %
 }
 
-// about checks what an event says of itself.
-func (f *fields) about(e *Event) {
+// checkEvent checks an event's own fields and its pricing options.
+func (f *fields) checkEvent(e *Event) {
 	f.Line("title", e.Title, 1, maxTitle)
 	f.Prose("description", e.Description, 0, maxDescription)
 	f.Line("location", e.Location, 0, maxLocation)
 	if e.Type == "" {
-		f.Add("type", "enum", "is not a type of event")
+		f.Add("type", "enum", "is not an event type")
 	}
 	if _, err := zone.Load(e.Timezone); err != nil {
 		f.Add("timezone", "timezone", "must be an IANA time zone, for example Europe/London")
@@ -128,10 +128,10 @@ func (f *fields) option(at string, o *PricingOption) {
 	f.Range(at+"tax_rate_basis_points", int64(o.TaxRate), 0, maxTaxRate)
 }
 
-// StartTaken is the fault of a date at which the event already takes place.
+// StartTaken is the fault of a date whose start another date of the event already has.
 func StartTaken() *fault.Error {
 	return fault.InvalidFields(fault.Field{
-		Field: "dates", Rule: "unique", Message: "have a start at which the event already takes place",
+		Field: "dates", Rule: "unique", Message: "include a start at which the event already takes place",
 	})
 }
 
@@ -142,13 +142,13 @@ func SortDates(dates []EventDate) {
 	})
 }
 
-// Raise gives a locked event that changes now its next version.
+// Raise increases the version of a locked event that changes now.
 func (e *Event) Raise(now time.Time) {
 	e.Version++
 	e.UpdatedAt = now.Truncate(time.Microsecond)
 }
 
-// ScheduledDate is a date with what a calendar shows of its event.
+// ScheduledDate is a date with the details of its event that a calendar shows.
 type ScheduledDate struct {
 	EventDate
 	Event       id.Event

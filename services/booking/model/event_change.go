@@ -11,24 +11,24 @@ import (
 	"reservation.dev/services/booking/recurrence"
 )
 
-// ReasonHasRegistrations is why an event with bookings is not deleted, nor made a
-// draft again.
+// ReasonHasRegistrations is the reason for refusing to delete an event with bookings, or to make it
+// a draft again.
 const ReasonHasRegistrations = "EVENT_HAS_REGISTRATIONS"
 
-// EventIsCancelled is the fault of a change of a cancelled event.
+// EventIsCancelled refuses a change of a cancelled event.
 func EventIsCancelled() *fault.Error {
 	return fault.Refuse(ReasonEventCancelled, "the event is cancelled")
 }
 
-// EventChange is what a request changes of an event; what is nil, zero or "" stays.
+// EventChange is a request to change an event. Fields that are nil, zero or "" do not change.
 type EventChange struct {
 	Title, Description, Timezone, Location *string
 	EventType                              EventType
 	Status                                 EventStatus
-	Policy                                 CancellationPolicy // a member that is nil stays
+	Policy                                 CancellationPolicy // nil members do not change
 	Dates                                  []DateChange
-	Together                               *DateChange            // what it says of the dates together; nil: nothing
-	Recurrence                             *recurrence.Recurrence // must be the event's
+	Together                               *DateChange            // a change of all dates together; nil: none
+	Recurrence                             *recurrence.Recurrence // must equal the event's
 	Options                                []OptionChange
 	Version                                *int64
 }
@@ -46,16 +46,16 @@ type OptionChange struct {
 	Ends      bool
 }
 
-// EventPlan is what becomes of an event: the event as it will be, and which parts
-// of it are to be stored and told.
+// EventPlan is the result of a change: the event after it, and the parts of the event to store and
+// publish.
 type EventPlan struct {
 	*Event
-	// Said is what the event says of itself, its options included.
-	Said bool
-	// sells reports a change of more than the texts that people read.
-	sells          bool
+	// EventChanged is true if the event's own fields or its options change.
+	EventChanged bool
+	// affectsSales is true if more changes than the texts that people read.
+	affectsSales   bool
 	Cancels        bool
-	Drafts         bool // its dates become drafts, or cease to be
+	Drafts         bool // its dates become drafts, or stop being drafts
 	Rezones        bool
 	ChangedDates   []DateDifference
 	AddedDates     []EventDate
@@ -66,11 +66,11 @@ type EventPlan struct {
 
 // Changes reports whether there is anything to store.
 func (p *EventPlan) Changes() bool {
-	return p.Said || p.Cancels || len(p.ChangedDates)+len(p.AddedDates) > 0
+	return p.EventChanged || p.Cancels || len(p.ChangedDates)+len(p.AddedDates) > 0
 }
 
-// Offers lists the dates that may have places for those who wait: those that
-// changed, or all when they cease to be drafts.
+// Offers returns the dates that may have spaces for the waitlist: the dates that changed, or all
+// dates if they stop being drafts.
 func (p *EventPlan) Offers() []id.EventDate {
 	var dates []id.EventDate
 	for _, d := range p.ChangedDates {
@@ -84,12 +84,12 @@ func (p *EventPlan) Offers() []id.EventDate {
 	return Distinct(dates)
 }
 
-// TouchesDates reports a change for which the event's dates must be locked.
+// TouchesDates reports whether the change requires a lock of the event's dates.
 func (c *EventChange) TouchesDates() bool {
 	return c.Together != nil || len(c.Dates) > 0 || c.Status != "" || c.Timezone != nil
 }
 
-// adding counts the dates that the change adds.
+// adding returns the number of dates that the change adds.
 func (c *EventChange) adding() (n int) {
 	for i := range c.Dates {
 		if c.Dates[i].Adds {
@@ -99,7 +99,7 @@ func (c *EventChange) adding() (n int) {
 	return n
 }
 
-// Check reports what is wrong whatever the event is.
+// Check reports the faults that do not depend on the event.
 func (c *EventChange) Check() error {
 	var faults fields
 	if faults.Count("dates", len(c.Dates), 0, MaxEventDates) && faults.Count("dates", c.adding(), 0, maxDates) {
@@ -119,10 +119,10 @@ func (c *EventChange) Check() error {
 	changed := make(map[id.PricingOption]bool, len(c.Options))
 	for i, o := range c.Options {
 		if o.Credits != nil && o.NoCredits {
-			faults.Add(fmt.Sprintf("pricing_options[%d].no_credits", i), "exclusive", "does not go with credits")
+			faults.Add(fmt.Sprintf("pricing_options[%d].no_credits", i), "exclusive", "cannot be combined with credits")
 		}
 		if o.Ends && (o.Adds || o.Name != nil || o.Price != nil || o.Currency != nil || o.Credits != nil || o.NoCredits || o.TaxRate != nil) {
-			faults.Add(fmt.Sprintf("pricing_options[%d].ended", i), "exclusive", "does not go with other changes of the option")
+			faults.Add(fmt.Sprintf("pricing_options[%d].ended", i), "exclusive", "cannot be combined with other changes of the option")
 		}
 		if !o.Adds && changed[o.ID] {
 			faults.Add(fmt.Sprintf("pricing_options[%d].id", i), "unique", "is changed twice")
@@ -132,7 +132,7 @@ func (c *EventChange) Check() error {
 	return faults.Err()
 }
 
-// Apply decides what becomes of e, which is changed in place.
+// Apply applies the change to e and returns the plan to store it.
 func (c *EventChange) Apply(e *Event, currency string, now time.Time) (*EventPlan, error) {
 	if c.Version != nil && *c.Version != e.Version {
 		return nil, fault.Stale("event", e.Version)
@@ -140,7 +140,7 @@ func (c *EventChange) Apply(e *Event, currency string, now time.Time) (*EventPla
 	p := &EventPlan{Event: e}
 	cancelled := e.Status == Cancelled
 	var faults fields
-	if err := c.say(p, &faults); err != nil {
+	if err := c.changeEventFields(p, &faults); err != nil {
 		return nil, err
 	}
 	if err := c.changeOptions(p, currency, &faults); err != nil {
@@ -154,14 +154,14 @@ func (c *EventChange) Apply(e *Event, currency string, now time.Time) (*EventPla
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	if cancelled && (p.sells || len(p.ChangedDates)+len(p.AddedDates) > 0) {
+	if cancelled && (p.affectsSales || len(p.ChangedDates)+len(p.AddedDates) > 0) {
 		return nil, EventIsCancelled()
 	}
 	return p, nil
 }
 
-// say changes what the event says of itself.
-func (c *EventChange) say(p *EventPlan, f *fields) error {
+// changeEventFields changes the event's own fields.
+func (c *EventChange) changeEventFields(p *EventPlan, f *fields) error {
 	e := p.Event
 	before := *e
 	for _, text := range []struct{ from, to *string }{
@@ -175,30 +175,30 @@ func (c *EventChange) say(p *EventPlan, f *fields) error {
 		e.Type = c.EventType
 	}
 	e.Policy = e.Policy.changed(c.Policy)
-	f.about(e)
+	f.checkEvent(e)
 	if c.Recurrence != nil && !e.Recurrence.Matches(c.Recurrence) {
-		f.Add("recurrence", "immutable", "is given when the event is created. Change, add or cancel its dates instead")
+		f.Add("recurrence", "immutable", "can only be set when the event is created. Change, add or cancel its dates instead")
 	}
 	p.Rezones = e.Timezone != before.Timezone
-	p.sells = p.Rezones || e.Type != before.Type || !e.Policy.equal(before.Policy)
-	p.Said = p.sells || e.Title != before.Title || e.Description != before.Description || e.Location != before.Location
+	p.affectsSales = p.Rezones || e.Type != before.Type || !e.Policy.equal(before.Policy)
+	p.EventChanged = p.affectsSales || e.Title != before.Title || e.Description != before.Description || e.Location != before.Location
 	if c.Status == "" || c.Status == e.Status {
 		return nil
 	}
 	if c.Status == Cancelled {
 		p.Cancels = true
 	} else {
-		p.Said, p.sells = true, true
+		p.EventChanged, p.affectsSales = true, true
 		p.Drafts = e.Status == Draft || c.Status == Draft
 	}
 	if c.Status == Draft && e.Status != Cancelled && e.taken() {
-		return fault.Refuse(ReasonHasRegistrations, "the event has registrations")
+		return fault.Refuse(ReasonHasRegistrations, "the event has registrations, so it cannot become a draft")
 	}
 	e.Status = c.Status
 	return nil
 }
 
-// taken reports places that are booked or held.
+// taken reports whether the event has booked or held spaces.
 func (e *Event) taken() bool {
 	return slices.ContainsFunc(e.Dates, func(d EventDate) bool { return d.Booked > 0 })
 }
@@ -216,7 +216,7 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 		}
 	}
 	added := old
-	changed := make(map[int]int, len(c.Options)) // by their place in the event
+	changed := make(map[int]int, len(c.Options)) // by index in the event
 	for i := range c.Options {
 		o := &c.Options[i]
 		if o.Ends {
@@ -241,18 +241,19 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 	}
 	f.namesOnce(e.Options, changed)
 	if len(e.Options) > maxOptions {
-		f.Add("pricing_options", "max_items", fmt.Sprintf("must be at most %d with those in place", maxOptions))
+		f.Add("pricing_options", "max_items", fmt.Sprintf("must be at most %d, including the existing ones", maxOptions))
 	}
 	if len(e.Options) == 0 && len(p.EndedOptions) > 0 {
-		f.Add("pricing_options", "items", "must not all end, because a booking has one")
+		f.Add("pricing_options", "items", "must not all end: at least one must remain")
 	}
 	p.AddedOptions = e.Options[old:]
 	offers := len(p.ChangedOptions)+len(p.AddedOptions)+len(p.EndedOptions) > 0
-	p.Said, p.sells = p.Said || offers, p.sells || offers
+	p.EventChanged, p.affectsSales = p.EventChanged || offers, p.affectsSales || offers
 	return nil
 }
 
-// endOptions takes those that end off the event; their names are free at once.
+// endOptions removes the options that end from the event. Their names can be used again in the same
+// request.
 func (c *EventChange) endOptions(p *EventPlan) error {
 	for i := range c.Options {
 		o := &c.Options[i]
@@ -269,8 +270,8 @@ func (c *EventChange) endOptions(p *EventPlan) error {
 	return nil
 }
 
-// namesOnce reports options whose name another one has; changed holds the place in
-// the request of those that it names.
+// namesOnce reports options that have the same name as another option. changed maps their index in
+// the event to their index in the request.
 func (f *fields) namesOnce(options []PricingOption, changed map[int]int) {
 	last := map[string]int{}
 	for at := range options {
@@ -313,8 +314,8 @@ func (p *PricingOption) differs(other *PricingOption) bool {
 		!same(p.Credits, other.Credits) || p.TaxRate != other.TaxRate
 }
 
-// MissingPart is the fault of a part of an event that does not exist. field is its
-// identifier in the request.
+// MissingPart is the fault of a date or pricing option that does not exist. field is the path of
+// its identifier in the request.
 func MissingPart(field, what string) error {
 	missing := fault.Missing(what)
 	missing.Fields = []fault.Field{{Field: field, Rule: "exists", Message: "does not exist"}}
@@ -363,12 +364,12 @@ func (c *EventChange) changeDates(p *EventPlan, loc *time.Location, now time.Tim
 	}
 	f.startsOnce(e.Dates, p.AddedDates, changes, loc)
 	if len(p.AddedDates) > 0 && len(e.Dates)+len(p.AddedDates) > MaxEventDates {
-		f.Add("dates", "max_items", fmt.Sprintf("must be at most %d with those in place", MaxEventDates))
+		f.Add("dates", "max_items", fmt.Sprintf("must be at most %d, including the existing ones", MaxEventDates))
 	}
 	return nil
 }
 
-// startsOnce reports changes to a start at which another date of the event is.
+// startsOnce reports changes to a start that another date of the event has.
 func (f *fields) startsOnce(dates, added []EventDate, changes []DateChange, loc *time.Location) {
 	at := map[int64]int{}
 	for _, list := range [][]EventDate{dates, added} {
@@ -380,15 +381,15 @@ func (f *fields) startsOnce(dates, added []EventDate, changes []DateChange, loc 
 		start := changes[i].start(loc)
 		if !start.IsZero() && at[start.Unix()] > 1 {
 			f.startTaken(&changes[i])
-			at[start.Unix()] = 0 // once is enough
+			at[start.Unix()] = 0 // report it once
 			if changes[i].At == byRule {
-				return // what is said of a rule is said once
+				return // report a fault of the rule once
 			}
 		}
 	}
 }
 
-// Cancel takes an event off the offer, with its dates that are still to come.
+// Cancel cancels an event and its upcoming dates.
 func (e *Event) Cancel(now time.Time) {
 	e.Status = Cancelled
 	for i := range e.Dates {
@@ -398,12 +399,11 @@ func (e *Event) Cancel(now time.Time) {
 	}
 }
 
-// Cancel takes a date off the offer. What was booked of it is cancelled before
-// anybody is told.
+// Cancel cancels a date. Its bookings are cancelled before the response.
 func (d *EventDate) Cancel() { d.Status, d.Booked = DateCancelled, 0 }
 
-// Emptied shows cancelled dates as they are when the answer is given.
-func (e *Event) Emptied() {
+// ClearCancelled removes the booked spaces of cancelled dates, as the response shows them.
+func (e *Event) ClearCancelled() {
 	for i := range e.Dates {
 		if d := &e.Dates[i]; d.Status == DateCancelled {
 			d.Booked = 0
@@ -411,7 +411,7 @@ func (e *Event) Emptied() {
 	}
 }
 
-// Upcoming lists the dates that cancelling the event at now cancels.
+// Upcoming returns the dates that cancelling the event at now cancels.
 func (e *Event) Upcoming(now time.Time) []id.EventDate {
 	var dates []id.EventDate
 	for _, d := range e.Dates {
@@ -422,16 +422,16 @@ func (e *Event) Upcoming(now time.Time) []id.EventDate {
 	return dates
 }
 
-// Occupied reports bookings for which an event is not deleted: any, until it is
-// cancelled, and then those that are still being cancelled. What took place is no
-// obstacle to deleting a cancelled event.
+// Occupied reports whether the event has bookings that prevent its deletion: any booking until it
+// is cancelled, and then bookings that are still being cancelled. Past dates do not prevent the
+// deletion of a cancelled event.
 func (e *Event) Occupied() bool {
 	return slices.ContainsFunc(e.Dates, func(d EventDate) bool {
 		return d.Booked > 0 && (e.Status != Cancelled || d.Status == DateCancelled)
 	})
 }
 
-// CheckAdded reports what is wrong with dates to be added whatever their event is.
+// CheckAdded reports the faults of dates to add that do not depend on their event.
 func CheckAdded(c *EventChange, rule *recurrence.Recurrence) error {
 	var faults fields
 	most := maxDates
@@ -448,14 +448,15 @@ func CheckAdded(c *EventChange, rule *recurrence.Recurrence) error {
 	return faults.Err()
 }
 
-// Recurring adds the dates of a rule in a zone, each after the model of one.
+// Recurring returns the change that adds the dates of a rule, with the duration and capacity of
+// model.
 func Recurring(r *recurrence.Recurrence, model DateChange, timezone string) (*EventChange, error) {
 	loc, err := zone.Load(timezone)
 	if err != nil {
 		return nil, err
 	}
 	var faults fields
-	again := *r // a transaction may be repeated
+	again := *r // a copy, because the database transaction can be repeated
 	again.Exceptions = slices.Clone(r.Exceptions)
 	return &EventChange{Dates: faults.occurrences(&again, model, loc, timezone)}, faults.Err()
 }

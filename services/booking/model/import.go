@@ -10,19 +10,19 @@ import (
 )
 
 const (
-	// maxImportBookings bounds the bookings of one imported transaction.
+	// maxImportBookings is the maximum number of bookings in one imported transaction.
 	maxImportBookings = 100
 	maxReference      = 200
 	maxImportSpaces   = 100_000
-	// maxAmount is the most that one imported booking may have cost.
+	// maxAmount is the maximum price of one imported booking.
 	maxAmount = MaxPrice * MaxSpaces
 
-	// importedOption is the name of the pricing option of an imported booking
-	// that names none.
+	// importedOption is the name of the pricing option of an imported booking that does not give
+	// one.
 	importedOption = "Imported"
 )
 
-// ImportedTransaction is a purchase that an earlier system recorded.
+// ImportedTransaction is a purchase recorded by an earlier system.
 type ImportedTransaction struct {
 	Reference   string
 	Customer    string // a cust_ identifier or a customer's reference
@@ -30,28 +30,28 @@ type ImportedTransaction struct {
 	Bookings    []ImportedBooking
 }
 
-// ImportedBooking is a booking of a purchase that an earlier system recorded.
+// ImportedBooking is a booking of a purchase recorded by an earlier system.
 type ImportedBooking struct {
 	Spaces    int32
 	Cancelled bool
 	Refunded  bool
-	BoughtFor string // as customer; "": the purchaser
+	BoughtFor string // in the form of Customer; "": the purchaser
 
-	// Either a date that exists or one that is described.
+	// Either the identifier of an existing date or a description of a date.
 	DateID    string
 	Described *DescribedDate
 
-	OptionID   string // "": by name
+	OptionID   string // "": looked up by name
 	OptionName string
 	Payment    Payment
-	PassID     string // "": not said
+	PassID     string // "": not given
 
-	// What check read.
+	// Set by Check.
 	Date   id.EventDate
 	option id.PricingOption
 }
 
-// DescribedDate is an event and its date in an earlier system.
+// DescribedDate describes an event and its date in an earlier system.
 type DescribedDate struct {
 	EventReference string
 	Title          string
@@ -62,15 +62,15 @@ type DescribedDate struct {
 	Capacity       *int32
 }
 
-// ImportRefusal is why one imported transaction is not stored.
+// ImportRefusal is the reason why an imported transaction is not stored.
 type ImportRefusal struct{ Field, Rule, Message string }
 
 func refuse(field, rule, phrase string) *ImportRefusal {
 	return &ImportRefusal{Field: field, Rule: rule, Message: field + " " + phrase}
 }
 
-// Check returns what is wrong with t as it stands, or nil. It also reads the
-// identifiers that t names.
+// Check returns the first fault of t that does not depend on stored data, or nil. It also parses
+// the identifiers in t.
 func (t *ImportedTransaction) Check() *ImportRefusal {
 	var faults check.Fields
 	faults.Line("reference", t.Reference, 1, maxReference)
@@ -80,7 +80,7 @@ func (t *ImportedTransaction) Check() *ImportRefusal {
 		for i := range t.Bookings {
 			t.Bookings[i].check(&faults, fmt.Sprintf("bookings[%d].", i))
 			if faults.Len() > 0 {
-				break // the first one is said
+				break // the first fault is reported
 			}
 		}
 	}
@@ -146,7 +146,7 @@ func (d *DescribedDate) check(faults *check.Fields, at string) {
 	faults.Line(at+"event_reference", d.EventReference, 1, maxReference)
 	faults.Line(at+"title", d.Title, 1, maxTitle)
 	if d.EventType == "" {
-		faults.Add(at+"type", "enum", "is not a type of event")
+		faults.Add(at+"type", "enum", "is not an event type")
 	}
 	faults.Instant(at+"starts_at", d.StartsAt)
 	faults.Timezone(at+"timezone", d.Timezone)

@@ -4,11 +4,11 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// CustomerNames are what the lines of an import call customers: each text once, with the
-// identifier that it is, or zero for a reference.
+// CustomerNames is the texts by which the lines of an import name customers, each with the
+// identifier that it is. The identifier is zero if the text is a reference.
 type CustomerNames map[string]id.Customer
 
-// CustomerNamesOf lists what lines call customers.
+// CustomerNamesOf returns the texts by which lines name customers.
 func CustomerNamesOf(lines []*ImportedTransaction) CustomerNames {
 	n := CustomerNames{}
 	for _, t := range lines {
@@ -45,8 +45,8 @@ func (n CustomerNames) Split() (ids []id.Customer, references []string) {
 	return ids, references
 }
 
-// Exist records who of n exists and is not deleted.
-func (n CustomerNames) Exist(r ResolvedCustomers, into map[string]id.Customer) {
+// AddExisting copies the names of customers that exist and are not deleted to into.
+func (n CustomerNames) AddExisting(r ResolvedCustomers, into map[string]id.Customer) {
 	for text, c := range n {
 		if c.IsZero() {
 			c = r.ByReference[text]
@@ -59,8 +59,8 @@ func (n CustomerNames) Exist(r ResolvedCustomers, into map[string]id.Customer) {
 	}
 }
 
-// UnknownTo lists the keys that known does not have.
-func UnknownTo[K comparable, V any](known map[K]V, keys []K) []K {
+// Missing returns the keys that are not in known.
+func Missing[K comparable, V any](known map[K]V, keys []K) []K {
 	var unknown []K
 	for _, k := range keys {
 		if _, ok := known[k]; !ok {

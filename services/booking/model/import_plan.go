@@ -7,9 +7,8 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// ImportPlan is what an import finds in place and adds to: the plan of one commit.
-// Whatever a line describes is looked up in it and made in it, and what no
-// stored line uses is not written.
+// ImportPlan plans one commit of an import. It holds the rows that the import found, and adds the
+// rows that lines describe. A described row that no stored line uses is not written.
 type ImportPlan struct {
 	newID   func() id.UUID
 	Now     time.Time
@@ -17,7 +16,7 @@ type ImportPlan struct {
 	// timezone and currency are those of the company.
 	timezone, currency string
 	Existing           map[string]id.Transaction // by reference
-	// Customers holds who exists and is not deleted, by what lines call them.
+	// Customers maps the names in lines to customers who exist and are not deleted.
 	Customers map[string]id.Customer
 	Events    map[string]*ImportEvent // by reference
 	Dates     map[id.EventDate]*ImportDate
@@ -25,7 +24,7 @@ type ImportPlan struct {
 	Options   map[id.PricingOption]*ImportOption
 	names     map[optionKey]*ImportOption
 	Recorded  []recorded // the transactions to store
-	// positions counts the options of each event.
+	// positions is the number of options of each event.
 	positions map[id.Event]int32
 }
 
@@ -39,13 +38,13 @@ type optionKey struct {
 	name  string
 }
 
-// Origin says what is to become of a thing in the ledger.
+// Origin says whether a row of the plan must be written.
 type Origin uint8
 
 const (
 	found Origin = iota // is in the database
-	made                // was described, and no stored line uses it yet
-	Used                // was described, and is to be written
+	made                // was described; no stored line uses it yet
+	Used                // was described; must be written
 )
 
 func (o *Origin) use() {
@@ -67,10 +66,10 @@ type ImportEvent struct {
 // ImportDate is a date that lines refer to.
 type ImportDate struct {
 	Origin
-	event *ImportEvent // nil for a date that exists and was named
+	event *ImportEvent // nil for an existing date that a line identifies
 	EventDate
-	EventID id.Event
-	Takes   int32 // by the lines stored so far
+	EventID   id.Event
+	NewSpaces int32 // by the lines stored so far
 }
 
 func (d *ImportDate) free() int32 {
@@ -78,7 +77,7 @@ func (d *ImportDate) free() int32 {
 	if d.Capacity != nil {
 		limit = *d.Capacity
 	}
-	return limit - d.Booked - d.Takes
+	return limit - d.Booked - d.NewSpaces
 }
 
 // ImportOption is a pricing option that lines refer to.
@@ -101,20 +100,20 @@ func NewImportPlan(company id.Company, timezone, currency string, now time.Time,
 	}
 }
 
-// AddDate adds a date that was found or made.
+// AddDate adds a date that was found or created.
 func (l *ImportPlan) AddDate(d *ImportDate) {
 	l.Dates[d.ID] = d
 	l.starts[dateKey{d.EventID, d.StartsAt.Unix()}] = d
 }
 
-// AddOption adds a pricing option that was found or made.
+// AddOption adds a pricing option that was found or created.
 func (l *ImportPlan) AddOption(o *ImportOption) {
 	l.Options[o.ID] = o
 	l.names[optionKey{o.Event, o.Name}] = o
 	l.positions[o.Event] = max(l.positions[o.Event], o.Position+1)
 }
 
-// Record plans one line: the transaction to store, or why not.
+// Record plans one line. It returns the transaction to store, or the reason for refusing it.
 func (l *ImportPlan) Record(t *ImportedTransaction) (Transaction, *ImportRefusal) {
 	purchaser, ok := l.Customers[t.Customer]
 	if !ok {
@@ -140,7 +139,7 @@ func (l *ImportPlan) Record(t *ImportedTransaction) (Transaction, *ImportRefusal
 		}
 	}
 	for i := range uses {
-		uses[i].by(&t.Bookings[i])
+		uses[i].markUsed(&t.Bookings[i])
 	}
 	id := id.Transaction(l.newID())
 	l.Existing[t.Reference] = id
@@ -152,13 +151,13 @@ func (l *ImportPlan) Record(t *ImportedTransaction) (Transaction, *ImportRefusal
 	return transaction, nil
 }
 
-// recorded is a transaction with its key in an earlier system.
+// recorded is a transaction with its key in the earlier system.
 type recorded struct {
 	Transaction
 	Reference string
 }
 
-// used is what one booking refers to.
+// used is the date and the option of one booking.
 type used struct {
 	date   *ImportDate
 	option *ImportOption
@@ -196,7 +195,7 @@ func (l *ImportPlan) boughtFor(b *ImportedBooking, to *Booking, purchaser id.Cus
 	return nil
 }
 
-// describedDate finds or makes the date, and its event.
+// describedDate returns the described date, which it adds with its event if they do not exist.
 func (l *ImportPlan) describedDate(d *DescribedDate) *ImportDate {
 	event := l.Events[d.EventReference]
 	if event == nil {
@@ -217,7 +216,8 @@ func (l *ImportPlan) describedDate(d *DescribedDate) *ImportDate {
 	return date
 }
 
-// namedOption finds or makes the event's pricing option of that name.
+// namedOption returns the event's pricing option with this name, which it adds if it does not
+// exist.
 func (l *ImportPlan) namedOption(event id.Event, name string) *ImportOption {
 	if name == "" {
 		name = importedOption
@@ -233,8 +233,8 @@ func (l *ImportPlan) namedOption(event id.Event, name string) *ImportOption {
 	return o
 }
 
-// take takes the spaces of all bookings that are not cancelled, or none and
-// says which booking does not fit.
+// take takes the spaces of all bookings that are not cancelled. If one does not fit, it takes none
+// and returns the index of that booking.
 func take(t *ImportedTransaction, uses []used) (at int, fits bool) {
 	for i, u := range uses {
 		b := &t.Bookings[i]
@@ -245,7 +245,7 @@ func take(t *ImportedTransaction, uses []used) (at int, fits bool) {
 			untake(t, uses[:i])
 			return i, false
 		}
-		u.date.Takes += b.Spaces
+		u.date.NewSpaces += b.Spaces
 	}
 	return 0, true
 }
@@ -253,15 +253,15 @@ func take(t *ImportedTransaction, uses []used) (at int, fits bool) {
 func untake(t *ImportedTransaction, uses []used) {
 	for i, u := range uses {
 		if !t.Bookings[i].Cancelled {
-			u.date.Takes -= t.Bookings[i].Spaces
+			u.date.NewSpaces -= t.Bookings[i].Spaces
 		}
 	}
 }
 
-// by marks what a stored booking refers to as needed. A pricing option that the
-// import makes costs, per space, what the first booking by card under it cost,
-// and in credits what the first by pass did.
-func (u *used) by(b *ImportedBooking) {
+// markUsed marks the rows that a stored booking refers to as used. A pricing option that the import
+// creates gets its price per space from its first booking by card, and its credits per space from
+// its first booking by pass.
+func (u *used) markUsed(b *ImportedBooking) {
 	u.date.use()
 	if u.date.event != nil {
 		u.date.event.use()
@@ -281,13 +281,13 @@ func (u *used) by(b *ImportedBooking) {
 	}
 }
 
-// perSpace shares an amount among spaces, rounded half up.
+// perSpace divides an amount by the number of spaces, rounded half up.
 func perSpace(amount int64, spaces int32) int64 {
 	return (2*amount + int64(spaces)) / (2 * int64(spaces))
 }
 
-// Starting lists the events in place and the starts at which lines describe a
-// date of theirs, each pair once.
+// Starting returns the existing events and the starts of the dates that lines describe, each pair
+// once.
 func (l *ImportPlan) Starting(lines []*ImportedTransaction) (events []id.Event, starts []time.Time) {
 	seen := map[dateKey]bool{}
 	for _, t := range lines {

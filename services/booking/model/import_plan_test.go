@@ -7,7 +7,7 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// studio is a ledger in which Ann and Ben are customers.
+// studio returns a plan in which Ann and Ben are customers.
 func studio() *ImportPlan {
 	l := NewImportPlan(id.New[id.Company](), "Europe/London", "GBP", time.Now(), id.NewUUID)
 	l.Customers["ann"], l.Customers["ben"] = id.New[id.Customer](), id.New[id.Customer]()
@@ -32,7 +32,7 @@ func purchaseOf(reference string, bookings ...ImportedBooking) *ImportedTransact
 }
 
 func TestImportPlan(t *testing.T) {
-	t.Run("a described date, its event and its option are made once", func(t *testing.T) {
+	t.Run("creates a described date, its event and its option once", func(t *testing.T) {
 		l := studio()
 		first, why := l.Record(purchaseOf("1", sold(2)))
 		second, also := l.Record(purchaseOf("2", sold(1)))
@@ -43,18 +43,18 @@ func TestImportPlan(t *testing.T) {
 		if a.Date != b.Date || a.Option != b.Option || len(l.Events) != 1 || len(l.Dates) != 1 || len(l.Options) != 1 {
 			t.Errorf("%+v and %+v", a, b)
 		}
-		if d := l.Dates[a.Date.ID]; d.Origin != Used || d.Takes != 3 || *d.Capacity != 3 {
+		if d := l.Dates[a.Date.ID]; d.Origin != Used || d.NewSpaces != 3 || *d.Capacity != 3 {
 			t.Errorf("the date is %+v", d)
 		}
 	})
-	t.Run("a purchase is stored to the second, in the company's zone", func(t *testing.T) {
+	t.Run("stores a purchase time to the second, in the company's zone", func(t *testing.T) {
 		l := studio()
 		got, _ := l.Record(purchaseOf("1", sold(1)))
 		if !got.PurchasedAt.Equal(time.Date(2025, 2, 1, 8, 0, 0, 0, time.UTC)) || got.Timezone != "Europe/London" {
 			t.Errorf("got %s in %s", got.PurchasedAt, got.Timezone)
 		}
 	})
-	t.Run("a cancelled booking takes no space", func(t *testing.T) {
+	t.Run("a cancelled booking takes no spaces", func(t *testing.T) {
 		l := studio()
 		cancelled := sold(1000)
 		cancelled.Cancelled = true
@@ -62,7 +62,7 @@ func TestImportPlan(t *testing.T) {
 			t.Fatal(why)
 		}
 	})
-	t.Run("bought for the purchaser is stored as none", func(t *testing.T) {
+	t.Run("does not store the purchaser as the recipient", func(t *testing.T) {
 		l := studio()
 		mine, theirs := sold(1), sold(1)
 		mine.BoughtFor, theirs.BoughtFor = "ann", "ben"
@@ -74,7 +74,7 @@ func TestImportPlan(t *testing.T) {
 }
 
 func TestImportPlanOptions(t *testing.T) {
-	t.Run("an option that is made costs per space what the first card booking cost, and in credits what the first pass one did", func(t *testing.T) {
+	t.Run("a created option gets its price per space from its first card booking, and its credits from its first pass booking", func(t *testing.T) {
 		l := studio()
 		pass := sold(2)
 		pass.Payment = Payment{Method: Pass, Credits: 3}
@@ -90,7 +90,7 @@ func TestImportPlanOptions(t *testing.T) {
 			}
 		}
 	})
-	t.Run("an option that exists keeps its price", func(t *testing.T) {
+	t.Run("an existing option keeps its price", func(t *testing.T) {
 		l := studio()
 		event := &ImportEvent{ID: id.New[id.Event](), Reference: "yoga"}
 		l.Events["yoga"] = event
@@ -101,7 +101,7 @@ func TestImportPlanOptions(t *testing.T) {
 			t.Errorf("%v, %+v", why, option)
 		}
 	})
-	t.Run("options of different names follow those that are there", func(t *testing.T) {
+	t.Run("new options come after the existing ones", func(t *testing.T) {
 		l := studio()
 		event := &ImportEvent{ID: id.New[id.Event](), Reference: "yoga"}
 		l.Events["yoga"] = event
@@ -118,14 +118,14 @@ func TestImportPlanOptions(t *testing.T) {
 }
 
 func TestImportPlanRefusals(t *testing.T) {
-	t.Run("a line that does not fit takes nothing and makes nothing, and a smaller one behind it fits", func(t *testing.T) {
+	t.Run("a line that does not fit takes no spaces and creates nothing, and a later, smaller one fits", func(t *testing.T) {
 		l := studio()
 		_, why := l.Record(purchaseOf("1", sold(2), sold(2)))
 		if why == nil || why.Rule != ReasonEventFull || why.Field != "bookings[1].spaces" {
 			t.Fatalf("got %+v", why)
 		}
 		for _, d := range l.Dates {
-			if d.Takes != 0 || d.Origin != made || d.event.Origin != made {
+			if d.NewSpaces != 0 || d.Origin != made || d.event.Origin != made {
 				t.Errorf("the date is %+v of %+v", d, d.event)
 			}
 		}
@@ -133,7 +133,7 @@ func TestImportPlanRefusals(t *testing.T) {
 			t.Fatal(why)
 		}
 	})
-	t.Run("an option of another event is refused", func(t *testing.T) {
+	t.Run("refuses an option of another event", func(t *testing.T) {
 		l := studio()
 		other := &ImportOption{Event: id.New[id.Event](), PricingOption: PricingOption{ID: id.New[id.PricingOption]()}}
 		l.AddOption(other)
@@ -143,7 +143,7 @@ func TestImportPlanRefusals(t *testing.T) {
 			t.Errorf("got %+v", why)
 		}
 	})
-	t.Run("customers and dates that do not exist are refused", func(t *testing.T) {
+	t.Run("refuses customers and dates that do not exist", func(t *testing.T) {
 		l := studio()
 		stranger := purchaseOf("1", sold(1))
 		stranger.Customer = "zoe"
@@ -173,7 +173,7 @@ func TestImportedCheck(t *testing.T) {
 		{"a reference with NUL", func(t *ImportedTransaction, _ *ImportedBooking) { t.Reference = "a\x00b" }, "reference", "characters"},
 		{"no customer", func(t *ImportedTransaction, _ *ImportedBooking) { t.Customer = "" }, "customer", "required"},
 		{"no time of purchase", func(t *ImportedTransaction, _ *ImportedBooking) { t.PurchasedAt = time.Time{} }, "purchased_at", "required"},
-		{"a purchase beyond four digits of year", func(t *ImportedTransaction, _ *ImportedBooking) { t.PurchasedAt = EndOfTime() }, "purchased_at", "range"},
+		{"a purchase after the year 9999", func(t *ImportedTransaction, _ *ImportedBooking) { t.PurchasedAt = EndOfTime() }, "purchased_at", "range"},
 		{"no bookings", func(t *ImportedTransaction, _ *ImportedBooking) { t.Bookings = nil }, "bookings", "required"},
 		{"too many bookings", func(t *ImportedTransaction, _ *ImportedBooking) { t.Bookings = make([]ImportedBooking, 101) }, "bookings", "max_items"},
 		{"no spaces", func(_ *ImportedTransaction, b *ImportedBooking) { b.Spaces = 0 }, "bookings[0].spaces", "range"},
@@ -183,7 +183,7 @@ func TestImportedCheck(t *testing.T) {
 		{"no payment", func(_ *ImportedTransaction, b *ImportedBooking) { b.Payment = Payment{} }, "bookings[0].payment", "required"},
 		{"another currency", func(_ *ImportedTransaction, b *ImportedBooking) { b.Payment.Currency = "CHF" }, "bookings[0].card.currency", "enum"},
 		{"a negative price", func(_ *ImportedTransaction, b *ImportedBooking) { b.Payment.Gross = -1 }, "bookings[0].card.gross", "range"},
-		{"more net than gross", func(_ *ImportedTransaction, b *ImportedBooking) { b.Payment.Net = 2501 }, "bookings[0].card.net", "range"},
+		{"a net price above the gross price", func(_ *ImportedTransaction, b *ImportedBooking) { b.Payment.Net = 2501 }, "bookings[0].card.net", "range"},
 		{"negative credits", func(_ *ImportedTransaction, b *ImportedBooking) { pass(b); b.Payment.Credits = -1 }, "bookings[0].pass.credits_used", "min"},
 		{"a malformed pass", func(_ *ImportedTransaction, b *ImportedBooking) { pass(b); b.PassID = "cp_" }, "bookings[0].pass.customer_pass_id", "format"},
 		{"an event without reference", func(_ *ImportedTransaction, b *ImportedBooking) { b.Described.EventReference = "" }, "bookings[0].imported_date.event_reference", "required"},
@@ -204,7 +204,7 @@ func TestImportedCheck(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a line that is right passes", func(t *testing.T) {
+	t.Run("accepts a valid line", func(t *testing.T) {
 		if why := purchaseOf("1", sold(1)).Check(); why != nil {
 			t.Errorf("got %+v", why)
 		}

@@ -1,6 +1,5 @@
-// Package model holds the types and the decisions of the booking service: what may be
-// booked, at which price, and what a change or a cancellation does. It does no I/O and
-// reads no clock.
+// Package model holds the types and the decisions of the booking service: what can be booked, at
+// which price, and what a change or a cancellation does. It does no I/O and reads no clock.
 package model
 
 import (

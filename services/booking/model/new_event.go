@@ -4,22 +4,21 @@ import (
 	"reservation.dev/platform/zone"
 )
 
-// freeOption is the name of the option of an event that was made without any,
-// so that every booking has a pricing option.
+// freeOption is the name of the option of an event that is created without options, so that every
+// booking has a pricing option.
 const freeOption = "Free"
 
-// NewEvent is an event to be made, with its dates as the request says them.
+// NewEvent is an event to create, with its dates as the request gives them.
 type NewEvent struct {
 	Event
 	Requested []DateChange
 }
 
-// Check reports every fault of an event to be made, and makes its dates. e has the
-// defaults of what the request left out already. An event without a pricing option
-// gets a free one in the currency.
+// Check reports every fault of a new event and creates its dates. e already has the defaults for
+// omitted fields. An event without a pricing option gets a free one in the given currency.
 func (e *NewEvent) Check(currency string) error {
 	var faults fields
-	faults.about(&e.Event)
+	faults.checkEvent(&e.Event)
 	if e.Status != Draft && e.Status != Published {
 		faults.Add("status", "enum", "must be draft or published")
 	}
@@ -41,7 +40,7 @@ func (e *NewEvent) Check(currency string) error {
 	return faults.Err()
 }
 
-// recur makes the dates of a rule after the only one that is named.
+// recur generates the dates of the rule, with the duration and capacity of the only listed date.
 func (e *NewEvent) recur(faults *fields) {
 	if !faults.Count("dates", len(e.Requested), 1, 1) {
 		return
@@ -51,7 +50,7 @@ func (e *NewEvent) recur(faults *fields) {
 	pattern.checkSize(faults)
 	loc, err := zone.Load(e.Timezone)
 	if err != nil || faults.Len() > before {
-		e.Recurrence.Dates(e.Timezone, &faults.Fields) // reports the faults of the rule too
+		e.Recurrence.Dates(e.Timezone, &faults.Fields) // also reports the faults of the rule
 		return
 	}
 	for _, d := range faults.occurrences(e.Recurrence, pattern, loc, e.Timezone) {

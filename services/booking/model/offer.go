@@ -10,24 +10,24 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Offer is what orders are decided on: the dates they name, locked against other
-// bookings, the pricing options of those dates' events, and the customers.
+// Offer is the data on which orders are decided: the dates they name, locked against other
+// bookings, the pricing options of their events, and the customers.
 type Offer struct {
 	Dates     map[id.EventDate]*OfferedDate
 	Options   map[id.Event][]PricingOption
-	Ended     map[id.Event][]PricingOption // sold no more
+	Ended     map[id.Event][]PricingOption // no longer sold
 	Customers map[id.Customer]KnownCustomer
 	Codes     map[string]*DiscountCode // by the code in lower case
 }
 
-// OfferedDate is a date and what of it is taken.
+// OfferedDate is a date with the number of its spaces that are taken.
 type OfferedDate struct {
 	BookedDate
 	Status      DateStatus
 	EventStatus EventStatus
 	Capacity    *int32
 	Booked      int32
-	takes       int32 // by the orders decided so far
+	granted     int32 // spaces of the orders granted so far
 }
 
 func (d *OfferedDate) free() int32 {
@@ -35,14 +35,14 @@ func (d *OfferedDate) free() int32 {
 	if d.Capacity != nil {
 		limit = *d.Capacity
 	}
-	return limit - d.Booked - d.takes
+	return limit - d.Booked - d.granted
 }
 
-// grant decides one order. On yes it returns the bookings and takes their spaces
-// from the offer; on no it takes nothing, so that an order which does not fit is
-// no obstacle to a smaller one after it.
+// grant decides one order. If the order is granted, it returns the bookings and takes their spaces
+// from the offer. If not, it takes nothing, so that a smaller order can still be granted
+// afterwards.
 func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
-	if err := of.Meets(o.customers()); err != nil {
+	if err := of.CheckCustomers(o.customers()); err != nil {
 		return nil, err
 	}
 	wanted := map[id.EventDate]int32{}
@@ -72,13 +72,13 @@ func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
 		return nil, err
 	}
 	for date, spaces := range wanted {
-		of.Dates[date].takes += spaces
+		of.Dates[date].granted += spaces
 	}
 	return bookings, nil
 }
 
-// Meets checks that everyone is a customer.
-func (of *Offer) Meets(everyone []id.Customer) error {
+// CheckCustomers returns an error if one of the customers is deleted or unknown.
+func (of *Offer) CheckCustomers(everyone []id.Customer) error {
 	var unknown []id.Customer
 	for _, c := range everyone {
 		known, ok := of.Customers[c]
@@ -95,7 +95,7 @@ func (of *Offer) Meets(everyone []id.Customer) error {
 	return nil
 }
 
-// refuses says why a date cannot be booked at all; nil: it can.
+// refuses returns why a date cannot be booked; nil if it can.
 func (d *OfferedDate) refuses(now time.Time) *fault.Error {
 	switch {
 	case d.EventStatus == Draft:
@@ -108,7 +108,7 @@ func (d *OfferedDate) refuses(now time.Time) *fault.Error {
 	return nil
 }
 
-// option finds the pricing option of a line among those of the date's event.
+// option returns the pricing option of line i among those of the date's event.
 func (of *Offer) option(i int, l Line, event id.Event) (PricingOption, error) {
 	options := of.Options[event]
 	if l.Option.IsZero() {
@@ -117,7 +117,7 @@ func (of *Offer) option(i int, l Line, event id.Event) (PricingOption, error) {
 		}
 		return PricingOption{}, fault.InvalidFields(fault.Field{
 			Field: fmt.Sprintf("lines[%d].pricing_option_id", i), Rule: "required",
-			Message: "is required, because the event has several",
+			Message: "is required, because the event has several pricing options",
 		})
 	}
 	if l.agreed {
@@ -149,11 +149,11 @@ func (of *Offer) booking(o *Order, l Line, date *OfferedDate, option PricingOpti
 	return b
 }
 
-// discount lowers the prices of an order's bookings by its code, and counts a use.
+// discount applies the order's discount code to its bookings, and counts a use of the code.
 //
-// A share is taken of every line, rounded half up to the minor unit. An amount is
-// taken off the lines in their order, never below 0. The net price is made of what
-// is left, as it is without a discount.
+// A share is taken off every line, rounded half up to the minor unit. An amount is taken off the
+// lines in their order, never below 0. The net price is computed from the remaining gross price, as
+// without a discount.
 func (of *Offer) discount(o *Order, bookings []Booking, now time.Time) error {
 	if o.Code == "" {
 		return nil
@@ -193,15 +193,15 @@ func (of *Offer) discount(o *Order, bookings []Booking, now time.Time) error {
 	switch {
 	case lowered:
 	case foreign:
-		return invalidDiscount("currency", "the discount code is an amount in another currency than the price").With("currency", c.Currency)
+		return invalidDiscount("currency", "the amount of the discount code is not in the currency of the price").With("currency", c.Currency)
 	default:
-		return invalidDiscount("not_applicable", "the discount code is not for any of these bookings")
+		return invalidDiscount("not_applicable", "the discount code does not apply to any of these bookings")
 	}
-	c.Takes++
+	c.NewUses++
 	return nil
 }
 
-// taxRate is that of the pricing option of a booking that was granted.
+// taxRate returns the tax rate of a granted booking's pricing option.
 func (of *Offer) taxRate(b *Booking) int32 {
 	for _, o := range of.Options[b.Date.Event] {
 		if o.ID == b.Option {
@@ -211,25 +211,25 @@ func (of *Offer) taxRate(b *Booking) int32 {
 	return 0
 }
 
-// Taken returns the spaces that the orders granted so far take, by date.
+// Taken returns the spaces that the granted orders take, by date.
 func (of *Offer) Taken() map[id.EventDate]int32 {
 	spaces := make(map[id.EventDate]int32, len(of.Dates))
 	for _, d := range of.Dates {
-		if d.takes > 0 {
-			spaces[d.ID] = d.takes
+		if d.granted > 0 {
+			spaces[d.ID] = d.granted
 		}
 	}
 	return spaces
 }
 
-// Demand is what is to be locked for orders.
+// Demand is the rows to lock for orders.
 type Demand struct {
 	Dates     []id.EventDate
 	Customers []id.Customer
 	Codes     []string // in lower case
 }
 
-// Add adds what an order names.
+// Add adds the dates, customers and discount code of an order.
 func (d *Demand) Add(o *Order) {
 	if IsDiscountCode(o.Code) {
 		d.Codes = append(d.Codes, strings.ToLower(o.Code))
@@ -240,10 +240,10 @@ func (d *Demand) Add(o *Order) {
 	}
 }
 
-// Distinct drops repetitions and sorts the rest.
+// Distinct sorts the dates and customers and removes duplicates.
 func (d *Demand) Distinct() { d.Dates, d.Customers = Distinct(d.Dates), Distinct(d.Customers) }
 
-// EventFull is the fault of spaces that a date does not have.
+// EventFull refuses an order for more spaces than the date has left.
 func EventFull() *fault.Error {
 	return fault.Refuse(ReasonEventFull, "the event does not have that many spaces left")
 }

@@ -9,13 +9,13 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Reasons for which a booking is refused.
+// Reasons for refusing a booking.
 const (
 	ReasonEventFull         = "EVENT_FULL"
 	ReasonEventCancelled    = "EVENT_CANCELLED"
 	ReasonEventPast         = "EVENT_PAST"
 	ReasonEventNotPublished = "EVENT_NOT_PUBLISHED"
-	// ReasonPassNotApplicable is also the pass service's.
+	// ReasonPassNotApplicable is also a reason of the pass service.
 	ReasonPassNotApplicable = "PASS_NOT_APPLICABLE"
 )
 
@@ -25,12 +25,12 @@ const (
 	MaxPaymentReference = 200
 )
 
-// Order is what a request asks to buy: all of it or nothing.
+// Order is a request to book all of its lines or nothing.
 type Order struct {
 	Purchaser id.Customer
 	Lines     []Line
 	Payment   PaymentChoice
-	Code      string // of a discount; "": none
+	Code      string // of a discount code; "": none
 }
 
 // PaymentChoice is how an order is paid.
@@ -40,17 +40,17 @@ type PaymentChoice struct {
 	Pass      id.CustomerPass // zero: the pass service chooses
 }
 
-// Line is one booking to make.
+// Line requests one booking.
 type Line struct {
-	Event     id.Event         // zero: the date says all
+	Event     id.Event         // zero: the date determines it
 	Date      id.EventDate     // zero: the event's only one
 	Option    id.PricingOption // zero: the event's only one
 	Spaces    int32
 	BoughtFor id.Customer // zero: the purchaser
-	agreed    bool        // the option may have ended: it was sold when it was chosen
+	agreed    bool        // the option was sold when it was chosen, so it can have ended
 }
 
-// Check reports every fault of an order that shows without looking anything up.
+// Check reports every fault of an order that does not depend on stored data.
 func (o *Order) Check() error {
 	var faults check.Fields
 	if faults.Count("lines", len(o.Lines), 1, maxLines) {
@@ -67,7 +67,7 @@ func (o *Order) Check() error {
 	return nil
 }
 
-// customers lists everyone an order names, the purchaser first, each once.
+// customers returns the customers of an order, each once, the purchaser first.
 func (o *Order) customers() []id.Customer {
 	all := []id.Customer{o.Purchaser}
 	for _, l := range o.Lines {
@@ -78,8 +78,7 @@ func (o *Order) customers() []id.Customer {
 	return all
 }
 
-// MissingInLine is the fault of line i of an order, which names something that does not
-// exist.
+// MissingInLine is the fault of line i of an order that names something that does not exist.
 func MissingInLine(i int, member, what string) error {
 	missing := fault.Missing(what)
 	missing.Fields = []fault.Field{{
@@ -88,19 +87,19 @@ func MissingInLine(i int, member, what string) error {
 	return missing
 }
 
-// netOf takes the tax that gross includes off it. The net amount of a booking,
-// all its spaces together, is rounded half up to the minor unit; the tax is what
-// is left, so that net and tax always sum up to gross.
+// netOf returns gross without the tax that it includes. The net amount of a booking, all its spaces
+// together, is rounded half up to the minor unit. The tax is the difference, so net and tax always
+// add up to gross.
 //
 //	net = gross × 10000 / (10000 + rate)
 //
-// gross is at most maxPrice × maxSpaces, for which twice the numerator fits 64 bits.
+// gross is at most MaxPrice × MaxSpaces, so twice the numerator fits in 64 bits.
 func netOf(gross int64, basisPoints int32) int64 {
 	divisor := 10_000 + int64(basisPoints)
 	return (2*10_000*gross + divisor) / (2 * divisor)
 }
 
-// UndatedEvents lists the events of lines that name an event and no date.
+// UndatedEvents returns the events of lines that give an event but no date.
 func (o *Order) UndatedEvents() []id.Event {
 	var events []id.Event
 	for _, l := range o.Lines {
@@ -111,9 +110,9 @@ func (o *Order) UndatedEvents() []id.Event {
 	return Distinct(events)
 }
 
-// NameDates fills in the dates of lines that name an event alone: its only one that
-// takes place. dates are the first two that take place of each event that exists; a
-// zero one of an event without any.
+// NameDates fills in the dates of lines that give only an event. The event must have exactly one
+// date that takes place. dates holds up to two such dates of each event that exists, or one zero
+// date if it has none.
 func (o *Order) NameDates(dates map[id.Event][]id.EventDate) error {
 	for i := range o.Lines {
 		l := &o.Lines[i]
@@ -136,7 +135,7 @@ func (o *Order) NameDates(dates map[id.Event][]id.EventDate) error {
 	return nil
 }
 
-// Distinct sorts ids and drops repetitions.
+// Distinct sorts ids and removes duplicates.
 func Distinct[T ~[16]byte](ids []T) []T {
 	slices.SortFunc(ids, func(a, b T) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(ids)

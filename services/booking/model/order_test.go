@@ -19,11 +19,11 @@ func TestNetOf(t *testing.T) {
 		{"20 % of a price that divides evenly", 1200, 2000, 1000},
 		{"without tax net is gross", 1999, 0, 1999},
 		{"a free booking has no tax", 0, 2000, 0},
-		{"a third is rounded down", 1000, 2000, 833},            // 833.33
-		{"above a whole unit is rounded down", 1001, 2000, 834}, // 834.17
-		{"two thirds are rounded up", 800, 2000, 667},           // 666.67
-		{"exactly half is rounded up", 3, 10000, 2},             // 1.5
-		{"exactly half of more is rounded up", 5, 10000, 3},     // 2.5
+		{"a third is rounded down", 1000, 2000, 833},             // 833.33
+		{"above a whole unit is rounded down", 1001, 2000, 834},  // 834.17
+		{"two thirds are rounded up", 800, 2000, 667},            // 666.67
+		{"exactly half is rounded up", 3, 10000, 2},              // 1.5
+		{"exactly half above a unit is rounded up", 5, 10000, 3}, // 2.5
 		{"a reduced rate", 1070, 700, 1000},
 		{"a fraction of a percent", 10775, 775, 10000},
 		{"one minor unit", 1, 2000, 1}, // 0.83
@@ -47,7 +47,7 @@ func TestNetOf(t *testing.T) {
 	})
 }
 
-// counter is an offer with one date, one event and two options.
+// counterOffer is an offer with one date, one event and two options.
 type counterOffer struct {
 	*Offer
 	date      *OfferedDate
@@ -92,7 +92,7 @@ func (c counterOffer) line(spaces int32) Line {
 }
 
 func TestGrant(t *testing.T) {
-	t.Run("a line is priced by its option and taxed as a whole", func(t *testing.T) {
+	t.Run("prices a line by its option and taxes it as a whole", func(t *testing.T) {
 		c := newOffer(10)
 		got, err := c.grant(c.order(c.line(3)), c.now)
 		if err != nil {
@@ -103,7 +103,7 @@ func TestGrant(t *testing.T) {
 			t.Errorf("got %+v", got[0])
 		}
 	})
-	t.Run("the spaces of a granted order are taken from the next one's", func(t *testing.T) {
+	t.Run("a granted order leaves fewer spaces for the next one", func(t *testing.T) {
 		c := newOffer(5)
 		c.date.Booked = 1
 		for _, n := range []int32{3, 1} {
@@ -115,7 +115,7 @@ func TestGrant(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("an order that does not fit takes nothing, and a smaller one behind it fits", func(t *testing.T) {
+	t.Run("an order that does not fit takes nothing, and a later, smaller one fits", func(t *testing.T) {
 		c := newOffer(5)
 		if _, err := c.grant(c.order(c.line(3), c.line(3)), c.now); !refusedFor(err, ReasonEventFull) {
 			t.Fatalf("got %v", err)
@@ -131,14 +131,14 @@ func TestGrant(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a date without capacity never holds more than can be counted", func(t *testing.T) {
+	t.Run("a date without capacity never holds more than the maximum count", func(t *testing.T) {
 		c := newOffer(0)
 		c.date.Capacity, c.date.Booked = nil, unlimited-5
 		if _, err := c.grant(c.order(c.line(6)), c.now); !refusedFor(err, ReasonEventFull) {
 			t.Fatalf("got %v", err)
 		}
 	})
-	t.Run("bought for someone else is kept, bought for oneself is not", func(t *testing.T) {
+	t.Run("stores the recipient of a booking unless it is the purchaser", func(t *testing.T) {
 		c := newOffer(10)
 		mine, theirs := c.line(1), c.line(1)
 		mine.BoughtFor, theirs.BoughtFor = c.purchaser, c.friend
@@ -150,13 +150,13 @@ func TestGrant(t *testing.T) {
 			t.Errorf("got %+v and %+v", got[0].BoughtFor, got[1].BoughtFor)
 		}
 	})
-	t.Run("a date that starts at this very moment can be booked", func(t *testing.T) {
+	t.Run("a date that starts at this moment can be booked", func(t *testing.T) {
 		c := newOffer(10)
 		if _, err := c.grant(c.order(c.line(1)), c.date.StartsAt); err != nil {
 			t.Fatal(err)
 		}
 	})
-	t.Run("the only option of an event need not be named", func(t *testing.T) {
+	t.Run("the only option of an event is the default", func(t *testing.T) {
 		c := newOffer(10)
 		c.Offer.Options[c.date.Event] = c.options[1:]
 		l := c.line(1)
@@ -166,7 +166,7 @@ func TestGrant(t *testing.T) {
 			t.Fatalf("got %v, %v", got, err)
 		}
 	})
-	t.Run("customers whom the copy does not have are asked for, all at once", func(t *testing.T) {
+	t.Run("reports all customers who are not in the copy", func(t *testing.T) {
 		c := newOffer(10)
 		l := c.line(1)
 		l.BoughtFor = c.friend
@@ -198,12 +198,12 @@ func TestGrantRefusals(t *testing.T) {
 		{"a date that has started", func(c *counterOffer, _ *Line) { c.now = c.date.StartsAt.Add(time.Nanosecond) }, fault.Refused, ReasonEventPast},
 		{"a date that does not exist", func(_ *counterOffer, l *Line) { l.Date = id.New[id.EventDate]() }, fault.NotFound, fault.ReasonNotFound},
 		{"an option of another event", func(_ *counterOffer, l *Line) { l.Option = id.New[id.PricingOption]() }, fault.NotFound, fault.ReasonNotFound},
-		{"no option where there are several", func(_ *counterOffer, l *Line) { l.Option = id.PricingOption{} }, fault.Invalid, fault.ReasonValidation},
+		{"no option if the event has several", func(_ *counterOffer, l *Line) { l.Option = id.PricingOption{} }, fault.Invalid, fault.ReasonValidation},
 		{"one space too many", func(_ *counterOffer, l *Line) { l.Spaces = 11 }, fault.Refused, ReasonEventFull},
-		{"a purchaser who was deleted", func(c *counterOffer, _ *Line) {
+		{"a deleted purchaser", func(c *counterOffer, _ *Line) {
 			c.Customers[c.purchaser] = KnownCustomer{Deleted: true}
 		}, fault.NotFound, fault.ReasonNotFound},
-		{"someone to book for who was deleted", func(c *counterOffer, l *Line) {
+		{"a deleted recipient", func(c *counterOffer, l *Line) {
 			l.BoughtFor = c.friend
 			c.Customers[c.friend] = KnownCustomer{Deleted: true}
 		}, fault.NotFound, fault.ReasonNotFound},
@@ -218,8 +218,8 @@ func TestGrantRefusals(t *testing.T) {
 			if err == nil || f.Kind != tt.kind || f.Reason != tt.reason {
 				t.Fatalf("got %v", err)
 			}
-			if c.date.takes != 0 {
-				t.Errorf("%d spaces were taken", c.date.takes)
+			if c.date.granted != 0 {
+				t.Errorf("%d spaces were taken", c.date.granted)
 			}
 		})
 	}
@@ -251,13 +251,13 @@ func TestOrderCheck(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a discount on credits does not count", func(t *testing.T) {
+	t.Run("refuses a discount code with payment by pass", func(t *testing.T) {
 		err := (&Order{Lines: lines(1), Code: "SPRING", Payment: PaymentChoice{Method: Pass}}).Check()
 		if f := wantFault(t, err, fault.Refused, ReasonDiscountInvalid); f.Meta["why"] != "method" {
 			t.Errorf("got %v", f)
 		}
 	})
-	t.Run("fifty lines of a thousand spaces are fine", func(t *testing.T) {
+	t.Run("accepts fifty lines of a thousand spaces", func(t *testing.T) {
 		all := lines(50)
 		for i := range all {
 			all[i].Spaces = 1000

@@ -8,23 +8,23 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Purchase is an order on its way through a commit.
+// Purchase is an order that is being committed.
 type Purchase struct {
 	Order Order
-	// What it is stored as, and until when; zero: confirmed.
+	// The status of the stored transaction, and when it expires; zero means confirmed.
 	Status    TransactionStatus
 	ExpiresAt time.Time
-	// One of the two is set when it is settled.
+	// Settle sets one of these.
 	Bought   *Transaction
 	Refused  error
-	Discount id.DiscountCode // whose use counts
+	Discount id.DiscountCode // the code whose use is counted
 }
 
-// PendingTime is how long a purchase may stay pending before it is undone. It is
-// longer than all calls of one may take.
+// PendingTime is how long a purchase can stay pending before it is undone. It is longer than all
+// calls of one purchase can take together.
 const PendingTime = 30 * time.Second
 
-// OnlyDate returns the date that all lines are for; false: there are several.
+// OnlyDate returns the date of all lines. It returns false if there are several.
 func (p *Purchase) OnlyDate() (id.EventDate, bool) {
 	first := p.Order.Lines[0].Date
 	for _, l := range p.Order.Lines[1:] {
@@ -35,10 +35,10 @@ func (p *Purchase) OnlyDate() (id.EventDate, bool) {
 	return first, true
 }
 
-// Settle decides the purchase on an offer. What is granted is a transaction of the
-// timezone whose identifiers newID makes.
+// Settle decides the purchase on an offer. A granted purchase becomes a transaction in the
+// timezone, with identifiers from newID.
 func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func() id.UUID) {
-	p.Bought, p.Refused = nil, nil // the commit may be a repetition
+	p.Bought, p.Refused = nil, nil // the commit may be a retry
 	bookings, err := of.grant(&p.Order, now)
 	if err != nil {
 		p.Refused = err
@@ -57,8 +57,8 @@ func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func(
 	}
 }
 
-// PayHeldByPass turns the bookings of a held transaction into bookings by pass.
-// credits are the prices of one space; nil: not payable by pass.
+// PayHeldByPass changes the payments of a held transaction to payments by pass. credits maps
+// bookings to the price of one space; nil means that it cannot be paid by pass.
 func PayHeldByPass(t *Transaction, credits map[id.Booking]*int32) error {
 	for i := range t.Bookings {
 		b := &t.Bookings[i]

@@ -7,16 +7,16 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Reasons around waiting.
+// Reasons for refusing waitlist requests.
 const (
-	// ReasonEventNotFull is said to who wants to wait for places that are free.
+	// ReasonEventNotFull refuses an entry for spaces that are free.
 	ReasonEventNotFull = "EVENT_NOT_FULL"
-	// ReasonAlreadyWaiting is said to who waits already.
+	// ReasonAlreadyWaiting refuses a second entry of a customer for a date.
 	ReasonAlreadyWaiting = "ALREADY_WAITING"
-	// ReasonNotOffered is an entry without an open offer.
+	// ReasonNotOffered refuses to accept an offer that is not open.
 	ReasonNotOffered = "NOT_OFFERED"
 
-	// Why others were served before.
+	// Reasons why a later entry was served first.
 
 	PassedOverTooFew   = "NOT_ENOUGH_PLACES"
 	PassedOverPassAway = "PASS_UNAVAILABLE"
@@ -27,7 +27,7 @@ const (
 	MaxOfferMinutes     = 7 * 24 * 60
 )
 
-// WaitlistMode says what happens when places become free. The value is what is stored.
+// WaitlistMode says what happens when spaces become free. Its values are stored.
 type WaitlistMode string
 
 const (
@@ -35,18 +35,18 @@ const (
 	ModeBook  WaitlistMode = "book"
 )
 
-// WaitlistState is where an entry is in its life. The value is what is stored.
+// WaitlistState is the state of a waitlist entry. Its values are stored.
 //
-//	join ──▶ waiting ── places, mode offer ──▶ offered ── accepted ──▶ booked
-//	           │ ▲  └── places, mode book ───▶ booking ── paid ──────────┘ (by card at once)
+//	join ──▶ waiting ── spaces, mode offer ──▶ offered ── accepted ──▶ booked
+//	           │ ▲  └── spaces, mode book ───▶ booking ── paid ──────────┘ (by card: immediately)
 //	           │ └──────────── refused ───────────┘
-//	           └──▶ left           offered ── time is up ──▶ expired, or closed with its date
+//	           └──▶ left           offered ── expires ──▶ expired, or closed with its date
 type WaitlistState string
 
 const (
 	EntryWaiting WaitlistState = "waiting"
 	EntryOffered WaitlistState = "offered"
-	// EntryBooking is a purchase by pass that is pending. Readers see it waiting.
+	// EntryBooking is a pending purchase by pass. Readers see EntryWaiting.
 	EntryBooking WaitlistState = "booking"
 	EntryBooked  WaitlistState = "booked"
 	EntryExpired WaitlistState = "expired"
@@ -54,7 +54,7 @@ const (
 	EntryClosed  WaitlistState = "closed"
 )
 
-// WaitlistEntry is somebody who waits for places of a date.
+// WaitlistEntry is a customer who waits for spaces on a date.
 type WaitlistEntry struct {
 	ID       id.WaitlistEntry
 	Event    id.Event
@@ -64,13 +64,13 @@ type WaitlistEntry struct {
 	Mode     WaitlistMode
 	Option   id.PricingOption
 	Method   Method
-	Pass     id.CustomerPass // zero: chosen when it is booked
-	// OfferMinutes is for how long places are held; nil: mode book.
+	Pass     id.CustomerPass // zero: chosen when the entry is booked
+	// OfferMinutes is how long spaces are held for an offer; nil in mode book.
 	OfferMinutes *int32
 	Timezone     string // the company's
 
 	State          WaitlistState
-	Transaction    id.Transaction // of the offer or the booking; zero: none
+	Transaction    id.Transaction // the offer's or the booking's; zero: none
 	OfferExpiresAt time.Time
 	PassedOver     string
 	PassedOverAt   time.Time
@@ -82,8 +82,8 @@ type WaitlistEntry struct {
 	DateStatus DateStatus
 }
 
-// At is the state as readers see it: nobody waits for a date that does not take
-// place, or has begun.
+// At returns the state as readers see it. An entry for a date that is cancelled or has started is
+// not waiting.
 func (w *WaitlistEntry) At(now time.Time) WaitlistState {
 	if w.State != EntryWaiting && w.State != EntryBooking {
 		return w.State
@@ -94,7 +94,7 @@ func (w *WaitlistEntry) At(now time.Time) WaitlistState {
 	return EntryWaiting
 }
 
-// Purchase is what w buys when there are places at an instant.
+// Purchase returns the purchase that w makes when spaces become free.
 func (w *WaitlistEntry) Purchase(now time.Time) Purchase {
 	p := Purchase{
 		Order: Order{
@@ -117,21 +117,21 @@ func (w *WaitlistEntry) Purchase(now time.Time) Purchase {
 	return p
 }
 
-// Takes moves w to what p, which was granted, made of it.
+// Takes updates w after its purchase p was granted.
 func (w *WaitlistEntry) Takes(p *Purchase) {
 	w.Transaction, w.OfferExpiresAt = p.Bought.ID, time.Time{}
 	switch p.Status {
 	case Held:
 		w.State, w.OfferExpiresAt = EntryOffered, p.ExpiresAt
 	case Pending:
-		// Why it is refused, if it is, is not known yet.
+		// The pass service can still refuse it.
 		w.State, w.PassedOver, w.PassedOverAt = EntryBooking, "", time.Time{}
 	default:
 		w.State = EntryBooked
 	}
 }
 
-// Admits decides whether w may wait, and for what.
+// Admits returns an error if w cannot join the waitlist, and completes w if it can.
 func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 	date, ok := of.Dates[w.Date]
 	if !ok {
@@ -141,7 +141,7 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 		return refusal
 	}
 	if date.free() >= w.Spaces {
-		return fault.Refuse(ReasonEventNotFull, "there are enough places: book them")
+		return fault.Refuse(ReasonEventNotFull, "the date has enough free spaces: book them")
 	}
 	w.Event, w.StartsAt, w.DateStatus = date.Event, date.StartsAt, date.Status
 	for _, o := range of.Options[date.Event] {
@@ -155,12 +155,12 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 		return nil
 	}
 	if w.Option.IsZero() {
-		return fault.InvalidFields(fault.Field{Field: "pricing_option_id", Rule: "required", Message: "is required, because the event has several"})
+		return fault.InvalidFields(fault.Field{Field: "pricing_option_id", Rule: "required", Message: "is required, because the event has several pricing options"})
 	}
 	return fault.Missing("pricing option")
 }
 
-// WhyNotServed returns the reason for which a waiting customer is not served.
+// WhyNotServed returns the reason why an entry was not served.
 func WhyNotServed(refused error) string {
 	if _, unknown := AsUnknownCustomers(refused); unknown {
 		return "NOT_FOUND"
@@ -172,14 +172,13 @@ func WhyNotServed(refused error) string {
 	return "REFUSED"
 }
 
-// Promotion is a date with free places, which are offered to waiting customers.
+// Promotion is a date whose free spaces are given to waiting customers.
 type Promotion struct {
 	Date id.EventDate
-	// Behind is the entry after which the search for candidates begins; zero: at the
-	// first entry.
+	// Behind is the entry after which the search for candidates starts; zero: at the first entry.
 	Behind int64
-	// Refused is the entry whose purchase was refused; zero: there is none. Of the
-	// entries before it, only those that there were too few places for are served.
+	// Refused is the entry whose purchase was refused; zero: none. Entries before it are served only
+	// if they needed more spaces than were free.
 	Refused int64
 }
 
@@ -192,21 +191,21 @@ func Promotions(dates []id.EventDate) []Promotion {
 	return all
 }
 
-// AlreadyWaiting is the fault of a second entry of a customer for a date.
+// AlreadyWaiting refuses a second entry of a customer for a date.
 func AlreadyWaiting() *fault.Error {
-	return fault.Refuse(ReasonAlreadyWaiting, "the customer waits for this date already")
+	return fault.Refuse(ReasonAlreadyWaiting, "the customer is already on the waitlist of this date")
 }
 
-// RemainingPromotions returns the promotions that go on after candidates, of whom up to a batch of
-// each date were read: a full batch may have others behind it.
+// RemainingPromotions returns the promotions of dates that may have more candidates: those for
+// which a full batch was read.
 func RemainingPromotions(from []Promotion, candidates []*WaitlistEntry, batch int) []Promotion {
-	asked, refused := map[id.EventDate]int{}, map[id.EventDate]int64{}
+	counts, refused := map[id.EventDate]int{}, map[id.EventDate]int64{}
 	for _, p := range from {
 		refused[p.Date] = p.Refused
 	}
 	var next []Promotion
 	for _, w := range candidates {
-		if asked[w.Date]++; asked[w.Date] == batch {
+		if counts[w.Date]++; counts[w.Date] == batch {
 			next = append(next, Promotion{Date: w.Date, Behind: w.Seq, Refused: refused[w.Date]})
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"reservation.dev/services/booking/isotime"
 )
 
-// Names of the parameters of a list, as its faults have them.
+// Names of the list parameters in faults.
 const (
 	paramPage      = "page"
 	paramPageSize  = "page_size"
@@ -16,22 +16,21 @@ const (
 	paramEndDate   = "end_date"
 )
 
-// defaultMonths is how far back a list without a lower bound reaches.
+// defaultMonths is the default lower bound of a list, in months before today.
 const defaultMonths = 3
 
-// Window bounds the purchases of a list, both ends inclusive and, as purchases
-// are, whole seconds.
+// Window bounds the purchase times of a list. Both bounds are inclusive and, like purchase times,
+// whole seconds.
 type Window struct{ From, To time.Time }
 
-// NewWindow reads the bounds of a list; nil ones were not given. A date is the
-// whole of that day in loc, 23 or 25 hours long where the clocks change. A local
-// date-time is meant in loc; of a doubled one the first is meant as the lower
-// bound and the last as the upper one, and a skipped one moves forward by the
-// gap. Without a lower bound the window opens three months before today, at the
-// start of the day; without an upper one it does not end.
+// NewWindow reads the bounds of a list; a nil bound was not given. A date means the whole day in
+// loc, which has 23 or 25 hours if the clocks change. A local date-time is in loc. If it occurs
+// twice, the first occurrence counts as a lower bound and the last as an upper bound. If it is
+// skipped, it moves forward by the gap. Without a lower bound, the window starts three months
+// before today, at the start of the day. Without an upper bound, it does not end.
 //
-// Only bounds that were given can contradict each other: an upper bound before
-// the default lower one makes an empty list.
+// Only bounds that were given can contradict each other. An upper bound before the default lower
+// bound makes the list empty.
 func NewWindow(start, end *string, now time.Time, loc *time.Location) (Window, error) {
 	year, month, day := monthsBefore(now.In(loc), defaultMonths)
 	w := Window{From: zone.StartOfDay(year, month, day, loc), To: EndOfTime()}
@@ -52,7 +51,7 @@ func NewWindow(start, end *string, now time.Time, loc *time.Location) (Window, e
 	if start != nil && end != nil && contradict(lower, upper, w) {
 		return Window{}, fault.InvalidParameter(paramStartDate, "order", "must not be after the end of the window")
 	}
-	// Instants between two seconds: the next second from below, the last one from above.
+	// Round bounds between two seconds inward: up for the lower bound, down for the upper bound.
 	if whole := w.From.Truncate(time.Second); whole.Before(w.From) {
 		w.From = whole.Add(time.Second)
 	}
@@ -60,8 +59,8 @@ func NewWindow(start, end *string, now time.Time, loc *time.Location) (Window, e
 	return w, nil
 }
 
-// monthsBefore returns the calendar day n months before the one of t, or the
-// last day of that month where it is shorter: 31 May is preceded by 28 February.
+// monthsBefore returns the calendar day n months before the day of t, or the last day of that month
+// if it is shorter: one month before 31 March is 28 February.
 func monthsBefore(t time.Time, n int) (year int, month time.Month, day int) {
 	year, month, day = t.Date()
 	firstOf := time.Date(year, month-time.Month(n), 1, 0, 0, 0, 0, time.UTC)
@@ -69,8 +68,8 @@ func monthsBefore(t time.Time, n int) (year int, month time.Month, day int) {
 	return firstOf.Year(), firstOf.Month(), min(day, lastDay)
 }
 
-// contradict compares two days as days, because a day that a zone left out has
-// no instant of its own, and all else as instants.
+// contradict reports whether lower is after upper. It compares two days as days, because a day that
+// a zone skips has no instant of its own, and everything else as instants.
 func contradict(lower, upper isotime.Time, w Window) bool {
 	if lower.Form == isotime.Day && upper.Form == isotime.Day {
 		return lower.After(upper.Time)
@@ -78,7 +77,7 @@ func contradict(lower, upper isotime.Time, w Window) bool {
 	return w.From.After(w.To)
 }
 
-// EndOfTime is after every instant that can be written with four digits of year.
+// EndOfTime is after every instant with a four-digit year.
 func EndOfTime() time.Time { return time.Date(10000, 12, 31, 0, 0, 0, 0, time.UTC) }
 
 func notADate(name string) error {
@@ -86,7 +85,7 @@ func notADate(name string) error {
 		"must be an ISO 8601 date (2026-03-29) or date-time (2026-03-29T09:30:00, with or without an offset)")
 }
 
-// firstInstant is the earliest instant that t means in loc.
+// firstInstant returns the earliest instant that t can mean in loc.
 func firstInstant(t isotime.Time, loc *time.Location) time.Time {
 	if t.Form == isotime.Instant {
 		return t.Time
@@ -94,7 +93,7 @@ func firstInstant(t isotime.Time, loc *time.Location) time.Time {
 	return zone.Instant(t.Time, loc)
 }
 
-// lastInstant is the latest instant that t means in loc; of a day, its last second.
+// lastInstant returns the latest instant that t can mean in loc; for a day, its last second.
 func lastInstant(t isotime.Time, loc *time.Location) time.Time {
 	switch t.Form {
 	case isotime.Instant:
@@ -112,16 +111,16 @@ const (
 	maxPageSize     = 100
 )
 
-// Page is a slice of a list: size items after offset.
+// Page is a part of a list: size items after offset.
 type Page struct {
 	Number, Size int32
 }
 
-// Offset is how many items are before the page.
+// Offset returns the number of items before the page.
 func (p Page) Offset() int64 { return int64(p.Number) * int64(p.Size) }
 
-// NewPage reads the page of a list; nil parts were not given. A size above the
-// maximum is taken as the maximum.
+// NewPage reads the page of a list; a nil part was not given. A size above the maximum means the
+// maximum.
 func NewPage(number, size *int32) (Page, error) {
 	p := Page{Number: 0, Size: defaultPageSize}
 	if number != nil {

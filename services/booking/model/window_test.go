@@ -55,40 +55,40 @@ func TestWindow(t *testing.T) {
 			"2026-03-08", "2026-03-08", "2026-03-08T05:00:00Z", "2026-03-09T03:59:59Z"},
 		{"the day on which New York's clocks go back has 25 hours", newYork, "2026-07-01T00:00:00Z",
 			"2026-11-01", "2026-11-01", "2026-11-01T04:00:00Z", "2026-11-02T04:59:59Z"},
-		{"the day on which Lord Howe's clocks go back has half an hour more", lordHowe, "2026-07-01T00:00:00Z",
+		{"the day on which Lord Howe's clocks go back has 24.5 hours", lordHowe, "2026-07-01T00:00:00Z",
 			"2026-04-05", "2026-04-05", "2026-04-04T13:00:00Z", "2026-04-05T13:29:59Z"},
-		{"the day on which Lord Howe's clocks go forward has half an hour less", lordHowe, "2026-07-01T00:00:00Z",
+		{"the day on which Lord Howe's clocks go forward has 23.5 hours", lordHowe, "2026-07-01T00:00:00Z",
 			"2026-10-04", "2026-10-04", "2026-10-03T13:30:00Z", "2026-10-04T12:59:59Z"},
-		{"a day whose midnight is skipped begins when its clocks begin", "Africa/Cairo", "2026-07-01T00:00:00Z",
+		{"a day whose midnight is skipped starts after the gap", "Africa/Cairo", "2026-07-01T00:00:00Z",
 			"2026-04-24", "2026-04-24", "2026-04-23T22:00:00Z", "2026-04-24T20:59:59Z"},
-		{"a day whose midnight comes twice begins with the first", "America/Havana", "2026-07-01T00:00:00Z",
+		{"a day whose midnight occurs twice starts with the first", "America/Havana", "2026-07-01T00:00:00Z",
 			"2026-11-01", "2026-11-01", "2026-11-01T04:00:00Z", "2026-11-02T04:59:59Z"},
-		{"a day that the zone left out holds nothing", "Pacific/Apia", "2026-07-01T00:00:00Z",
+		{"a day that the zone skips is empty", "Pacific/Apia", "2026-07-01T00:00:00Z",
 			"2011-12-30", "2011-12-30", "2011-12-30T10:00:00Z", "2011-12-30T09:59:59Z"},
 
-		{"a local date-time is meant in the company's zone", newYork, "2026-07-01T00:00:00Z",
+		{"a local date-time is in the company's zone", newYork, "2026-07-01T00:00:00Z",
 			"2026-06-15T09:30:00", "2026-06-15T09:30", "2026-06-15T13:30:00Z", "2026-06-15T13:30:00Z"},
-		{"a skipped local time moves forward by London's gap", london, "2026-07-01T00:00:00Z",
+		{"a skipped local time moves forward by the gap in London", london, "2026-07-01T00:00:00Z",
 			"2026-03-29T01:30:00", "2026-03-29T01:59:59", "2026-03-29T01:30:00Z", "2026-03-29T01:59:59Z"},
-		{"a skipped local time moves forward by Lord Howe's half an hour", lordHowe, "2026-07-01T00:00:00Z",
+		{"a skipped local time moves forward by half an hour on Lord Howe", lordHowe, "2026-07-01T00:00:00Z",
 			"2026-10-04T02:10:00", "2026-10-04T02:29:00", "2026-10-03T15:40:00Z", "2026-10-03T15:59:00Z"},
-		{"of a doubled local time in London the first starts and the last ends", london, "2026-12-01T00:00:00Z",
+		{"a repeated local time in London means its first instant as the start and its last as the end", london, "2026-12-01T00:00:00Z",
 			"2026-10-25T01:30:00", "2026-10-25T01:30:00", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
-		{"of a doubled local time in New York the first starts and the last ends", newYork, "2026-12-01T00:00:00Z",
+		{"a repeated local time in New York means its first instant as the start and its last as the end", newYork, "2026-12-01T00:00:00Z",
 			"2026-11-01T01:00:00", "2026-11-01T01:00:00", "2026-11-01T05:00:00Z", "2026-11-01T06:00:00Z"},
-		{"of a doubled local time in Lord Howe the first starts and the last ends", lordHowe, "2026-12-01T00:00:00Z",
+		{"a repeated local time on Lord Howe means its first instant as the start and its last as the end", lordHowe, "2026-12-01T00:00:00Z",
 			"2026-04-05T01:45:00", "2026-04-05T01:45:00", "2026-04-04T14:45:00Z", "2026-04-04T15:15:00Z"},
 
-		{"an offset is meant as it is", london, "2026-07-01T00:00:00Z",
+		{"an offset takes precedence over the company's zone", london, "2026-07-01T00:00:00Z",
 			"2026-03-29T01:30:00+05:30", "2026-03-29T01:30:00-0800", "2026-03-28T20:00:00Z", "2026-03-29T09:30:00Z"},
-		{"Z is UTC, and milliseconds are read", newYork, "2026-07-01T00:00:00Z",
+		{"Z is UTC, and milliseconds are accepted", newYork, "2026-07-01T00:00:00Z",
 			"2026-06-15T09:30:00.000Z", "2026-06-15T09:30:00.999Z", "2026-06-15T09:30:00Z", "2026-06-15T09:30:00Z"},
-		{"a start within a second begins with the next one", newYork, "2026-07-01T00:00:00Z",
+		{"a start between two seconds is rounded up", newYork, "2026-07-01T00:00:00Z",
 			"2026-06-15T09:30:00.001Z", "", "2026-06-15T09:30:01Z", never},
 
-		{"the default reaches back three months to the start of the day", london, "2026-11-21T15:04:05Z",
+		{"the default start is three months back, at the start of the day", london, "2026-11-21T15:04:05Z",
 			"", "", "2026-08-20T23:00:00Z", never},
-		{"the default counts from the company's own date", lordHowe, "2026-06-30T14:00:00Z",
+		{"the default counts from the date in the company's zone", lordHowe, "2026-06-30T14:00:00Z",
 			"", "", "2026-03-31T13:00:00Z", never},
 		{"the default clamps to the end of a shorter month", london, "2026-05-31T12:00:00Z",
 			"", "", "2026-02-28T00:00:00Z", never},
@@ -96,9 +96,9 @@ func TestWindow(t *testing.T) {
 			"", "", "2028-02-29T00:00:00Z", never},
 		{"the default crosses the turn of the year", newYork, "2026-02-28T12:00:00Z",
 			"", "", "2025-11-28T05:00:00Z", never},
-		{"an end before the default start makes an empty window", london, "2026-11-21T15:04:05Z",
+		{"an end before the default start gives an empty window", london, "2026-11-21T15:04:05Z",
 			"", "2020-01-01", "2026-08-20T23:00:00Z", "2020-01-01T23:59:59Z"},
-		{"the first and the last year can be written", london, "2026-11-21T15:04:05Z",
+		{"accepts the first and the last year", london, "2026-11-21T15:04:05Z",
 			"0001-01-01", "9999-12-31", "0001-01-01T00:01:15Z", "9999-12-31T23:59:59Z"},
 	}
 	for _, tt := range tests {
@@ -125,9 +125,9 @@ func TestWindowRefusals(t *testing.T) {
 		{"a start after the end within a day", "2026-03-29T10:00:01", "2026-03-29T10:00:00", "start_date", "order"},
 		{"a day after an instant", "2026-03-30", "2026-03-29T22:59:59Z", "start_date", "order"},
 		{"an instant after a day", "2026-03-29T23:00:00Z", "2026-03-29", "start_date", "order"},
-		{"a start that is no date", "yesterday", "", "start_date", "format"},
+		{"a start that is not a date", "yesterday", "", "start_date", "format"},
 		{"an empty start", "\x00", "", "start_date", "format"},
-		{"an end that is no date", "", "2026-02-30", "end_date", "format"},
+		{"an end that is not a date", "", "2026-02-30", "end_date", "format"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.behaviour, func(t *testing.T) {
@@ -144,13 +144,13 @@ func TestWindowRefusals(t *testing.T) {
 			}
 		})
 	}
-	t.Run("an empty text is not left out", func(t *testing.T) {
+	t.Run("an empty text is refused, not treated as omitted", func(t *testing.T) {
 		empty := ""
 		if _, err := NewWindow(&empty, nil, time.Now(), time.UTC); err == nil {
 			t.Error("accepted")
 		}
 	})
-	t.Run("a start at the very end is a window of one second", func(t *testing.T) {
+	t.Run("a start at the latest possible time gives a window of one second", func(t *testing.T) {
 		at := "2026-03-29T10:00:00Z"
 		w, err := NewWindow(&at, &at, time.Now(), time.UTC)
 		if err != nil || !w.From.Equal(w.To) {
@@ -159,9 +159,8 @@ func TestWindowRefusals(t *testing.T) {
 	})
 }
 
-// FuzzWindow looks for texts that get through to the database and make it err,
-// and for local times that resolve to an instant at which the clock shows
-// something else.
+// FuzzWindow looks for texts that pass the checks but make the database fail, and for local times
+// that resolve to an instant with a different clock time.
 func FuzzWindow(f *testing.F) {
 	for _, seed := range []string{"2026-03-29", "2026-03-29T01:30:00", "2026-10-25T01:30", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59.9-23:59", "8001-01-01"} {
 		f.Add(seed, seed, uint8(1))
@@ -208,9 +207,9 @@ func TestPage(t *testing.T) {
 		page, size *int32
 		want       Page
 	}{
-		{"nothing given is the first thirty", nil, nil, Page{0, 30}},
-		{"what is given counts", number(2), number(50), Page{2, 50}},
-		{"a size above the maximum is the maximum", nil, number(101), Page{0, 100}},
+		{"without parameters, the first thirty", nil, nil, Page{0, 30}},
+		{"given values are used", number(2), number(50), Page{2, 50}},
+		{"a size above the maximum means the maximum", nil, number(101), Page{0, 100}},
 		{"the largest numbers do not overflow", number(1<<31 - 1), number(1<<31 - 1), Page{1<<31 - 1, 100}},
 	}
 	for _, tt := range tests {
@@ -229,7 +228,7 @@ func TestPage(t *testing.T) {
 		page, size       *int32
 	}{
 		{"a negative page is refused", "page", number(-1), nil},
-		{"a size of none is refused", "page_size", nil, number(0)},
+		{"a size of 0 is refused", "page_size", nil, number(0)},
 		{"a negative size is refused", "page_size", nil, number(-5)},
 	} {
 		t.Run(tt.behaviour, func(t *testing.T) {

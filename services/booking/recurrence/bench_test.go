@@ -6,8 +6,8 @@ import (
 	"reservation.dev/platform/check"
 )
 
-// The checks of one request do not look at the context, because the bounds of the
-// request keep them within milliseconds. The rules are those that take the most steps.
+// BenchmarkLongestRules expands the rules that take the most steps. The checks of one request do
+// not check the context, because limits on the request keep them within milliseconds.
 func BenchmarkLongestRules(b *testing.B) {
 	for _, text := range []string{
 		"FREQ=SECONDLY;BYHOUR=9;BYMINUTE=0;BYSECOND=0;BYMONTH=2;BYMONTHDAY=31;COUNT=1000",

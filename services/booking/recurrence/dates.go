@@ -9,17 +9,15 @@ import (
 	"reservation.dev/services/booking/isotime"
 )
 
-// exceptions are occurrences that are left out, as days or local times in their normal
-// form.
+// exceptions are occurrences to leave out, as normalized days or local times.
 type exceptions map[string]bool
 
 func (e exceptions) has(wall time.Time) bool {
 	return len(e) > 0 && (e[wall.Format(isotime.DayLayout)] || e[wall.Format(isotime.LocalLayout)])
 }
 
-// dates lists the instants of a rule that starts at a wall time, by time, without
-// its exceptions. Two wall times that a clock change makes one instant are one
-// date.
+// dates returns the instants of a rule that starts at a wall time, without its exceptions, in order
+// of time. Two wall times that a clock change makes the same instant are one date.
 func (r *rule) dates(start time.Time, loc *time.Location, except exceptions) ([]time.Time, *problem) {
 	end := start.AddDate(maxYears, 0, 0)
 	if bound := r.until.latest(loc); !bound.IsZero() {
@@ -40,7 +38,7 @@ func (r *rule) dates(start time.Time, loc *time.Location, except exceptions) ([]
 		}
 		seen++
 		if len(dates) > MaxDates || seen > maxOccurrences {
-			return nil, &problem{"max_items", fmt.Sprintf("must give at most %d dates", MaxDates)}
+			return nil, &problem{"max_items", fmt.Sprintf("must generate at most %d dates", MaxDates)}
 		}
 		if seen == r.count {
 			break
@@ -48,11 +46,11 @@ func (r *rule) dates(start time.Time, loc *time.Location, except exceptions) ([]
 	}
 	switch {
 	case r.exhausted:
-		return nil, &problem{"range", "takes too long to work out: name the times of a day with FREQ=DAILY, BYHOUR and BYMINUTE"}
+		return nil, &problem{"range", "takes too long to expand: list the times of a day with FREQ=DAILY, BYHOUR and BYMINUTE"}
 	case r.count > 0 && seen < r.count:
 		return nil, &problem{"range", fmt.Sprintf("does not reach its COUNT within %d years of its start", maxYears)}
 	case len(dates) == 0:
-		return nil, &problem{"required", "gives no date"}
+		return nil, &problem{"required", "generates no dates"}
 	}
 	slices.SortFunc(dates, time.Time.Compare)
 	return slices.CompactFunc(dates, time.Time.Equal), nil

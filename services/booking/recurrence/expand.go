@@ -8,22 +8,21 @@ import (
 	"github.com/teambition/rrule-go"
 )
 
-// The work of a rule is bounded whatever it says. The library looks for the next
-// day until the year 9999 and cannot be stopped, so it is asked where 9999 is
-// near: the calendar repeats itself every 400 years to the day of the week. And
-// it is asked for days alone where a rule goes by hours, minutes or seconds,
-// whose steps are counted here.
+// The work of every rule is bounded. The library searches for the next day until the
+// year 9999 and cannot be stopped, so it is called with dates close to 9999. The calendar repeats
+// every 400 years, including the days of the week. The library is called only for days: if a rule
+// has hours, minutes or seconds as its frequency, the steps are counted here.
 
 const (
 	secondsOfDay = 24 * 60 * 60
-	calendar     = 400  // years after which the calendar repeats itself
-	farYear      = 9500 // of the years in which the library is asked
-	// maxSteps bounds the wall times that are looked at here. They take some tens of
-	// milliseconds, so the loops need not look at the context of the request.
+	calendar     = 400  // years after which the calendar repeats
+	farYear      = 9500 // the library is called with years from this one on
+	// maxSteps limits the number of wall times that are checked here. That takes a few tens of
+	// milliseconds, so the loops do not check the context of the request.
 	maxSteps = 300_000
 )
 
-// wallTimes lists the wall times of a rule from start to end, both included, by time.
+// wallTimes returns the wall times of a rule from start to end, both inclusive, in order of time.
 func (r *rule) wallTimes(start, end time.Time) iter.Seq[time.Time] {
 	var all iter.Seq[time.Time]
 	switch {
@@ -46,8 +45,7 @@ func (r *rule) wallTimes(start, end time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// option is what the library is asked for a rule that goes by days, weeks, months
-// or years.
+// option returns the library's options for a rule with a frequency of days, weeks, months or years.
 func (r *rule) option(start time.Time) rrule.ROption {
 	option := rrule.ROption{
 		Freq: r.frequency, Interval: r.interval, Wkst: r.weekStart, Dtstart: start, Bysetpos: r.setPositions,
@@ -55,7 +53,7 @@ func (r *rule) option(start time.Time) rrule.ROption {
 		Byhour: orDefault(r.hours, start.Hour()), Byminute: orDefault(r.minutes, start.Minute()), Bysecond: orDefault(r.seconds, start.Second()),
 	}
 	if r.frequency == rrule.WEEKLY {
-		// BYSETPOS chooses out of the whole of the first week.
+		// BYSETPOS counts from the beginning of the first week.
 		option.Dtstart = start.AddDate(0, 0, -daysInto(start, r.weekStart))
 		if len(r.weekdays) == 0 {
 			option.Byweekday = []rrule.Weekday{weekdayOf(start)}
@@ -70,15 +68,15 @@ func days() []rrule.Weekday {
 	return []rrule.Weekday{rrule.MO, rrule.TU, rrule.WE, rrule.TH, rrule.FR, rrule.SA, rrule.SU}
 }
 
-// daysInto counts the days since a week began.
+// daysInto returns the number of days since the week began.
 func daysInto(d time.Time, weekStart rrule.Weekday) int {
 	today := weekdayOf(d)
 	return (today.Day() - weekStart.Day() + 7) % 7
 }
 
-// byWeeks lists the wall times of a rule with BYWEEKNO. The library takes the
-// first days of some years for days of a 53rd week, so that it is asked for all
-// weeks, and those that are wanted, and BYSETPOS, are found here.
+// byWeeks returns the wall times of a rule with BYWEEKNO. In some years the library treats the
+// first days as days of a 53rd week. Therefore it is called for all weeks, and BYWEEKNO and
+// BYSETPOS are applied here.
 func (r *rule) byWeeks(start, end time.Time) iter.Seq[time.Time] {
 	option := r.option(start)
 	option.Bysetpos = nil
@@ -115,8 +113,8 @@ func (r *rule) byWeeks(start, end time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// weekOf returns the number of a day's week, and that of the last week of the year
-// to which that week belongs: the year that has four days of it or more.
+// weekOf returns the number of a day's week and of the last week of the year to which that week
+// belongs, which is the year with four or more of its days.
 func weekOf(d time.Time, weekStart rrule.Weekday) (number, last int) {
 	fourth := d.AddDate(0, 0, 3-daysInto(d, weekStart))
 	final := time.Date(fourth.Year(), 12, 28, 0, 0, 0, 0, time.UTC)
@@ -124,7 +122,7 @@ func weekOf(d time.Time, weekStart rrule.Weekday) (number, last int) {
 	return (fourth.YearDay()-1)/7 + 1, (final.YearDay()-1)/7 + 1
 }
 
-// choose returns those of a set of wall times that BYSETPOS names.
+// choose returns the wall times of a set that BYSETPOS selects.
 func (r *rule) choose(set []time.Time) []time.Time {
 	if len(r.setPositions) == 0 {
 		return set
@@ -138,9 +136,8 @@ func (r *rule) choose(set []time.Time) []time.Time {
 	return chosen
 }
 
-// numberAllDays returns BYDAY with all days numbered or none, because of a mixture
-// the library would want days that are both: a plain SU is the first, the second
-// and so on.
+// numberAllDays returns BYDAY with either all days numbered or none. Given a mixture, the library
+// would return only days that match both. A plain SU becomes the first, the second and so on.
 func (r *rule) numberAllDays() []rrule.Weekday {
 	if !slices.ContainsFunc(r.weekdays, numbered) {
 		return r.weekdays
@@ -171,7 +168,7 @@ func orDefault(list []int, otherwise int) []int {
 	return list
 }
 
-// fromLibrary lists what the library finds up to end.
+// fromLibrary returns the wall times that the library finds, up to end.
 func fromLibrary(option rrule.ROption, end time.Time) iter.Seq[time.Time] {
 	year := option.Dtstart.Year()
 	years := farYear + ((year-farYear)%calendar+calendar)%calendar - year
@@ -179,7 +176,7 @@ func fromLibrary(option rrule.ROption, end time.Time) iter.Seq[time.Time] {
 	return func(yield func(time.Time) bool) {
 		found, err := rrule.NewRRule(option)
 		if err != nil {
-			return // check has refused what the library does
+			return // not reached: check has refused every rule that the library refuses
 		}
 		next := found.Iterator()
 		for wall, ok := next(); ok; wall, ok = next() {
@@ -193,8 +190,8 @@ func fromLibrary(option rrule.ROption, end time.Time) iter.Seq[time.Time] {
 // inYear moves a wall time by a multiple of 400 years.
 func inYear(wall time.Time, years int) time.Time { return wall.AddDate(years, 0, 0) }
 
-// withinDays lists the wall times of a rule that goes by hours, minutes or
-// seconds, on the days that its other parts allow.
+// withinDays returns the wall times of a rule with a frequency of hours, minutes or seconds, on the
+// days that its other parts allow.
 func (r *rule) withinDays(start, end time.Time) iter.Seq[time.Time] {
 	unit := map[rrule.Frequency]int64{rrule.HOURLY: 3600, rrule.MINUTELY: 60, rrule.SECONDLY: 1}[r.frequency]
 	step := int64(r.interval) * unit
@@ -203,7 +200,7 @@ func (r *rule) withinDays(start, end time.Time) iter.Seq[time.Time] {
 		Freq: rrule.DAILY, Dtstart: start.Truncate(24 * time.Hour), Bymonth: r.months, Bymonthday: r.monthDays,
 		Byyearday: r.yearDays, Byweekday: r.weekdays,
 	}, end)
-	// from is the first step at or after a second.
+	// from returns the first step at or after a second.
 	from := func(second int64) int64 {
 		if second <= origin {
 			return origin
@@ -236,8 +233,8 @@ func (r *rule) withinDays(start, end time.Time) iter.Seq[time.Time] {
 	}
 }
 
-// skips returns the seconds of the hour, the minute or the second in which a step
-// lies that the rule leaves out, or 0.
+// skips returns the length in seconds of the hour, minute or second that contains a step and that
+// the rule excludes; 0 if the rule excludes none of them.
 func (r *rule) skips(at int64) int64 {
 	clock := time.Unix(at, 0).UTC()
 	leavesOut := func(list []int, n int) bool { return len(list) > 0 && !slices.Contains(list, n) }
@@ -252,8 +249,8 @@ func (r *rule) skips(at int64) int64 {
 	return 0
 }
 
-// within lists the occurrences of one step: of an hour its minutes and seconds, of
-// a minute its seconds.
+// within returns the occurrences of one step: the minutes and seconds of an hour, or the seconds of
+// a minute.
 func (r *rule) within(at int64, start time.Time) []time.Time {
 	minutes, seconds := []int{0}, []int{0}
 	if r.frequency == rrule.HOURLY {

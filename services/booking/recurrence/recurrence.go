@@ -1,5 +1,5 @@
-// Package recurrence turns a recurrence rule of RFC 5545 into the instants at which an
-// event takes place. It bounds the work that a rule can ask for.
+// Package recurrence converts an RFC 5545 recurrence rule into the instants at which an event takes
+// place. It bounds the work that a rule can cause.
 package recurrence
 
 import (
@@ -18,17 +18,17 @@ const (
 	maxExceptions = 1000
 )
 
-// Recurrence is a rule by which dates are made, in wall time. Its texts are as the
-// caller wrote them until Dates has put them into their normal form.
+// Recurrence is a rule that generates dates, in wall time. Its texts are as the caller wrote them
+// until Dates has normalized them.
 type Recurrence struct {
-	Rule       string   // RRULE of RFC 5545 without its name
+	Rule       string   // RFC 5545 RRULE without the "RRULE:" prefix
 	Start      string   // 2026-03-29T09:30:00
-	Exceptions []string // 2026-04-05T09:30:00, or 2026-04-05 for all of a day
+	Exceptions []string // 2026-04-05T09:30:00, or 2026-04-05 for the whole day
 }
 
-// Dates checks r, puts its texts into their normal form, and returns the instants at
-// which it takes place in the zone of an IANA name, by time. It returns none if a check
-// failed or the zone is unknown; an unknown zone is for the caller to report.
+// Dates checks r, normalizes its texts, and returns its instants in the zone with an IANA name, in
+// order of time. If a check failed, it adds a fault and returns nil. If the zone is unknown, it
+// returns nil without a fault; the caller reports that.
 func (r *Recurrence) Dates(timezone string, faults *check.Fields) []time.Time {
 	before := faults.Len()
 	r.Rule = normalRule(r.Rule)
@@ -51,14 +51,14 @@ func (r *Recurrence) Dates(timezone string, faults *check.Fields) []time.Time {
 	return dates
 }
 
-// Matches reports whether another recurrence equals r, in the forms in which a caller
-// may have read it. No recurrence matches nil.
+// Matches reports whether other equals r in a form in which a caller may have read it. No
+// recurrence matches nil.
 func (r *Recurrence) Matches(other *Recurrence) bool {
 	return r != nil && normalRule(other.Rule) == r.Rule && slices.Equal(other.Exceptions, r.Exceptions) &&
 		(other.Start == "" || other.Start == r.Start)
 }
 
-// normalRule returns the text of a rule in the form in which it is stored.
+// normalRule returns the stored form of a rule.
 func normalRule(text string) string {
 	return strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(text)), "RRULE:")
 }

@@ -13,38 +13,39 @@ import (
 	"reservation.dev/services/booking/isotime"
 )
 
-// rule is an RRULE of RFC 5545 that was found to be one.
+// rule is a valid RFC 5545 RRULE.
 type rule struct {
 	frequency rrule.Frequency
 	interval  int
-	count     int // 0: it ends by until
+	count     int // 0: until ends the rule
 	until     until
 	weekStart rrule.Weekday
 
 	setPositions, months, monthDays, yearDays, weeks, hours, minutes, seconds []int
 	weekdays                                                                  []rrule.Weekday
 
-	// exhausted is set by wallTimes when it gave up.
+	// exhausted is set when wallTimes gave up.
 	exhausted bool
 }
 
-// until is the end of a rule, itself included: a wall time, or an instant.
+// until is the inclusive end of a rule: a wall time or an instant.
 type until struct {
 	form isotime.Form
-	at   time.Time // zero: the rule ends by count
+	at   time.Time // zero: count ends the rule
 }
 
-// latest is a wall time that no occurrence up to the end comes after; zero: none.
+// latest returns a wall time that is not before any occurrence of the rule; zero if the rule has no
+// until.
 func (u until) latest(loc *time.Location) time.Time {
 	if u.at.IsZero() || u.form != isotime.Instant {
 		return u.at
 	}
 	_, offset := u.at.In(loc).Zone()
-	// A clock change in between moves it by less than a day.
+	// A clock change in between moves the wall time by less than a day.
 	return u.at.Add(time.Duration(offset)*time.Second).AddDate(0, 0, 1)
 }
 
-// isBefore reports an end before an occurrence, which is at an instant.
+// isBefore reports whether the end is before an occurrence.
 func (u until) isBefore(wall, at time.Time) bool {
 	switch {
 	case u.at.IsZero():
@@ -57,23 +58,23 @@ func (u until) isBefore(wall, at time.Time) bool {
 
 var frequencies = []string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"}
 
-// MaxDates is how many dates a recurrence may give.
+// MaxDates is the maximum number of dates of a recurrence.
 const MaxDates = 1000
 
 const (
-	// maxOccurrences bounds the occurrences of a rule, exceptions included.
+	// maxOccurrences limits the occurrences of a rule, including exceptions.
 	maxOccurrences = 10 * MaxDates
-	// maxYears is how far from its start a rule may reach.
+	// maxYears limits the time from the start of a rule to its last occurrence.
 	maxYears = 100
 )
 
-// maxInterval keeps the arithmetic of intervals far from overflowing.
+// maxInterval prevents overflows in the arithmetic of intervals.
 const maxInterval = 1_000_000
 
-// problem is what is wrong with a rule; nil: nothing. Its message says what to change.
+// problem is a fault of a rule; nil if there is none. Its message says what to change.
 type problem struct{ rule, message string }
 
-// parseRule reads a rule in upper case.
+// parseRule parses a rule in upper case.
 func parseRule(text string) (*rule, *problem) {
 	r := &rule{frequency: -1, interval: 1, weekStart: rrule.MO}
 	seen := map[string]bool{}
@@ -136,12 +137,12 @@ func (r *rule) set(name, value string) (wrong *problem) {
 	case "BYSECOND":
 		r.seconds, wrong = numbers(name, value, 59, fromZero)
 	default:
-		return &problem{"enum", fmt.Sprintf("has a part %q that RFC 5545 does not know", name)}
+		return &problem{"enum", fmt.Sprintf("has a part %q that is not in RFC 5545", name)}
 	}
 	return wrong
 }
 
-// check finds what RFC 5545 does not allow together.
+// check reports combinations of parts that RFC 5545 does not allow.
 func (r *rule) check(seen map[string]bool) *problem {
 	limits := func(part string, fits bool, why string) *problem {
 		if seen[part] && !fits {
@@ -158,14 +159,14 @@ func (r *rule) check(seen map[string]bool) *problem {
 	case seen["COUNT"] == seen["UNTIL"]:
 		return &problem{"required", "must end, either with a COUNT or with an UNTIL"}
 	case nth && (r.frequency > rrule.MONTHLY || seen["BYWEEKNO"]):
-		return &problem{"format", "must not number the days of BYDAY but with FREQ=MONTHLY or FREQ=YEARLY without BYWEEKNO"}
+		return &problem{"format", "must not number the days of BYDAY except with FREQ=MONTHLY, or with FREQ=YEARLY without BYWEEKNO"}
 	case nth && withinMonth && slices.ContainsFunc(r.weekdays, func(d rrule.Weekday) bool { return d.N() > 5 || d.N() < -5 }):
 		return &problem{"range", "must number the days of BYDAY from 1 to 5 or from -1 to -5 within a month"}
 	case r.frequency < rrule.HOURLY && times > MaxDates:
-		return &problem{"max_items", fmt.Sprintf("must give at most %d times of a day", MaxDates)}
+		return &problem{"max_items", fmt.Sprintf("must have at most %d times per day", MaxDates)}
 	}
 	for _, wrong := range []*problem{
-		limits("BYWEEKNO", r.frequency == rrule.YEARLY, "but with FREQ=YEARLY"),
+		limits("BYWEEKNO", r.frequency == rrule.YEARLY, "except with FREQ=YEARLY"),
 		limits("BYYEARDAY", r.frequency == rrule.YEARLY || r.frequency >= rrule.HOURLY, "with FREQ=DAILY, WEEKLY or MONTHLY"),
 		limits("BYMONTHDAY", r.frequency != rrule.WEEKLY, "with FREQ=WEEKLY"),
 		limits("BYSETPOS", r.choosing(), "without another part that begins with BY"),
@@ -177,7 +178,7 @@ func (r *rule) check(seen map[string]bool) *problem {
 	return nil
 }
 
-// choosing reports a part out of which BYSETPOS can choose.
+// choosing reports whether the rule has a part from which BYSETPOS can select.
 func (r *rule) choosing() bool {
 	return len(r.months)+len(r.monthDays)+len(r.yearDays)+len(r.weeks)+
 		len(r.weekdays)+len(r.hours)+len(r.minutes)+len(r.seconds) > 0
@@ -191,16 +192,16 @@ func number(name, value string, low, high int) (int, *problem) {
 	return n, nil
 }
 
-// numbering is how the numbers of a part begin.
+// numbering is the range of the numbers in a part.
 type numbering uint8
 
 const (
-	positive numbering = iota // from 1
-	signed                    // from 1, or from the end with -1
-	fromZero                  // from 0
+	positive numbering = iota // 1 or more
+	signed                    // 1 or more, or -1 or less to count from the end
+	fromZero                  // 0 or more
 )
 
-// numbers reads a list of numbers, each once, in their order.
+// numbers parses a list of numbers. It returns them sorted and without duplicates.
 func numbers(name, value string, high int, kind numbering) ([]int, *problem) {
 	var list []int
 	for text := range strings.SplitSeq(value, ",") {
@@ -230,7 +231,7 @@ func weekday(text string) (rrule.Weekday, *problem) {
 	return rrule.Weekday{}, &problem{"enum", fmt.Sprintf("has an unknown day %q: use MO, TU, WE, TH, FR, SA or SU", text)}
 }
 
-// nthWeekday reads MO, 2MO, +2MO or -1MO.
+// nthWeekday parses MO, 2MO, +2MO or -1MO.
 func nthWeekday(text string) (rrule.Weekday, *problem) {
 	d, wrong := weekday(text[max(len(text)-2, 0):])
 	if wrong != nil || len(text) <= 2 {
@@ -243,7 +244,7 @@ func nthWeekday(text string) (rrule.Weekday, *problem) {
 	return d.Nth(n), nil
 }
 
-// parseUntil reads a day, which is the whole of it, a local time, or an instant.
+// parseUntil parses a day, which means the whole day, a local time, or an instant.
 func parseUntil(text string) (until, *problem) {
 	for layout, f := range map[string]isotime.Form{"20060102": isotime.Day, "20060102T150405": isotime.Local, "20060102T150405Z": isotime.Instant} {
 		if len(text) != len(layout) {

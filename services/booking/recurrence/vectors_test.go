@@ -10,9 +10,8 @@ import (
 	"reservation.dev/platform/check"
 )
 
-// TestVectors compares rules with what another implementation, in
-// another language, made of them: testdata/vectors.py.
-// RECURRENCE_VECTORS names a file with other ones.
+// TestVectors compares the dates of rules with those of an implementation in another language
+// (testdata/vectors.py). RECURRENCE_VECTORS names another file to use.
 func TestVectors(t *testing.T) {
 	file := os.Getenv("RECURRENCE_VECTORS")
 	if file == "" {
@@ -38,11 +37,11 @@ func TestVectors(t *testing.T) {
 				t.Fatalf("%s: %v", v, err)
 			}
 		}
-		asked := r
+		original := r
 		var faults check.Fields
 		got := r.Dates(timezone, &faults)
 		if faults.Len() > 0 || !slices.EqualFunc(got, want, time.Time.Equal) {
-			t.Errorf("%s in %s from %s without %v:\n got %v %v\nwant %v", asked.Rule, timezone, asked.Start, asked.Exceptions, got, faults.List(), want)
+			t.Errorf("%s in %s from %s without %v:\n got %v %v\nwant %v", original.Rule, timezone, original.Start, original.Exceptions, got, faults.List(), want)
 		}
 	}
 }

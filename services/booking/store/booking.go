@@ -38,7 +38,8 @@ const (
 	freeSpacesSQL = `update event_dates set booked = booked - $3 where company_id = $1 and id = $2`
 )
 
-// FoundBooking is a booking, alone in its transaction, with its cancellation policy.
+// FoundBooking is a booking in a transaction without its other bookings, and its cancellation
+// policy.
 type FoundBooking struct {
 	Transaction *model.Transaction
 	Policy      model.CancellationPolicy
@@ -55,8 +56,8 @@ func (s *Store) Booking(ctx context.Context, company id.Company, b id.Booking) (
 	return found, err
 }
 
-// LockBooking reads a booking whose transaction stays locked until the end of tx: every
-// change of a booking waits for it.
+// LockBooking reads a booking and locks its transaction until the end of tx. Every change of a
+// booking takes this lock.
 func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, b id.Booking) (found FoundBooking, err error) {
 	var l Listing
 	args := []any{company, b}
@@ -70,7 +71,7 @@ func (s *Store) LockBooking(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return found, err
 }
 
-// only completes found by the only transaction that was read.
+// only sets found to the only transaction that was read.
 func (l *Listing) only(found *FoundBooking, err error) error {
 	if err == nil && len(l.Transactions) == 0 {
 		err = fault.Missing("booking")
@@ -81,8 +82,7 @@ func (l *Listing) only(found *FoundBooking, err error) error {
 	return err
 }
 
-// SaveBooking stores the flags of t's only booking, t's version, and what
-// becomes free.
+// SaveBooking stores the flags of t's only booking and t's version, and frees spaces.
 func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, frees int32, now time.Time) error {
 	b := &t.Bookings[0]
 	queries := []pg.Query{
@@ -97,7 +97,7 @@ func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, 
 
 const attendanceSQL = `update bookings set attendance = $3, attendance_at = $4 where company_id = $1 and id = $2`
 
-// SaveAttendance stores the attendance of t's only booking, and t's version.
+// SaveAttendance stores the attendance of t's only booking and t's version.
 func (s *Store) SaveAttendance(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, now time.Time) error {
 	b := &t.Bookings[0]
 	return tx.Pipeline(ctx,
@@ -106,8 +106,8 @@ func (s *Store) SaveAttendance(ctx context.Context, tx *pg.Tx, company id.Compan
 }
 
 const (
-	// Transactions are locked before their bookings are read, in the order in which
-	// all lock them.
+	// Transactions are locked before their bookings are read, in the lock order that all statements
+	// use.
 	LockBookedSQL = `select t.id from transactions t where t.company_id = $1 and t.status = 'confirmed' and t.id in (
 			select b.transaction_id from bookings b where b.company_id = $1 and b.event_date_id = $2 and not b.is_cancelled
 				and (select c.status from transactions c where c.company_id = $1 and c.id = b.transaction_id) = 'confirmed'
@@ -117,7 +117,7 @@ const (
 	bookedOfSQL = `select b.id from bookings b where b.company_id = $1 and b.event_date_id = $2 and not b.is_cancelled
 		and b.transaction_id = any($3) order by b.id`
 
-	// What was paid by pass goes back to it, whatever the policy.
+	// Credits of a payment by pass are returned, regardless of the cancellation policy.
 	cancelAllSQL = `update bookings set is_cancelled = true, cancelled_at = $3,
 			is_refunded = is_refunded or id = any($4), refunded_at = case when id = any($4) then $3 else refunded_at end
 		where company_id = $1 and id = any($2)`
@@ -125,8 +125,8 @@ const (
 	raiseAllSQL = `update transactions set version = version + 1 where company_id = $1 and id = any($2)`
 )
 
-// LockBooked locks transactions with bookings of a date that are not cancelled, up to
-// limit bookings, and reads these bookings, each as a registration.
+// LockBooked locks transactions with bookings of a date that are not cancelled, and returns these
+// bookings as registrations. It stops after limit bookings.
 func (s *Store) LockBooked(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, limit int) ([]model.Registration, error) {
 	var transactions []id.Transaction
 	err := tx.Pipeline(ctx, pg.Query{SQL: LockBookedSQL, Args: []any{company, date, limit}, Scan: pg.Collect(&transactions)})
@@ -141,8 +141,8 @@ func (s *Store) LockBooked(ctx context.Context, tx *pg.Tx, company id.Company, d
 	return s.registrationsInTx(ctx, tx, company, bookings)
 }
 
-// SaveCancelled cancels bookings of a date, of which some are refunded too, raises the
-// versions of their transactions, and frees the spaces of the date.
+// SaveCancelled cancels bookings of a date, marks some of them as refunded, increases the versions
+// of their transactions, and frees the spaces of the date.
 func (s *Store) SaveCancelled(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, cancelled []model.Registration,
 	refunded []id.Booking, spaces int32, now time.Time) error {
 	bookings, transactions := make([]id.Booking, len(cancelled)), make([]id.Transaction, len(cancelled))
@@ -158,7 +158,7 @@ func (s *Store) SaveCancelled(ctx context.Context, tx *pg.Tx, company id.Company
 const countBookedSQL = `select count(*) from bookings b where b.company_id = $1 and b.event_date_id = any($2) and not b.is_cancelled
 	and (select t.status from transactions t where t.company_id = $1 and t.id = b.transaction_id) = 'confirmed'`
 
-// CountBooked counts the bookings of dates that are not cancelled.
+// CountBooked returns the number of bookings of dates that are not cancelled.
 func (s *Store) CountBooked(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate) (n int32, err error) {
 	err = tx.QueryRow(ctx, countBookedSQL, company, dates).Scan(&n)
 	return n, err

@@ -8,7 +8,7 @@ import (
 // policyColumns are the columns of the cancellation policy of the event e.
 const policyColumns = `e.free_cancellation_minutes`
 
-// policyFields returns what policyColumns are scanned into.
+// policyFields returns the scan targets of policyColumns.
 func policyFields(p *model.CancellationPolicy) []any { return []any{&p.FreeMinutes} }
 
 // setPolicy adds the assignments of the policy to an update of events.

@@ -12,13 +12,13 @@ import (
 const (
 	closingOfEventSQL = `select d.id from event_dates d where d.company_id = $1 and d.event_id = $2 and d.closing order by d.id`
 
-	// In any order, so that a date that cannot be finished does not hold up the others.
+	// In random order, so that a date that cannot be finished does not delay the others.
 	closingsSQL = `select company_id, id from event_dates where closing order by random() limit 1000`
 
 	openedSQL = `update event_dates set closing = false where company_id = $1 and id = $2 and closing and booked = 0`
 )
 
-// OwnedDate is a date of some company.
+// OwnedDate is a date with its company.
 type OwnedDate struct {
 	Company id.Company
 	Date    id.EventDate
@@ -33,19 +33,19 @@ func scanDatesOf(into *[]OwnedDate) func(pgx.Rows) error {
 	})
 }
 
-// ClosingOf lists the dates of an event that are still to be emptied.
+// ClosingOf returns the dates of an event that must still be emptied.
 func (s *Store) ClosingOf(ctx context.Context, company id.Company, e id.Event) (dates []id.EventDate, err error) {
 	err = s.ReadOf(ctx, company, pg.Query{SQL: closingOfEventSQL, Args: []any{company, e}, Scan: pg.Collect(&dates)})
 	return dates, err
 }
 
-// Closings lists closed dates of all companies that are still to be emptied.
+// Closings returns the closed dates of all companies that must still be emptied.
 func (s *Store) Closings(ctx context.Context) (all []OwnedDate, err error) {
 	err = s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: closingsSQL, Scan: scanDatesOf(&all)})
 	return all, s.Fault(err)
 }
 
-// EmptyingLock is what to do about a date that another process is emptying.
+// EmptyingLock says what to do with a date that another process is emptying.
 type EmptyingLock string
 
 const (
@@ -53,13 +53,13 @@ const (
 	LeaveToOthers EmptyingLock = `select pg_try_advisory_xact_lock(hashtextextended('empty ' || $1::uuid::text, 0))`
 )
 
-// LockEmptying reports whether tx may empty a date.
+// LockEmptying locks a date for emptying until the end of tx. It reports whether tx has the lock.
 func (s *Store) LockEmptying(ctx context.Context, tx *pg.Tx, date id.EventDate, l EmptyingLock) (locked bool, err error) {
 	err = tx.QueryRow(ctx, string(l), date).Scan(&locked)
 	return locked, err
 }
 
-// FinishClosing takes the mark off a date that is empty.
+// FinishClosing removes the mark of a date that is empty.
 func (s *Store) FinishClosing(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) error {
 	_, err := tx.Exec(ctx, openedSQL, company, date)
 	return err

@@ -17,7 +17,7 @@ const (
 		from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::integer[]) n(booking_id, transaction_id, customer_pass_id, credits)
 		on conflict (company_id, booking_id) do nothing`
 
-	// A return that fails is tried again after a while, by whoever looks first.
+	// A failed return is claimed again after a delay, by the first process that finds it.
 	claimReturnsSQL = `update credit_returns r set due_at = $2 from (
 			select company_id, booking_id from credit_returns where due_at <= $1 order by due_at limit $3 for no key update skip locked) due
 		where r.company_id = due.company_id and r.booking_id = due.booking_id
@@ -26,8 +26,7 @@ const (
 	returnedSQL = `delete from credit_returns where company_id = $1 and booking_id = $2`
 )
 
-// OweCredits stores that bookings give their credits back. A job returns them from due
-// on.
+// OweCredits stores that the credits of bookings must be returned. The job returns them when due.
 func (s *Store) OweCredits(ctx context.Context, tx *pg.Tx, company id.Company, returns []model.CreditReturn, due time.Time) error {
 	var bookings []id.Booking
 	var transactions []id.Transaction
@@ -41,8 +40,7 @@ func (s *Store) OweCredits(ctx context.Context, tx *pg.Tx, company id.Company, r
 	return err
 }
 
-// ClaimReturns claims credits that are due until an instant, after which another
-// process may claim them.
+// ClaimReturns claims returns that are due. Another process can claim them after until.
 func (s *Store) ClaimReturns(ctx context.Context, now, until time.Time, limit int) ([]model.CreditReturn, error) {
 	var due []model.CreditReturn
 	err := s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -57,7 +55,7 @@ func (s *Store) ClaimReturns(ctx context.Context, now, until time.Time, limit in
 	return due, s.Fault(err)
 }
 
-// CreditsReturned stores that a pass has got the credits back.
+// CreditsReturned stores that the credits were returned to the pass.
 func (s *Store) CreditsReturned(ctx context.Context, r model.CreditReturn) error {
 	return s.Write(ctx, r.Company, func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, returnedSQL, r.Company, r.Booking)

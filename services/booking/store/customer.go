@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// What is older than the copy changes nothing, so that news may come in any order.
+	// A version that is older than the copy changes nothing, so events can arrive in any order.
 	keepCustomersSQL = `insert into customers as c
 			(company_id, id, reference, first_name, last_name, email, version, deleted_at)
 		select n.company_id, n.id, n.reference, n.first_name, n.last_name, n.email, n.version, n.deleted_at
@@ -34,7 +34,7 @@ const (
 		from customers where company_id = $1 and reference = any($2)`
 )
 
-// KeepCustomers stores news about customers in the copy.
+// KeepCustomers applies records of customers to the copy.
 func (s *Store) KeepCustomers(ctx context.Context, tx *pg.Tx, records []model.CustomerRecord) error {
 	var companies []id.Company
 	var ids []id.Customer
@@ -53,9 +53,9 @@ func (s *Store) KeepCustomers(ctx context.Context, tx *pg.Tx, records []model.Cu
 	return err
 }
 
-// newestRecords keeps of each customer the record with the highest version, by
-// identifier: one statement cannot change a row twice, and two that lock rows in one
-// order do not wait for each other.
+// newestRecords returns the record with the highest version of each customer, ordered by
+// identifier. One statement cannot change a row twice, and locking rows in the same order prevents
+// deadlocks.
 func newestRecords(records []model.CustomerRecord) []model.CustomerRecord {
 	sorted := slices.Clone(records)
 	key := func(a, b model.CustomerRecord) int {
@@ -87,8 +87,8 @@ const (
 	copiesSQL = `select id, coalesce(reference, '') as reference, first_name, last_name, email, version, deleted_at is not null as deleted
 		from customers where company_id = $1 and id > $2 order by id limit $3`
 
-	// Whatever the copy's version is: it may be newer than a restored customer service.
-	// A copy that an event has changed since it was read stays.
+	// The copy can have any version, because it can be newer than a restored customer service. A
+	// copy that an event has changed since it was read is left unchanged.
 	repairCopySQL = `update customers set reference = $4, first_name = $5, last_name = $6, email = $7, version = $8, deleted_at = $9
 		where company_id = $1 and id = $2 and version = $3`
 )
@@ -104,20 +104,19 @@ type CustomerCopy struct {
 	Deleted   bool        `db:"deleted"`
 }
 
-// Differs reports whether the copy differs from what the customer service says.
+// Differs reports whether the copy differs from the record of the customer service.
 func (c *CustomerCopy) Differs(r model.CustomerRecord) bool {
 	return c.Version != r.Version || c.FirstName != r.FirstName || c.LastName != r.LastName || c.Email != r.Email ||
 		c.Reference != r.Reference || c.Deleted == r.DeletedAt.IsZero()
 }
 
-// CopiesAfter reads copies of customers in the order of their identifiers.
+// CopiesAfter reads copies of customers, ordered by identifier.
 func (s *Store) CopiesAfter(ctx context.Context, company id.Company, after id.Customer, limit int) ([]CustomerCopy, error) {
 	copies, err := pg.Rows[CustomerCopy](ctx, s.DB, pg.For(company), copiesSQL, company, [16]byte(after), limit)
 	return copies, s.Fault(err)
 }
 
-// RepairCopy replaces a copy by what the customer service says, and reports whether it
-// did.
+// RepairCopy overwrites a copy with the record of the customer service, and reports whether it did.
 func (s *Store) RepairCopy(ctx context.Context, company id.Company, c *CustomerCopy, r model.CustomerRecord) (repaired bool, err error) {
 	err = s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		tag, err := tx.Exec(ctx, repairCopySQL, company, c.ID, c.Version, orNull(r.Reference), r.FirstName, r.LastName, r.Email,
@@ -138,8 +137,8 @@ const (
 		order by c.id for key share of c`
 )
 
-// FenceCustomer waits until every commit that has read the customer has ended. It locks
-// nothing else, and its lock ends with it.
+// FenceCustomer waits until every commit that has read the customer has ended. It takes no other
+// lock, and releases its lock when it returns.
 func (s *Store) FenceCustomer(ctx context.Context, company id.Company, customer id.Customer) error {
 	return s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, FenceSQL, company, customer)
@@ -147,8 +146,9 @@ func (s *Store) FenceCustomer(ctx context.Context, company id.Company, customer 
 	})
 }
 
-// refuseDeletedCustomers returns the query that refuses a transaction if its purchaser,
-// or somebody it is bought for, is deleted. Their deletion is confirmed only after tx.
+// refuseDeletedCustomers returns the query that refuses a transaction if its purchaser, or a
+// customer that it is bought for, is deleted. It locks the customers, so that a later deletion is
+// confirmed only after tx.
 func refuseDeletedCustomers(company id.Company, t id.Transaction) pg.Query {
 	return pg.Query{SQL: customersOfSQL, Args: []any{company, t}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var deleted bool

@@ -19,7 +19,7 @@ const (
 	lockCodesSQL = `select ` + discountColumns + ` from discount_codes
 		where company_id = $1 and lower(code) = any($2) order by id for no key update`
 
-	// The table's CHECK repeats what was decided under the lock.
+	// A CHECK of the table repeats the decision made under the lock.
 	countUsesSQL = `update discount_codes c set uses = c.uses + n.uses from unnest($2::uuid[], $3::integer[]) n(id, uses)
 		where c.company_id = $1 and c.id = n.id`
 )
@@ -54,14 +54,14 @@ func scanDiscounts(into *[]model.DiscountCode) func(pgx.Rows) error {
 	})
 }
 
-// InsertDiscount stores a new code, which is for events of the company.
+// InsertDiscount stores a new code. Its events must be the company's.
 func (s *Store) InsertDiscount(ctx context.Context, tx *pg.Tx, company id.Company, c *model.DiscountCode) error {
 	_, err := tx.Exec(ctx, insertDiscountSQL, company, c.ID, c.Code, c.BasisPoints, c.Amount, orNull(c.Currency),
 		c.ValidFrom, c.ValidUntil, c.MaxUses, c.Events, c.CreatedAt)
 	return err
 }
 
-// ExistingEvents returns those of events that exist.
+// ExistingEvents returns the events that exist.
 func (s *Store) ExistingEvents(ctx context.Context, tx *pg.Tx, company id.Company, events []id.Event) (found []id.Event, err error) {
 	if len(events) == 0 {
 		return nil, nil
@@ -103,13 +103,13 @@ func onlyDiscount(found []model.DiscountCode, err error) (*model.DiscountCode, e
 	return &found[0], nil
 }
 
-// SaveDiscount stores what can be changed of a code.
+// SaveDiscount stores the fields of a code that can change.
 func (s *Store) SaveDiscount(ctx context.Context, tx *pg.Tx, company id.Company, c *model.DiscountCode) error {
 	_, err := tx.Exec(ctx, saveDiscountSQL, company, c.ID, c.ValidFrom, c.ValidUntil, c.MaxUses, c.Disabled, c.Version, c.UpdatedAt)
 	return err
 }
 
-// Discounts reads a page of codes and one more, and how many codes there are.
+// Discounts reads a page of codes plus one more, and the total number of codes.
 func (s *Store) Discounts(ctx context.Context, company id.Company, p page.Page) (codes []model.DiscountCode, total int64, err error) {
 	list := pg.Statement{SQL: discountsSQL, Args: []any{company}}
 	p.Add(&list)

@@ -37,7 +37,7 @@ const (
 			n(id, event_id, position, name, price, currency, credits, tax_rate)`
 )
 
-// offerings are the columns of events, dates and options to be inserted.
+// offerings are the column values of events, dates and options to insert.
 type offerings struct {
 	events struct {
 		ids                                                         []id.Event
@@ -100,7 +100,7 @@ func (o *offerings) addOption(event id.Event, position int32, p *model.PricingOp
 	to.taxRates = append(to.taxRates, p.TaxRate)
 }
 
-// insert returns the statements that store o; kinds without rows have none.
+// insert returns the statements that insert o. It omits tables without rows.
 func (o *offerings) insert(company id.Company, now time.Time) []pg.Query {
 	var queries []pg.Query
 	if e := &o.events; len(e.ids) > 0 {
@@ -121,7 +121,7 @@ func (o *offerings) insert(company id.Company, now time.Time) []pg.Query {
 }
 
 const (
-	// What only events have that are made one by one.
+	// Columns that imported events do not have.
 	completeEventSQL = `update events set recurrence_rule = $3, recurrence_start = $4, recurrence_exceptions = $5`
 
 	draftDatesSQL = `update event_dates set draft = $3 where company_id = $1 and event_id = $2 and draft <> $3`
@@ -188,12 +188,13 @@ func (s *Store) Event(ctx context.Context, company id.Company, e id.Event) (*mod
 	return found.only()
 }
 
-// LockEvent reads an event with its dates and options for a change in tx.
+// LockEvent reads an event with its dates and options, and locks it until the end of tx.
 func (s *Store) LockEvent(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (*model.Event, error) {
 	return s.lockedEvent(ctx, tx, company, e, datesSQL)
 }
 
-// LockEventAndDates locks the dates too: what is booked of them stays as it is.
+// LockEventAndDates does what LockEvent does and also locks the dates, so that their booked spaces
+// do not change.
 func (s *Store) LockEventAndDates(ctx context.Context, tx *pg.Tx, company id.Company, e id.Event) (*model.Event, error) {
 	return s.lockedEvent(ctx, tx, company, e, lockEventDatesSQL)
 }
@@ -206,7 +207,7 @@ func (s *Store) lockedEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return found.only()
 }
 
-// foundEvents are events with what belongs to them.
+// foundEvents are events with their options and dates.
 type foundEvents struct {
 	events  []model.Event
 	dates   map[id.Event][]model.EventDate
@@ -218,7 +219,7 @@ func (f *foundEvents) queries(company id.Company, e id.Event, event, dates strin
 		f.parts(company, []id.Event{e}, dates)...)
 }
 
-// parts reads the options of events, and their dates unless dates is "".
+// parts returns the queries for the options of events and, unless dates is "", for their dates.
 func (f *foundEvents) parts(company id.Company, events []id.Event, dates string) []pg.Query {
 	f.dates, f.options = map[id.Event][]model.EventDate{}, map[id.Event][]model.PricingOption{}
 	queries := []pg.Query{{SQL: optionsSQL, Args: []any{company, events}, Scan: scanOptions(f.options)}}
@@ -228,7 +229,7 @@ func (f *foundEvents) parts(company id.Company, events []id.Event, dates string)
 	return queries
 }
 
-// join gives every event what belongs to it, dates by start.
+// join sets the options and dates of every event, dates by start.
 func (f *foundEvents) join() []model.Event {
 	for i := range f.events {
 		e := &f.events[i]
@@ -245,7 +246,7 @@ func (f *foundEvents) only() (*model.Event, error) {
 	return &f.join()[0], nil
 }
 
-// eventOfDate finds the event that a date belongs to.
+// eventOfDate returns the event of a date.
 func (s *Store) eventOfDate(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (e id.Event, err error) {
 	err = tx.QueryRow(ctx, eventOfDateSQL, company, date).Scan(&e)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -254,8 +255,8 @@ func (s *Store) eventOfDate(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return e, err
 }
 
-// LockDate reads a date for a change in tx, and its event without its other dates.
-// The event is locked first, as everywhere.
+// LockDate reads a date and its event without its other dates, and locks both until the end of tx.
+// Like every other statement, it locks the event first.
 func (s *Store) LockDate(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (*model.Event, error) {
 	event, err := s.eventOfDate(ctx, tx, company, date)
 	if err != nil {

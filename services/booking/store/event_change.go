@@ -9,7 +9,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// The changes of events, each under the lock of the event.
+// Changes of events. Each runs under the lock of the event.
 
 const (
 	raiseEventSQL = `update events set version = $3, updated_at = $4 where company_id = $1 and id = $2`
@@ -19,7 +19,7 @@ const (
 
 	rezoneDatesSQL = `update event_dates set timezone = $3 where company_id = $1 and event_id = $2`
 
-	// Out of the way of each other: two dates may change places.
+	// Moves the dates to starts that no date has, because two dates can swap their starts.
 	clearDatesSQL = `update event_dates set starts_at = starts_at + interval '100000 years'
 		where company_id = $1 and id = any($2)`
 
@@ -37,21 +37,21 @@ const (
 			n(id, name, price, currency, credits, tax_rate)
 		where o.company_id = $1 and o.id = n.id`
 
-	// Purchases that wait for a date see that it is closed, whatever they saw of its
-	// event before.
+	// A purchase that waits for the lock of a date then sees that the date is closed, even if it
+	// read the event before.
 	CloseDatesSQL = `update event_dates set status = 'cancelled', closing = booked > 0
 		where company_id = $1 and event_id = $2 and status = 'scheduled' and starts_at > $3`
 
 	CloseDateSQL = `update event_dates set status = 'cancelled', closing = booked > 0 where company_id = $1 and id = $2`
 
-	// Its reference is free for another event.
+	// The reference can be used for another event.
 	deleteEventSQL = `update events set deleted_at = $4, updated_at = $4, version = $3, reference = null
 		where company_id = $1 and id = $2`
 
 	uncountEventSQL = `update event_totals set events = events - 1 where company_id = $1`
 )
 
-// SaveEvent stores what a plan changes of a locked event.
+// SaveEvent stores the changes of a locked event.
 func (s *Store) SaveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *model.EventPlan) error {
 	e := p.Event
 	update := pg.Statement{SQL: updateEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt, e.Title, e.Description,
@@ -129,15 +129,15 @@ func (s *Store) SaveDate(ctx context.Context, tx *pg.Tx, company id.Company, e *
 		pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})...)
 }
 
-// CloseDate takes a locked date off the offer.
+// CloseDate cancels a locked date and marks it as closing if it has booked spaces.
 func (s *Store) CloseDate(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event, d id.EventDate) error {
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: CloseDateSQL, Args: []any{company, d}},
 		pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})
 }
 
-// DeleteEvent takes a locked event away from every reader, and its dates off the
-// offer, so that a purchase which waits for one sees it.
+// DeleteEvent soft-deletes a locked event. It also cancels its dates, so that a purchase that waits
+// for the lock of a date is refused.
 func (s *Store) DeleteEvent(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event) error {
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: CloseDatesSQL, Args: []any{company, e.ID, e.UpdatedAt}},

@@ -10,7 +10,7 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// EventQuery says which events a list is to hold.
+// EventQuery is the filters, the order and the page of a list of events.
 type EventQuery struct {
 	Page                                   page.Page
 	EventType                              model.EventType   // "": any
@@ -31,7 +31,7 @@ const (
 	hasDateSQL = `exists (select from event_dates d where d.company_id = $1 and d.event_id = e.id and `
 )
 
-// filtered reports a query that does not want all events.
+// filtered reports whether q has a filter.
 func (q *EventQuery) filtered() bool {
 	return q.EventType != "" || q.Status != "" || !q.StartsFrom.IsZero() || !q.StartsBefore.IsZero() || !q.UpdatedSince.IsZero()
 }
@@ -57,7 +57,7 @@ func (q *EventQuery) filter(s *pg.Statement) {
 	}
 }
 
-// Next returns the cursor behind an event.
+// Next returns the cursor after an event.
 func (q *EventQuery) Next(last *model.Event) page.Cursor {
 	c := page.Cursor{ID: last.ID.UUID()}
 	switch q.Page.Order.Column {
@@ -70,7 +70,7 @@ func (q *EventQuery) Next(last *model.Event) page.Cursor {
 	return c
 }
 
-// Total is the statement that counts what q finds.
+// Total returns the statement that counts the events that match q.
 func (q *EventQuery) Total(company id.Company) pg.Statement {
 	if !q.filtered() {
 		return pg.Statement{SQL: eventTotalSQL, Args: []any{company}}
@@ -80,7 +80,7 @@ func (q *EventQuery) Total(company id.Company) pg.Statement {
 	return s
 }
 
-// List is the statement that reads the page, and one event more.
+// List returns the statement that reads the page and one more event.
 func (q *EventQuery) List(company id.Company) pg.Statement {
 	s := pg.Statement{SQL: listEventsSQL, Args: []any{company}}
 	q.filter(&s)
@@ -88,16 +88,16 @@ func (q *EventQuery) List(company id.Company) pg.Statement {
 	return s
 }
 
-// ListedDates is how many dates a page of events holds at most: all those of ten
-// events with as many as there may be, which fit a message with room to spare.
+// ListedDates is the maximum number of dates on a page of events. Ten events with the maximum
+// number of dates fit in a message with room to spare.
 const ListedDates = 10 * model.MaxEventDates
 
-// In the order of the page, so that the dates of its first events are all there.
+// In the order of the page, so that the first events have all their dates.
 const listedDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) with ordinality n(id, position)
 	join event_dates d on d.company_id = $1 and d.event_id = n.id order by n.position limit $3`
 
-// Events reads a page of events with what belongs to them, whether there are more
-// behind it, and how many there are in all.
+// Events reads a page of events with their options and dates. It reports whether there are more
+// events after the page, and the total number of events.
 func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (events []model.Event, more bool, total int64, err error) {
 	var found foundEvents
 	list, count := q.List(company), q.Total(company)
@@ -128,7 +128,7 @@ func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (
 	return found.join(), more, total, nil
 }
 
-// whole is of how many events all dates were read, if at most so many were.
+// whole returns the number of events whose dates were all read. The query read up to most dates.
 func (f *foundEvents) whole(most int) int {
 	read, last := 0, 0
 	for i := range f.events {
@@ -142,40 +142,39 @@ func (f *foundEvents) whole(most int) int {
 	return max(last, 1)
 }
 
-// The orders of events, of their dates and of registrations. Page tokens have their
-// codes.
+// Orders of events, dates and registrations. Page tokens contain their codes.
 
-// EventsByID sorts events by their identifiers.
+// EventsByID sorts events by identifier.
 func EventsByID() page.Order { return page.Order{Code: 1, ID: "e.id"} }
 
-// EventsByCreation sorts events by their creation.
+// EventsByCreation sorts events by creation time.
 func EventsByCreation() page.Order { return page.Order{Code: 2, Column: "e.created_at", ID: "e.id"} }
 
-// EventsByCreationDesc sorts the newest events first.
+// EventsByCreationDesc sorts events by creation time, newest first.
 func EventsByCreationDesc() page.Order {
 	return page.Order{Code: 3, Column: "e.created_at", ID: "e.id", Desc: true}
 }
 
-// EventsByChange sorts events by their last change.
+// EventsByChange sorts events by the time of their last change.
 func EventsByChange() page.Order { return page.Order{Code: 4, Column: "e.updated_at", ID: "e.id"} }
 
-// EventsByChangeDesc sorts events that changed last first.
+// EventsByChangeDesc sorts events by the time of their last change, latest first.
 func EventsByChangeDesc() page.Order {
 	return page.Order{Code: 5, Column: "e.updated_at", ID: "e.id", Desc: true}
 }
 
-// RegistrationsByCreation sorts registrations by their creation.
+// RegistrationsByCreation sorts registrations by creation time.
 func RegistrationsByCreation() page.Order { return page.Order{Code: 6, ID: "b.id"} }
 
-// RegistrationsByCreationDesc sorts the newest registrations first.
+// RegistrationsByCreationDesc sorts registrations by creation time, newest first.
 func RegistrationsByCreationDesc() page.Order { return page.Order{Code: 7, ID: "b.id", Desc: true} }
 
 // DatesByStart sorts dates by their start.
 func DatesByStart() page.Order { return page.Order{Code: 8, Column: "d.starts_at", ID: "d.id"} }
 
-// DiscountsByCreation sorts discount codes by their creation.
+// DiscountsByCreation sorts discount codes by creation time.
 func DiscountsByCreation() page.Order { return page.Order{Code: 9} }
 
-// WaitersByJoining is sorted by the sequence of entries, which the store looks up by
-// the identifier.
+// WaitersByJoining sorts waitlist entries by their sequence number, which the store looks up by
+// identifier.
 func WaitersByJoining() page.Order { return page.Order{Code: 10} }

@@ -32,33 +32,33 @@ const (
 	joinPendingSQL = `update transactions set held_until = null, held_prices = null where company_id = $1 and id = $2`
 )
 
-// LockedHold is where a hold is in its life.
+// LockedHold is the state of a locked hold.
 type LockedHold struct {
 	Status    model.TransactionStatus
 	ExpiresAt time.Time
 }
 
-// LockHold reads a hold that nobody else changes until the end of tx.
+// LockHold reads a hold and locks it until the end of tx.
 func (s *Store) LockHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (LockedHold, error) {
 	var h LockedHold
 	err := tx.QueryRow(ctx, lockHoldSQL, company, which).Scan(&h.Status, &h.ExpiresAt)
 	return h, pg.Missing(err, "hold")
 }
 
-// CheckHold refuses to confirm a hold whose dates are cancelled or whose customers are
-// deleted, and runs further queries.
+// CheckHold refuses to confirm a hold whose dates are cancelled or whose customers are deleted. It
+// runs further in the same round trip.
 func (s *Store) CheckHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, further pg.Query) error {
 	return tx.Pipeline(ctx, refuseCancelledDates(company, which), refuseDeletedCustomers(company, which), further)
 }
 
-// ConfirmHeld stores a hold that is paid by card as a purchase.
+// ConfirmHeld stores a hold that is paid by card as a confirmed purchase.
 func (s *Store) ConfirmHeld(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, reference string) error {
 	_, err := tx.Exec(ctx, confirmHeldSQL, company, t.ID, t.PurchasedAt, orNull(reference), t.Timezone)
 	return err
 }
 
-// HeldCredits reads how many credits a space of each booking of a hold costs; nil: it
-// cannot be paid by pass.
+// HeldCredits returns the price in credits of one space of each booking of a hold; nil if it cannot
+// be paid by pass.
 func (s *Store) HeldCredits(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction) (map[id.Booking]*int32, error) {
 	perSpace := map[id.Booking]*int32{}
 	err := tx.Pipeline(ctx, pg.Query{SQL: heldCreditsSQL, Args: []any{company, t}, Scan: pg.Each(func(rows pgx.Rows) error {
@@ -82,8 +82,8 @@ func (s *Store) PayHeldByPass(ctx context.Context, tx *pg.Tx, company id.Company
 	return err
 }
 
-// JoinPending marks a pending purchase as paid for by several attempts, so that it does
-// not become a hold again.
+// JoinPending marks a pending purchase as paid for by several attempts, so that it does not become
+// a hold again.
 func (s *Store) JoinPending(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) error {
 	_, err := tx.Exec(ctx, joinPendingSQL, company, which)
 	return err

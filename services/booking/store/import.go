@@ -12,25 +12,25 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// An import runs through few statements, each over the whole batch: what is
-// there is read and locked, the plan is made in memory, and the rows are written.
+// An import uses few statements, each for the whole batch: it reads and locks existing rows, plans
+// in memory, and writes the new rows.
 
 const (
-	// One import of a company at a time, so that two that carry the same
-	// references cannot both find them missing.
+	// Only one import of a company runs at a time, so that two imports with the same references
+	// cannot both find them missing.
 	lockImportsSQL = `select pg_advisory_xact_lock(hashtextextended('import ' || $1::uuid::text, 0))`
 
 	existingSQL = `select reference, id from transactions where company_id = $1 and reference = any($2)`
 
-	// Events by reference, and those of the dates that are named. The lock keeps
-	// others from adding dates to them meanwhile.
+	// Events by reference, and the events of identified dates. The lock prevents others from adding
+	// dates to them during the import.
 	lockEventsSQL = `select e.id, coalesce(e.reference, '') from events e
 		where e.company_id = $1 and e.deleted_at is null and e.id in (
 			select id from events where company_id = $1 and reference = any($2)
 			union select event_id from event_dates where company_id = $1 and id = any($3))
 		order by e.id for no key update of e`
 
-	// The dates that are named, and those that events have at the given starts.
+	// Identified dates, and the dates that events have at the given starts.
 	lockImportDatesSQL = `select d.id, d.event_id, d.starts_at, d.capacity, d.booked from event_dates d
 		where d.company_id = $1 and d.id in (
 			select n.id from event_dates n where n.company_id = $1 and n.id = any($2)
@@ -40,16 +40,16 @@ const (
 					where company_id = $1 and event_id = n.event_id and starts_at = n.starts_at offset 0) k)
 		order by d.id for no key update of d`
 
-	// Nobody confirms the deletion of a customer before the import has committed.
+	// The deletion of a customer is not confirmed before the import has committed.
 	importCustomersSQL = `select id, deleted_at is not null from customers
 		where company_id = $1 and id = any($2) order by id for key share`
 
 	ImportOptionsSQL = `select event_id, id, name, position from pricing_options
-		where company_id = $1 and event_id = any($2) order by ended_at is null` // of one name, what is sold counts
+		where company_id = $1 and event_id = any($2) order by ended_at is null` // options on sale come last and replace ended ones of the same name
 )
 
-// OpenImport fills l with what is in place of all that lines refer to, locked
-// until the end of tx.
+// OpenImport fills l with the existing rows that lines refer to, and locks them until the end of
+// tx.
 func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, lines []*model.ImportedTransaction) error {
 	var references, eventReferences []string
 	var dates []id.EventDate
@@ -109,8 +109,7 @@ func (s *Store) OpenImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan, 
 	)
 }
 
-// scanDeleted removes customers of the lines that were deleted since the lines were
-// read.
+// scanDeleted removes customers who were deleted after the lines were read.
 func scanDeleted(l *model.ImportPlan) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		var customer id.Customer
@@ -123,7 +122,7 @@ func scanDeleted(l *model.ImportPlan) func(pgx.Rows) error {
 	})
 }
 
-// CloseImport writes what was planned, and the transactions of the plan.
+// CloseImport writes the rows and the transactions of the plan.
 func (s *Store) CloseImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan) error {
 	var p purchases
 	for i := range l.Recorded {
@@ -141,10 +140,10 @@ func (s *Store) CloseImport(ctx context.Context, tx *pg.Tx, l *model.ImportPlan)
 	for _, d := range l.Dates {
 		switch {
 		case d.Origin == model.Used:
-			d.Booked = d.Takes
+			d.Booked = d.NewSpaces
 			o.addDate(d.EventID, &d.EventDate)
-		case d.Takes > 0:
-			spaces[d.ID] = d.Takes
+		case d.NewSpaces > 0:
+			spaces[d.ID] = d.NewSpaces
 		}
 	}
 	for _, op := range l.Options {

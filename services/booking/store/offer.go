@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// From the dates to their events, and to the options of these: every lateral is
-	// walked once per date, also where the planner knows nothing of the tables yet.
+	// From the dates to their events, and to the options of these events. Each lateral join is
+	// evaluated once per date, even if the planner has no statistics of the tables.
 	LockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked,
 			e.id, e.title, e.type, case when d.draft and e.status <> 'cancelled' then 'draft' else e.status end
 		from event_dates d cross join lateral (select e.id, e.title, e.type, e.status
@@ -29,9 +29,8 @@ const (
 		from customers where company_id = $1 and id = any($2) order by id for key share`
 )
 
-// LockOffer reads what orders are decided on, and runs first before. The dates stay
-// locked until the end of tx, and nobody confirms the deletion of the customers before
-// it. Pricing options need no lock.
+// LockOffer reads the offer for orders, after it has run first. It locks the dates until the end of
+// tx, and no deletion of the customers is confirmed before then. Pricing options need no lock.
 func (s *Store) LockOffer(ctx context.Context, tx *pg.Tx, company id.Company, d model.Demand, first ...pg.Query) (*model.Offer, error) {
 	d.Distinct()
 	of := &model.Offer{
@@ -48,7 +47,7 @@ func (s *Store) LockOffer(ctx context.Context, tx *pg.Tx, company id.Company, d 
 			return nil
 		})},
 		pg.Query{SQL: OfferedOptionsSQL, Args: []any{company, d.Dates}, Scan: scanOfferedOptions(of)},
-		// Last, so that the lock is held no longer than it must be.
+		// This query is last, so that the lock is held as briefly as possible.
 		pg.Query{SQL: LockDatesSQL, Args: []any{company, d.Dates}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var d model.OfferedDate
 			if err := scanOfferedDate(rows, &d); err != nil {
@@ -64,7 +63,7 @@ func (s *Store) LockOffer(ctx context.Context, tx *pg.Tx, company id.Company, d 
 	return of, tx.Pipeline(ctx, queries...)
 }
 
-// scanOfferedOptions separates options that are sold from those that have ended.
+// scanOfferedOptions separates options on sale from ended options.
 func scanOfferedOptions(of *model.Offer) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		var event id.Event
@@ -101,8 +100,8 @@ const onlyDatesSQL = `select e.id, d.id from unnest($2::uuid[]) n(id)
 		left join lateral (select d.id from event_dates d where d.company_id = $1 and d.event_id = e.id and d.status = 'scheduled'
 			order by d.starts_at limit 2) d on true`
 
-// OnlyDates returns, of events that exist, the first two dates that take place; a
-// zero one where there is none. Requests for one event share round trips.
+// OnlyDates returns the first two dates that take place of each event that exists, or one zero date
+// if it has none. Concurrent requests for one event share round trips.
 func (s *Store) OnlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event][]id.EventDate, error) {
 	switch len(events) {
 	case 0:

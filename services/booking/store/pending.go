@@ -27,7 +27,7 @@ const (
 
 	undoSQL = `update transactions set status = 'undoing', expires_at = $3 where company_id = $1 and id = $2 and status = 'pending'`
 
-	// A date that was cancelled while somebody paid for it is not booked.
+	// A date that was cancelled during the payment cannot be booked.
 	cancelledDatesSQL = `select count(*) from bookings b join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
 		where b.company_id = $1 and b.transaction_id = $2 and d.status = 'cancelled'`
 
@@ -45,8 +45,8 @@ const (
 			transaction_id = excluded.transaction_id, created_at = excluded.created_at`
 )
 
-// BackToHold makes a pending transaction the hold that it was, and says whether it
-// did: not when it never was one, nor when there are several attempts to pay it.
+// BackToHold makes a pending transaction the hold that it was, and reports whether it did. It does
+// not if the transaction never was a hold, or if several attempts pay for it.
 func (s *Store) BackToHold(ctx context.Context, company id.Company, t id.Transaction) (back bool, err error) {
 	err = s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		var changed int64
@@ -59,8 +59,8 @@ func (s *Store) BackToHold(ctx context.Context, company id.Company, t id.Transac
 	return back, err
 }
 
-// BeginUndo marks a pending transaction as being undone, and says whether it was still
-// pending. reason is shown to a waiting customer that it was bought for.
+// BeginUndo marks a pending transaction as being undone, and reports whether it was still pending.
+// reason is recorded in the waitlist entry that the transaction is for.
 func (s *Store) BeginUndo(ctx context.Context, company id.Company, t id.Transaction, until time.Time, reason string) (begun bool, err error) {
 	err = s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		tag, err := tx.Exec(ctx, undoSQL, company, t, until)
@@ -73,11 +73,11 @@ func (s *Store) BeginUndo(ctx context.Context, company id.Company, t id.Transact
 	return begun, err
 }
 
-// ErrNotPending reports a transaction whose state has changed under its purchase.
+// ErrNotPending reports that the status of a transaction changed during its purchase.
 var ErrNotPending = errors.New("the transaction is not pending any more")
 
-// ConfirmPending makes a pending transaction one that everybody sees, and runs further
-// queries. The error is ErrNotPending if it is not pending any more.
+// ConfirmPending confirms a pending transaction and runs further queries. It returns ErrNotPending
+// if the transaction is no longer pending.
 func (s *Store) ConfirmPending(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction, pass id.CustomerPass, further pg.Query) error {
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: confirmSQL, Args: []any{company, t}, Scan: func(rows pgx.Rows) error {
@@ -104,14 +104,14 @@ func refuseCancelledDates(company id.Company, t id.Transaction) pg.Query {
 	}}
 }
 
-// PurchaseKey is an idempotency key under which purchases by pass begin.
+// PurchaseKey is the Idempotency-Key of a purchase by pass.
 type PurchaseKey struct {
 	Caller, Key string
 	Hash        []byte // of the request
 }
 
-// BegunUnder returns the transaction that an earlier request under the same key has
-// begun and not finished; zero: there is none.
+// BegunUnder returns the unfinished transaction that an earlier request with the same key has
+// begun; zero if there is none.
 func (s *Store) BegunUnder(ctx context.Context, tx *pg.Tx, company id.Company, k PurchaseKey) (id.Transaction, error) {
 	var t id.Transaction
 	var stored []byte
@@ -125,7 +125,7 @@ func (s *Store) BegunUnder(ctx context.Context, tx *pg.Tx, company id.Company, k
 	return t, err
 }
 
-// BeginUnder stores which transaction a key has begun.
+// BeginUnder stores the transaction that a request with a key has begun.
 func (s *Store) BeginUnder(ctx context.Context, tx *pg.Tx, company id.Company, k PurchaseKey, t id.Transaction, now time.Time) error {
 	_, err := tx.Exec(ctx, beginsSQL, company, k.Caller, k.Key, k.Hash, t, now)
 	return err

@@ -11,30 +11,29 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// mineSQL are the transactions of the customer $2, each part by an index of its own.
-const mineSQL = `with mine as (
+// purchasesOfCustomerSQL selects the transactions of the customer $2, with one index for each part.
+const purchasesOfCustomerSQL = `with mine as (
 		select id from transactions where company_id = $1 and purchaser_id = $2 and status = 'confirmed'
 		union all
 		select id from transactions where company_id = $1 and purchaser_id = $2 and status <> 'confirmed'
 	) `
 
 const (
-	// Money and counts stay; what was written to find them again in somebody else's
-	// books goes. A transaction of one customer has few bookings, and they have their
-	// index.
-	forgetPaymentsSQL = mineSQL + `update bookings b set payment_reference = null from mine
+	// Money and counts stay. References to records in other systems are deleted. A transaction has
+	// few bookings, which have an index by transaction.
+	forgetPaymentsSQL = purchasesOfCustomerSQL + `update bookings b set payment_reference = null from mine
 		where b.company_id = $1 and b.transaction_id = mine.id and b.payment_reference is not null`
 
-	forgetReferencesSQL = mineSQL + `update transactions t set reference = null from mine
+	forgetReferencesSQL = purchasesOfCustomerSQL + `update transactions t set reference = null from mine
 		where t.company_id = $1 and t.id = mine.id and t.reference is not null`
 
-	// Keys of purchases that have come to an end; a pending one needs its own.
-	forgetPurchaseKeysSQL = mineSQL + `delete from purchase_keys k using mine, transactions t
+	// Keys of finished purchases; a pending purchase still needs its key.
+	forgetPurchaseKeysSQL = purchasesOfCustomerSQL + `delete from purchase_keys k using mine, transactions t
 		where k.company_id = $1 and k.transaction_id = mine.id and t.company_id = $1 and t.id = mine.id and t.status in ('confirmed', 'released')`
 )
 
-// Erase overwrites the copy of a customer, ends what waits for places, and deletes what
-// the customer's purchases say in addition to money and counts.
+// Erase overwrites the copy of a customer, ends the customer's waitlist entries, and deletes the
+// references in the customer's purchases. Money and counts stay.
 func (s *Store) Erase(ctx context.Context, left model.CustomerRecord) error {
 	return s.Write(ctx, left.Company, func(ctx context.Context, tx *pg.Tx) error {
 		if err := s.KeepCustomers(ctx, tx, []model.CustomerRecord{left}); err != nil {
@@ -53,13 +52,13 @@ func (s *Store) Erase(ctx context.Context, left model.CustomerRecord) error {
 }
 
 const (
-	myTransactionsSQL = mineSQL + `select id from mine`
-	myBookingsSQL     = mineSQL + `select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id`
+	myTransactionsSQL = purchasesOfCustomerSQL + `select id from mine`
+	myBookingsSQL     = purchasesOfCustomerSQL + `select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id`
 	myEntriesSQL      = `select id from waitlist_entries where company_id = $1 and customer_id = $2`
 )
 
-// Belongings are the identifiers of what a customer has booked or waits for.
-func (s *Store) Belongings(ctx context.Context, company id.Company, customer id.Customer) ([]string, error) {
+// CustomerIdentifiers returns the identifiers of what a customer has booked or waits for.
+func (s *Store) CustomerIdentifiers(ctx context.Context, company id.Company, customer id.Customer) ([]string, error) {
 	var transactions []id.Transaction
 	var bookings []id.Booking
 	var entries []id.WaitlistEntry
@@ -69,11 +68,11 @@ func (s *Store) Belongings(ctx context.Context, company id.Company, customer id.
 		pg.Query{SQL: myBookingsSQL, Args: args, Scan: pg.Collect(&bookings)},
 		pg.Query{SQL: myEntriesSQL, Args: args, Scan: pg.Collect(&entries)},
 	)
-	return slices.Concat(written(transactions), written(bookings), written(entries)), err
+	return slices.Concat(formatAll(transactions), formatAll(bookings), formatAll(entries)), err
 }
 
-// written are identifiers as answers have them.
-func written[T fmt.Stringer](list []T) []string {
+// formatAll formats identifiers as responses contain them.
+func formatAll[T fmt.Stringer](list []T) []string {
 	out := make([]string, len(list))
 	for i, v := range list {
 		out[i] = v.String()
@@ -82,8 +81,8 @@ func written[T fmt.Stringer](list []T) []string {
 }
 
 const (
-	// What a customer bought, and of what others bought the bookings for them.
-	exportTransactionsSQL = mineSQL + `select t.id, to_jsonb(t) - array['held_prices'] || jsonb_build_object('bookings', (
+	// The customer's own purchases; and bookings for the customer that others bought.
+	exportTransactionsSQL = purchasesOfCustomerSQL + `select t.id, to_jsonb(t) - array['held_prices'] || jsonb_build_object('bookings', (
 			select jsonb_agg(to_jsonb(b) - array['transaction_id', 'position'] || jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at) order by b.position)
 			from bookings b
 			left join events e on e.company_id = b.company_id and e.id = b.event_id
@@ -104,7 +103,7 @@ const (
 	exportCopySQL = `select id, to_jsonb(c) from customers c where company_id = $1 and id = $2`
 )
 
-// PersonalData returns the queries of what is stored about a customer.
+// PersonalData returns the queries for a customer's personal data.
 func PersonalData() []privacy.Collection {
 	names := func(own func(id.UUID) string) map[string]func(id.UUID) string {
 		return map[string]func(id.UUID) string{

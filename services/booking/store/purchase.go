@@ -12,14 +12,14 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// The writes of transactions. Locks are taken in one order everywhere, so that
-// no two commits wait for each other: events, then transactions, then dates, and
-// each kind by id. Rows of customers are locked for key share at any time: only
-// the fence of a deletion (FenceCustomer) waits for that lock, and it holds no other.
+// Writes of transactions. To prevent deadlocks, all statements take locks in the same order:
+// events, then transactions, then dates, and rows of each kind by id. Rows of customers can be
+// locked for key share at any time. Only the fence of a deletion (FenceCustomer) waits for that
+// lock, and it holds no other.
 
 const (
-	// The condition repeats what was decided under the lock, and the table's
-	// CHECK repeats it once more.
+	// The condition repeats the decision made under the lock, and a CHECK of the table repeats it
+	// again.
 	TakeSpacesSQL = `update event_dates d set booked = d.booked + n.spaces
 		from unnest($2::uuid[], $3::integer[]) n(id, spaces)
 		where d.company_id = $1 and d.id = n.id and (d.capacity is null or d.booked + n.spaces <= d.capacity)`
@@ -44,7 +44,7 @@ const (
 				method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code)`
 )
 
-// source says how a transaction came to be stored. The value is what is stored.
+// source says how a transaction was created. Its values are stored.
 type source string
 
 const (
@@ -52,7 +52,7 @@ const (
 	history source = "import"
 )
 
-// purchases are the columns of transactions and their bookings to be inserted.
+// purchases are the column values of transactions and their bookings to insert.
 type purchases struct {
 	ids        []id.Transaction
 	purchasers []id.Customer
@@ -86,13 +86,12 @@ type bookingColumns struct {
 	codes               []*string
 }
 
-// add takes a confirmed transaction; reference is its key in an earlier system,
-// or "".
+// add adds a confirmed transaction. reference is its key in an earlier system, or "".
 func (p *purchases) add(t *model.Transaction, reference string) {
 	p.addAs(t, reference, model.Confirmed, time.Time{}, id.DiscountCode{})
 }
 
-// addAs takes a transaction that may not be confirmed, and the discount it used.
+// addAs adds a transaction with any status, and the discount code that it uses.
 func (p *purchases) addAs(t *model.Transaction, reference string, as model.TransactionStatus, expiresAt time.Time, discount id.DiscountCode) {
 	p.statuses = append(p.statuses, string(as))
 	var expiry *time.Time
@@ -151,7 +150,7 @@ func (c *bookingColumns) add(t id.Transaction, position int32, b *model.Booking)
 	c.codes = append(c.codes, orNull(p.Code))
 }
 
-// insert returns the statements that store p.
+// insert returns the statements that insert p.
 func (p *purchases) insert(company id.Company, from source) []pg.Query {
 	b := &p.bookings
 	return []pg.Query{
@@ -166,10 +165,10 @@ func (p *purchases) insert(company id.Company, from source) []pg.Query {
 // takes are the spaces to add to dates' counts.
 type takes map[id.EventDate]int32
 
-// errTakes reports a date that changed although it was locked.
+// errTakes reports that a date changed although it was locked.
 var errTakes = errors.New("the spaces of a locked date could not be taken")
 
-// update returns the statement that adds t to the dates' counts.
+// update returns the statement that adds the spaces to the dates' counts.
 func (t takes) update(company id.Company) pg.Query {
 	dates := make([]id.EventDate, 0, len(t))
 	spaces := make([]int32, 0, len(t))
@@ -185,8 +184,8 @@ func (t takes) update(company id.Company) pg.Query {
 	}}
 }
 
-// SavePurchases stores purchases that were granted on the offer, which is locked, and
-// runs further queries after that.
+// SavePurchases stores purchases that were granted on the locked offer, and then runs further
+// queries.
 func (s *Store) SavePurchases(ctx context.Context, tx *pg.Tx, company id.Company, of *model.Offer, granted []*model.Purchase, further ...pg.Query) error {
 	var p purchases
 	for _, t := range granted {
@@ -197,13 +196,13 @@ func (s *Store) SavePurchases(ctx context.Context, tx *pg.Tx, company id.Company
 	return tx.Pipeline(ctx, append(queries, further...)...)
 }
 
-// countUses returns the statement that counts the uses of the offer's codes.
+// countUses returns the statement that adds the uses of the offer's codes.
 func countUses(company id.Company, of *model.Offer) []pg.Query {
 	var ids []id.DiscountCode
 	var uses []int32
 	for _, c := range of.Codes {
-		if c.Takes > 0 {
-			ids, uses = append(ids, c.ID), append(uses, c.Takes)
+		if c.NewUses > 0 {
+			ids, uses = append(ids, c.ID), append(uses, c.NewUses)
 		}
 	}
 	if len(ids) == 0 {

@@ -15,9 +15,9 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// As with transactions, what a list costs depends on the event and the page. The
-// state of a booking's transaction is asked row by row, in a sub-select that the
-// planner cannot turn into a join of tables.
+// As with transactions, the cost of a list depends only on the event and the page. The status of a
+// booking's transaction is read row by row, in a subselect that the planner cannot turn into a join
+// of whole tables.
 
 const (
 	eventExistsSQL = `select count(*) from events e where e.company_id = $1 and e.id = $2 and e.deleted_at is null`
@@ -26,8 +26,8 @@ const (
 
 	ofEventSQL = ` from bookings b where b.company_id = $1 and b.event_id = $2`
 
-	// The bookings of an event that are for one customer: what the customer bought
-	// for nobody else, and what somebody bought for the customer. $3 is the customer.
+	// The bookings of an event for one customer: those that the customer bought for nobody else,
+	// and those that another customer bought for them. $3 is the customer.
 	ofCustomerSQL = ` from (
 			select b.id from transactions t cross join lateral (select b.id, b.event_id, b.bought_for from bookings b
 				where b.company_id = $1 and b.transaction_id = t.id offset 0) b
@@ -39,35 +39,35 @@ const (
 
 	confirmedSQL = ` and (select t.status from transactions t where t.company_id = $1 and t.id = b.transaction_id) = 'confirmed'`
 
-	// %at is an instant and %id the least identifier of that time. A hold that became
-	// a purchase was changed then, which is stored as a whole second.
+	// %at is an instant and %id the lowest identifier of that time. Confirming a hold also counts
+	// as a change; its time is stored as a whole second.
 	changedSQL = `(b.id >= %id or b.cancelled_at >= %at or b.refunded_at >= %at or b.attendance_at >= %at
 		or (select t.purchased_at from transactions t where t.company_id = $1 and t.id = b.transaction_id) >= date_trunc('second', %at::timestamptz))`
 
-	// What is not confirmed is little, and what is confirmed is the rest.
+	// There are few unconfirmed bookings, so they are counted and subtracted.
 	unconfirmedSQL = ` - (select count(*) from transactions t cross join lateral (select b.id, b.event_id, b.event_date_id, b.is_cancelled
 			from bookings b where b.company_id = $1 and b.transaction_id = t.id offset 0) b
 		where t.company_id = $1 and t.status <> 'confirmed' and b.event_id = $2`
 )
 
-// RegistrationQuery says which registrations a list is to hold.
+// RegistrationQuery is the filters and the page of a list of registrations.
 type RegistrationQuery struct {
 	Page      page.Page
 	Event     id.Event
-	Date      id.EventDate // zero: of all
-	Customer  *id.Customer // nil: for all
+	Date      id.EventDate // zero: of all dates
+	Customer  *id.Customer // nil: for all customers
 	Cancelled *bool        // nil: both
 	Since     time.Time    // zero: none
 }
 
-// firstAt is the least identifier that could be made at a time.
+// firstAt returns the lowest identifier that can be generated at a time.
 func firstAt(at time.Time) id.UUID {
 	var u id.UUID
 	binary.BigEndian.PutUint64(u[:8], uint64(max(at.UnixMilli(), 0))<<16)
 	return u
 }
 
-// from begins a statement on the bookings that q is about.
+// from begins a statement on the bookings of the event or customer of q.
 func (q *RegistrationQuery) from(company id.Company) pg.Statement {
 	if q.Customer == nil {
 		return pg.Statement{SQL: ofEventSQL, Args: []any{company, q.Event}}
@@ -75,7 +75,7 @@ func (q *RegistrationQuery) from(company id.Company) pg.Statement {
 	return pg.Statement{SQL: ofCustomerSQL, Args: []any{company, q.Event, *q.Customer}}
 }
 
-// filter adds the conditions that stand in the indexes.
+// filter adds the conditions that indexes cover.
 func (q *RegistrationQuery) filter(s *pg.Statement) {
 	if !q.Date.IsZero() {
 		s.And("b.event_date_id = %s", q.Date)
@@ -92,7 +92,7 @@ func (q *RegistrationQuery) changed(s *pg.Statement) {
 	}
 }
 
-// Total is the statement that counts what q finds.
+// Total returns the statement that counts the bookings that match q.
 func (q *RegistrationQuery) Total(company id.Company) pg.Statement {
 	s := q.from(company)
 	q.filter(&s)
@@ -107,7 +107,7 @@ func (q *RegistrationQuery) Total(company id.Company) pg.Statement {
 	return s
 }
 
-// List is the statement that reads the identifiers of the page, and one more.
+// List returns the statement that reads the identifiers of the page and one more.
 func (q *RegistrationQuery) List(company id.Company) pg.Statement {
 	s := q.from(company)
 	s.SQL = "select b.id" + s.SQL
@@ -118,8 +118,8 @@ func (q *RegistrationQuery) List(company id.Company) pg.Statement {
 	return s
 }
 
-// RegistrationIDs reads a page, and one more where there is another page, and how
-// many match.
+// RegistrationIDs reads a page, plus one more identifier if there is another page, and the total
+// number of matches.
 func (s *Store) RegistrationIDs(ctx context.Context, company id.Company, q *RegistrationQuery) (ids []id.Booking, total int64, err error) {
 	var events, dates int64
 	list, matching := q.List(company), q.Total(company)
@@ -156,7 +156,7 @@ const (
 			where c.company_id = $1 and c.id = t.purchaser_id offset 0) c on true`
 )
 
-// foundRegistrations collects bookings and who bought them.
+// foundRegistrations collects bookings and their purchasers.
 type foundRegistrations struct {
 	Listing
 	registrants map[id.Booking]registrant
@@ -181,7 +181,7 @@ func (f *foundRegistrations) queries(company id.Company, ids []id.Booking) []pg.
 	}
 }
 
-// in lists what was found in the order of ids.
+// in returns the registrations in the order of ids.
 func (f *foundRegistrations) in(ids []id.Booking) []model.Registration {
 	found := make(map[id.Booking]model.Registration, len(ids))
 	for _, t := range f.Transactions {
@@ -201,8 +201,7 @@ func (f *foundRegistrations) in(ids []id.Booking) []model.Registration {
 	return list
 }
 
-// Registrations reads confirmed bookings in the order of ids; those that do not
-// exist are left out.
+// Registrations reads confirmed bookings in the order of ids. It omits bookings that do not exist.
 func (s *Store) Registrations(ctx context.Context, company id.Company, ids []id.Booking) ([]model.Registration, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -214,7 +213,7 @@ func (s *Store) Registrations(ctx context.Context, company id.Company, ids []id.
 	return found.in(ids), nil
 }
 
-// registrationsInTx is registrations in a transaction.
+// registrationsInTx is Registrations within tx.
 func (s *Store) registrationsInTx(ctx context.Context, tx *pg.Tx, company id.Company, ids []id.Booking) ([]model.Registration, error) {
 	var found foundRegistrations
 	if err := tx.Pipeline(ctx, found.queries(company, ids)...); err != nil {

@@ -32,10 +32,9 @@ const (
 		where c.company_id = $1 and c.id = n.id`
 )
 
-// Release takes away the places of those transactions that have one of the statuses, and
-// returns how many these were, the dates with free places, and the entries of waitlists
-// that the transactions were for. Locks are taken in the order of all: transactions,
-// dates, discount codes.
+// Release frees the spaces of the transactions that have one of the statuses. It returns the number
+// of released transactions, the dates with free spaces, and the waitlist entries that the
+// transactions were for. It takes locks in the usual order: transactions, dates, discount codes.
 func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus, now time.Time) (done Released, err error) {
 	var ids []id.Transaction
 	var codes []id.DiscountCode
@@ -80,7 +79,7 @@ func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all 
 	return done, err
 }
 
-// Released is what a release did.
+// Released is the result of a release.
 type Released struct {
 	Transactions int
 	Dates        []id.EventDate
@@ -98,7 +97,7 @@ func statusTexts(list []model.TransactionStatus) []string {
 const holdsOfDateSQL = `select t.id from transactions t where t.company_id = $1 and t.status = 'held' and t.id in (
 		select b.transaction_id from bookings b where b.company_id = $1 and b.event_date_id = $2) order by t.id limit $3`
 
-// HoldsOf lists holds that have places of a date.
+// HoldsOf returns holds with spaces of a date.
 func (s *Store) HoldsOf(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, limit int) (holds []id.Transaction, err error) {
 	err = tx.Pipeline(ctx, pg.Query{SQL: holdsOfDateSQL, Args: []any{company, date, limit}, Scan: pg.Collect(&holds)})
 	return holds, err
@@ -108,8 +107,8 @@ const (
 	expiredHoldsSQL = `select company_id, id from transactions where status = 'held' and expires_at <= $1
 		order by expires_at limit $2`
 
-	// Whoever marks them first undoes them; a process that dies while doing so is
-	// followed by another.
+	// The first process that marks a purchase undoes it. If that process crashes, another one
+	// claims it later.
 	claimUndoingSQL = `update transactions t set status = 'undoing', expires_at = $2 from (
 			select company_id, id from transactions where status in ('pending', 'undoing') and expires_at <= $1
 			order by expires_at limit $3 for no key update skip locked) due
@@ -124,21 +123,21 @@ const (
 	removeKeysSQL = `delete from purchase_keys where created_at <= $1`
 )
 
-// OwnedTransaction is a transaction of some company.
+// OwnedTransaction is a transaction with its company.
 type OwnedTransaction struct {
 	Company id.Company
 	ID      id.Transaction
 }
 
-// ExpiredHolds lists holds of all companies whose time is up, the oldest first.
+// ExpiredHolds returns expired holds of all companies, oldest first.
 func (s *Store) ExpiredHolds(ctx context.Context, now time.Time, limit int) ([]OwnedTransaction, error) {
 	var due []OwnedTransaction
 	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: expiredHoldsSQL, Args: []any{now, limit}, Scan: scanOwned(&due)})
 	return due, s.Fault(err)
 }
 
-// ClaimUndoing claims purchases by pass whose time is up until an instant, after which
-// another process may claim them.
+// ClaimUndoing claims purchases by pass that have timed out. Another process can claim them after
+// until.
 func (s *Store) ClaimUndoing(ctx context.Context, now, until time.Time, limit int) ([]OwnedTransaction, error) {
 	var due []OwnedTransaction
 	err := s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -148,8 +147,8 @@ func (s *Store) ClaimUndoing(ctx context.Context, now, until time.Time, limit in
 	return due, s.Fault(err)
 }
 
-// RemoveReleased deletes what was released before an instant, and keys of purchases
-// that were made before another.
+// RemoveReleased deletes transactions that were released before released, and keys of purchases
+// that were made before keys.
 func (s *Store) RemoveReleased(ctx context.Context, released, keys time.Time) error {
 	return s.Fault(s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, removeReleasedSQL, released)

@@ -12,21 +12,20 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// The index of dates by their start is walked in its order, and of each date of
-// the page those who wait are counted.
+// Walks the index of dates by start, and counts the waiting entries of each date on the page.
 const listDatesSQL = `select ` + dateColumns + `, e.title, e.type, e.status, e.location,
 		(select count(*) from waitlist_entries w where w.company_id = $1 and w.event_date_id = d.id and w.state = 'waiting')
 	from event_dates d join events e on e.company_id = $1 and e.id = d.event_id and e.deleted_at is null
 	where d.company_id = $1`
 
-// ScheduleQuery says which dates a list is to hold.
+// ScheduleQuery is the filters and the page of a list of dates.
 type ScheduleQuery struct {
 	Page         page.Page
-	Event        *id.Event // nil: of all
+	Event        *id.Event // nil: all events
 	From, Before time.Time // zero: none
 }
 
-// ScheduledDates reads a page of dates in the order of their start, and one more.
+// ScheduledDates reads a page of dates ordered by start, plus one more.
 func (s *Store) ScheduledDates(ctx context.Context, company id.Company, q ScheduleQuery) ([]model.ScheduledDate, error) {
 	list := pg.Statement{SQL: listDatesSQL, Args: []any{company}}
 	if q.Event != nil {

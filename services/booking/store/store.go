@@ -14,15 +14,15 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// Store is every SQL statement of the service. Methods with a tx run in the caller's
-// transaction; the others make one round trip of their own.
+// Store runs the SQL statements of the service. Methods with a tx run in the caller's transaction;
+// the others make one round trip of their own.
 type Store struct {
 	pg.Store
 	// dates looks up an event's only date, batching concurrent lookups.
 	dates *combine.Reads[id.Event, []id.EventDate]
 }
 
-// New returns the store in db.
+// New returns a store that uses db.
 func New(db *pg.DB) *Store {
 	s := &Store{Store: pg.Store{DB: db, Constraints: map[string]*fault.Error{
 		"event_dates_start":      model.StartTaken(),
@@ -34,7 +34,7 @@ func New(db *pg.DB) *Store {
 	return s
 }
 
-// tally returns a Query.Scan that reports how many rows the statement changed.
+// tally returns a Query.Scan that stores the number of rows that the statement changed.
 func tally(rowsAffected *int64) func(pgx.Rows) error {
 	return func(rows pgx.Rows) error {
 		rows.Close()

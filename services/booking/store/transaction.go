@@ -12,18 +12,18 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-// The reads of transactions. What a list costs must depend on the customer and
-// the page, never on the size of the tables or on what the planner believes
-// about them: each part of a booking is fetched by key in a sub-select of its
-// own, whose OFFSET 0 keeps the planner from turning it into a join of tables.
+// Reads of transactions. The cost of a list must depend only on the customer and the page, never on
+// the size of the tables or the planner's estimates. Therefore each part of a booking is fetched by
+// key in its own subselect. OFFSET 0 prevents the planner from turning it into a join of whole
+// tables.
 
-// withPurchases begins every read: $1 is the company, and page the transactions
-// to show, with their bookings to come.
+// Parts of every read. $1 is the company, and page the transactions to return, to which
+// selectBookings adds the bookings.
 const (
 	matching = `t.company_id = $1 and t.purchaser_id = $2 and t.status = 'confirmed'
 		and t.purchased_at >= $3 and t.purchased_at <= $4`
 
-	// ahead holds for a transaction with a booking whose date starts after $5.
+	// ahead is true for a transaction with a booking whose date starts after $5.
 	ahead = ` and (select true from bookings b
 		cross join lateral (select d.starts_at from event_dates d
 			where d.company_id = $1 and d.id = b.event_date_id offset 0) d
@@ -81,12 +81,12 @@ type Listing struct {
 	Total        int64
 }
 
-// TransactionQuery says what a list is to hold.
+// TransactionQuery is the filters and the page of a list of transactions.
 type TransactionQuery struct {
 	Customer id.Customer
 	Window   model.Window
 	Page     model.Page
-	// After keeps only bookings whose date starts later; zero: all.
+	// After keeps only bookings whose date starts after it; zero keeps all.
 	After time.Time
 }
 
@@ -107,7 +107,7 @@ func (s *Store) Transactions(ctx context.Context, company id.Company, q Transact
 	return l.namePurchaser(), err
 }
 
-// Transaction reads one transaction of one customer; none is an empty listing.
+// Transaction reads one transaction of one customer. The listing is empty if it does not exist.
 func (s *Store) Transaction(ctx context.Context, company id.Company, customer id.Customer, t id.Transaction) (Listing, error) {
 	var l Listing
 	err := s.ReadOf(ctx, company,
@@ -117,7 +117,7 @@ func (s *Store) Transaction(ctx context.Context, company id.Company, customer id
 	return l.namePurchaser(), err
 }
 
-// namePurchaser gives every transaction its purchaser, who is read once.
+// namePurchaser sets the purchaser of every transaction. The purchaser is read once.
 func (l Listing) namePurchaser() Listing {
 	if l.Purchaser != nil {
 		for i := range l.Transactions {
@@ -141,8 +141,7 @@ func scanCustomer(rows pgx.Rows, c *model.KnownCustomer) error {
 	return rows.Scan(&c.ID, &c.FirstName, &c.LastName, &c.Email, &c.Deleted)
 }
 
-// scanTransactions reads rows of selectBookings, which come transaction by
-// transaction.
+// scanTransactions scans the rows of selectBookings, which are ordered by transaction.
 func (l *Listing) scanTransactions(rows pgx.Rows) error {
 	for rows.Next() {
 		var t model.Transaction
@@ -181,8 +180,8 @@ const beforehandSQL = `with page as materialized (select ` + purchaseColumns + `
 const unconfirmedPurchaserSQL = `select c.id, c.first_name, c.last_name, c.email, c.deleted_at is not null as deleted
 	from customers c where c.company_id = $1 and c.id = (select t.purchaser_id from transactions t where t.company_id = $1 and t.id = $2)`
 
-// Unconfirmed reads a transaction that readers do not see; fault.NotFound where it
-// does not have the status.
+// Unconfirmed reads a transaction that is not confirmed. It returns fault.NotFound if the
+// transaction does not have the status.
 func (s *Store) Unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, as model.TransactionStatus) (*model.Transaction, error) {
 	var l Listing
 	err := tx.Pipeline(ctx,

@@ -9,7 +9,7 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Verification is a statement that computes numbers from the rows that they follow from.
+// Verification is a statement that recomputes stored numbers from the rows.
 type Verification string
 
 const (
@@ -24,7 +24,7 @@ const (
 			where t.company_id = $1 and t.discount_code_id = c.id and t.status <> 'released'), null::integer
 		from discount_codes c where c.company_id = $1`
 
-	// What an open offer, or a purchase for somebody who waited, has.
+	// The spaces of an open offer, or of a purchase for a waitlist entry.
 	VerifyWaitlist Verification = `select w.id, w.spaces::bigint, coalesce((select sum(b.spaces) from bookings b join transactions t
 				on t.company_id = b.company_id and t.id = b.transaction_id
 			where b.company_id = $1 and b.transaction_id = w.transaction_id and t.status in ('held', 'pending', 'undoing')), 0)::bigint, null::integer
@@ -39,15 +39,15 @@ const (
 		order by t.id, b.id`
 )
 
-// CheckedCount is a stored number and the number that its rows come to.
+// CheckedCount is a stored number and the number computed from the rows.
 type CheckedCount struct {
 	ID               id.UUID
 	Stored, Computed int64
-	Most             *int32 // that it may be; nil: any
+	Most             *int32 // the maximum of the stored number; nil: no limit
 }
 
-// VerifiedCounts calls each for every date's bookings, discount code's uses, or
-// waitlist entry's spaces, as the statement says.
+// VerifiedCounts calls each for every date, discount code or waitlist entry, depending on the
+// statement.
 func (s *Store) VerifiedCounts(ctx context.Context, company id.Company, which Verification, each func(CheckedCount) error) error {
 	return s.stream(ctx, company, string(which), func(rows pgx.Rows) error {
 		var c CheckedCount
@@ -64,7 +64,7 @@ func (s *Store) VerifiedEvents(ctx context.Context, company id.Company) (stored,
 	return stored, computed, err
 }
 
-// PassPayment is what a pass paid for a booking.
+// PassPayment is the payment of a booking by a pass.
 type PassPayment struct {
 	Transaction id.Transaction
 	Booking     id.Booking
@@ -72,7 +72,7 @@ type PassPayment struct {
 	Credits     int32
 }
 
-// PassPayments calls each for every confirmed booking that a known pass paid for.
+// PassPayments calls each for every confirmed booking that was paid by a known pass.
 func (s *Store) PassPayments(ctx context.Context, company id.Company, each func(PassPayment) error) error {
 	return s.stream(ctx, company, passPaymentsSQL, func(rows pgx.Rows) error {
 		var p PassPayment

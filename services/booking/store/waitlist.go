@@ -36,8 +36,8 @@ const (
 	lockWaiterDateSQL = `select from event_dates where company_id = $1
 		and id = (select event_date_id from waitlist_entries where company_id = $1 and id = $2) for no key update`
 
-	// Those who fit, in their order. Each round of refusals takes one off those in
-	// front who were not refused themselves, so it ends.
+	// Entries that fit, in their order. Each round of refusals removes one of the earlier entries
+	// that were not refused, so the rounds end.
 	candidatesSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
 		from unnest($2::uuid[], $3::bigint[], $6::bigint[]) n(id, behind, refused)
 		join event_dates d on d.company_id = $1 and d.id = n.id and d.status = 'scheduled' and not d.draft and d.starts_at > $4
@@ -60,8 +60,8 @@ const (
 			and w.passed_over_reason is null and d.company_id = $1 and d.id = n.id
 		returning ` + waiterColumns + `, d.starts_at, d.status, 0::bigint`
 
-	// What becomes of those whose offer or purchase is released. A purchase that was
-	// not refused was not finished.
+	// Sets the state of entries whose offer or purchase is released. If the purchase has no
+	// refusal, it was interrupted.
 	releaseWaitersSQL = `update waitlist_entries w set transaction_id = null, offer_expires_at = null,
 			state = case when d.status = 'cancelled' then 'closed' when w.state = 'booking' then 'waiting' else 'expired' end,
 			passed_over_reason = case when w.state = 'booking' then coalesce(w.passed_over_reason, '` + model.PassedOverPassAway + `') else w.passed_over_reason end,
@@ -80,13 +80,13 @@ const (
 	leaveWaiterSQL = `update waitlist_entries set state = 'left', transaction_id = null, offer_expires_at = null
 		where company_id = $1 and id = $2`
 
-	// Those of customers who were deleted.
+	// Entries of deleted customers.
 	leaveWaitersSQL = `update waitlist_entries w set state = 'left' from unnest($1::uuid[], $2::uuid[]) n(company_id, id)
 		where w.company_id = n.company_id and w.customer_id = n.id and w.state = 'waiting'`
 
 	promotingSQL = `update event_dates set promoting = $3 where company_id = $1 and id = any($2)`
 
-	// In any order, so that one that cannot be served is in nobody's way.
+	// In random order, so that a date that cannot be served does not block the others.
 	toPromoteSQL = `(select company_id, id from event_dates where promoting order by random() limit $3)
 		union
 		select * from (select distinct w.company_id, w.event_date_id from waitlist_entries w
@@ -136,7 +136,7 @@ func (s *Store) AddWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Comp
 	return err
 }
 
-// WaitlistEntry reads an entry; fault.NotFound where there is none.
+// WaitlistEntry reads an entry. It returns fault.NotFound if it does not exist.
 func (s *Store) WaitlistEntry(ctx context.Context, company id.Company, which id.WaitlistEntry) (*model.WaitlistEntry, error) {
 	var found []*model.WaitlistEntry
 	err := s.ReadOf(ctx, company, pg.Query{SQL: waiterSQL, Args: []any{company, which}, Scan: scanWaiters(&found)})
@@ -150,7 +150,7 @@ func (s *Store) WaitlistEntryInTx(ctx context.Context, tx *pg.Tx, company id.Com
 	return theWaiter(found, err)
 }
 
-// LockWaitlistEntry reads an entry that nobody else changes until the end of tx.
+// LockWaitlistEntry reads an entry and locks it until the end of tx.
 func (s *Store) LockWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*model.WaitlistEntry, error) {
 	var found []*model.WaitlistEntry
 	args := []any{company, which}
@@ -171,8 +171,8 @@ func theWaiter(found []*model.WaitlistEntry, err error) (*model.WaitlistEntry, e
 	return found[0], nil
 }
 
-// WaitlistCandidates locks those who wait for dates with places for them, in their order,
-// up to a batch of each date.
+// WaitlistCandidates locks entries that fit the free spaces of their dates, in their order, up to a
+// batch for each date.
 func (s *Store) WaitlistCandidates(ctx context.Context, tx *pg.Tx, company id.Company, from []model.Promotion, limit int, now time.Time) ([]*model.WaitlistEntry, error) {
 	dates := make([]id.EventDate, len(from))
 	behind, refused := make([]int64, len(from)), make([]int64, len(from))
@@ -185,7 +185,7 @@ func (s *Store) WaitlistCandidates(ctx context.Context, tx *pg.Tx, company id.Co
 	return found, err
 }
 
-// SaveWaitlistEntries stores what happened to entries.
+// SaveWaitlistEntries stores the states of entries.
 func (s *Store) SaveWaitlistEntries(ctx context.Context, tx *pg.Tx, company id.Company, all []*model.WaitlistEntry) error {
 	if len(all) == 0 {
 		return nil
@@ -204,8 +204,8 @@ func (s *Store) SaveWaitlistEntries(ctx context.Context, tx *pg.Tx, company id.C
 	return err
 }
 
-// PassOver marks those who wait in front of the last that was served of each date,
-// and returns those who had no reason yet.
+// PassOver marks the waiting entries before the last one served of each date. It returns the
+// entries that had no reason yet.
 func (s *Store) PassOver(ctx context.Context, tx *pg.Tx, company id.Company, last map[id.EventDate]int64, now time.Time) ([]*model.WaitlistEntry, error) {
 	if len(last) == 0 {
 		return nil, nil
@@ -220,7 +220,7 @@ func (s *Store) PassOver(ctx context.Context, tx *pg.Tx, company id.Company, las
 	return over, err
 }
 
-// PromoteLater leaves those who wait for dates to the job.
+// PromoteLater leaves the remaining entries of dates to the job.
 func (s *Store) PromoteLater(ctx context.Context, tx *pg.Tx, company id.Company, from []model.Promotion) error {
 	dates := make([]id.EventDate, len(from))
 	for i, p := range from {
@@ -230,16 +230,16 @@ func (s *Store) PromoteLater(ctx context.Context, tx *pg.Tx, company id.Company,
 	return err
 }
 
-// ToPromote lists dates with people that were left to the job, and those with
-// places for somebody whose pass could not be asked.
+// ToPromote returns dates that were left to the job, and dates with spaces for an entry whose pass
+// could not be checked.
 func (s *Store) ToPromote(ctx context.Context, before, now time.Time, limit int) ([]OwnedDate, error) {
 	var due []OwnedDate
 	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: toPromoteSQL, Args: []any{before, now, limit}, Scan: scanDatesOf(&due)})
 	return due, s.Fault(err)
 }
 
-// WaitlistEntries reads a page of the waitlist of a date, with positions, and how many
-// there are; fault.NotFound where there is no such date.
+// WaitlistEntries reads a page of the waitlist of a date, with positions, and the total number of
+// entries. It returns fault.NotFound if the date does not exist.
 func (s *Store) WaitlistEntries(ctx context.Context, company id.Company, date id.EventDate, ended bool, p page.Page) (list []*model.WaitlistEntry, total int64, err error) {
 	var after id.WaitlistEntry
 	if p.After != nil {
@@ -264,7 +264,7 @@ func (s *Store) WaitlistEntries(ctx context.Context, company id.Company, date id
 	return list, total, err
 }
 
-// LeaveWaitlists ends the waiting of deleted customers.
+// LeaveWaitlists ends the waitlist entries of deleted customers.
 func (s *Store) LeaveWaitlists(ctx context.Context, tx *pg.Tx, records []model.CustomerRecord) error {
 	var companies []id.Company
 	var ids []id.Customer
@@ -280,13 +280,13 @@ func (s *Store) LeaveWaitlists(ctx context.Context, tx *pg.Tx, records []model.C
 	return err
 }
 
-// LockPromoting locks a date that was left to the job, and takes the mark off it.
+// LockPromoting locks a date that was left to the job and removes its mark.
 func (s *Store) LockPromoting(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) error {
 	_, err := tx.Exec(ctx, promotingSQL, company, []id.EventDate{date}, false)
 	return err
 }
 
-// LeaveWaitlist stores that an entry is left.
+// LeaveWaitlist ends an entry.
 func (s *Store) LeaveWaitlist(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) error {
 	_, err := tx.Exec(ctx, leaveWaiterSQL, company, which)
 	return err

@@ -1,17 +1,17 @@
 -- +goose Up
 
--- Who is to be forgotten, since when, and by whose wish. It stays: it is the proof,
--- and what is asked for again after a backup was restored.
+-- Requested erasures, with time and requester. The rows are kept as proof, and to repeat
+-- the erasures after a restore from a backup.
 create table customer_erasures (
     company_id        uuid not null,
     customer_id       uuid not null,
     requested_by      text not null,
     requested_at      timestamptz not null,
-    -- SHA-256 of the reference in an earlier system, so that an import that is
-    -- repeated does not bring the customer back.
+    -- SHA-256 of the reference in an earlier system, so that a repeated import does not
+    -- restore the customer.
     reference_digest  bytea constraint customer_erasures_reference_digest check (octet_length(reference_digest) = 32),
-    -- The round that was announced last, the one that ends the erasure, and when the
-    -- last one was announced.
+    -- The latest announced round, the round that ends the erasure, and when the latest
+    -- round was announced.
     round             integer not null constraint customer_erasures_round check (round > 0),
     last_round        integer not null constraint customer_erasures_last_round check (last_round >= round),
     announced_at      timestamptz not null,
@@ -24,7 +24,7 @@ create table customer_erasures (
 create index customer_erasures_reference on customer_erasures (company_id, reference_digest) where reference_digest is not null;
 create index customer_erasures_open on customer_erasures (announced_at) where completed_at is null;
 
--- What the other services have answered.
+-- The answers of the other services.
 create table customer_erasure_answers (
     company_id  uuid not null,
     customer_id uuid not null,

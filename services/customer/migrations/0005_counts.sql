@@ -1,14 +1,14 @@
 -- +goose Up
 
--- Of the live ones, how many are archived, so that a list of either kind has its
--- total without counting. Triggers keep it, so that a writer which does not know of
--- the column does too.
+-- The number of archived customers that are not deleted, so that lists of archived or
+-- other customers have their total without counting. Triggers update it, so writers that
+-- do not know the column keep it right too.
 alter table customer_counts add column archived bigint not null default 0;
 
--- Every connection has one slot for what it archives, apart from those of the
--- other counts: two transactions never wait for each other crosswise.
+-- Every connection has its own slot for archived customers, separate from the other
+-- counts: two transactions never wait for each other crosswise.
 
--- What a statement adds is counted at once: an import may be long.
+-- The rows that a statement adds are counted together, because an import can be long.
 -- +goose StatementBegin
 create function count_archived_added() returns trigger
     language plpgsql as $$
@@ -34,7 +34,7 @@ end
 $$;
 -- +goose StatementEnd
 
--- From here on no customer is written until the count below is committed.
+-- No customer can be written from here until the count below is committed.
 -- allow trigger: it counts in rows of its own
 create trigger count_archived_added after insert on customers
     referencing new table as added for each statement execute function count_archived_added();

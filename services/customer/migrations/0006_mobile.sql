@@ -1,18 +1,17 @@
 -- +goose Up
 
--- Customers are found by the beginning of their telephone number, as it is written
--- or within its country, and by its end, however its digits are grouped. As with
--- names, the keys are columns and are compared byte by byte.
+-- Customers are found by the beginning of their phone number, with or without the country
+-- code, and by its end, regardless of the grouping. As for names, the keys are columns
+-- and are compared byte by byte.
 
 -- The digits of a number, without the 00 that stands for + and without a (0).
 create function written_number(number text) returns text
     language sql immutable parallel safe
     return nullif(regexp_replace(translate(replace(number, '(0)', ''), translate(number, '0123456789', ''), ''), '^00', ''), '');
 
--- The number without what stands before it in one country and not in another: a
--- country's code after + or 00, and a leading 0. "+44 (0)7700 900123" and
--- "07700 900123" are both 7700900123. The alternatives exclude each other, and
--- are the codes of the world by their length.
+-- The number without prefixes that depend on the country: a country code after + or 00,
+-- and a leading 0. "+44 (0)7700 900123" and "07700 900123" are both 7700900123. The
+-- alternatives exclude each other; they are the world's country codes, by length.
 create function national_number(number text) returns text
     language sql immutable parallel safe
     return nullif(ltrim(translate(regexp_replace(translate(number, translate(number, '0123456789+', ''), ''),
@@ -36,8 +35,8 @@ end
 $$;
 -- +goose StatementEnd
 
--- A trigger keeps them, and they are not generated, because those would rewrite the
--- table while nobody can read it. Who was there before is filled in next.
+-- A trigger fills these columns. Generated columns would rewrite the table, which nobody could
+-- read during that time. The next migration fills in existing customers.
 -- allow trigger: what it writes is in columns of its own
 create trigger customers_mobile_keys before insert or update of mobile on customers
     for each row execute function keep_mobile_keys();

@@ -1,7 +1,7 @@
 -- +goose NO TRANSACTION
 -- +goose Up
 
--- Those who were there before their numbers could be found, some at a time.
+-- Fills in the numbers of existing customers, in batches.
 -- +goose StatementBegin
 -- allow repeatable: what is filled in is passed over
 do $$
@@ -28,7 +28,7 @@ end
 $$;
 -- +goose StatementEnd
 
--- What a build that was interrupted left behind is of no use.
+-- An interrupted build leaves an invalid index, which must be built again.
 drop index concurrently if exists customers_mobile_digits;
 create index concurrently if not exists customers_mobile_digits on customers (company_id, mobile_digits) where deleted_at is null and mobile_digits is not null;
 drop index concurrently if exists customers_mobile_key;

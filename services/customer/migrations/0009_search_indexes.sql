@@ -39,8 +39,8 @@ drop index concurrently if exists customers_search;
 create index concurrently if not exists customers_search on customers using gin (company_id, search gin_trgm_ops)
     where deleted_at is null and search is not null;
 
--- Shorter ones, which have no trigram, are sought in this index alone, without the
--- table.
+-- Shorter patterns have no trigram. They are searched for in this index alone, without
+-- the table.
 drop index concurrently if exists customers_search_short;
 create index concurrently if not exists customers_search_short on customers (company_id, id) include (search, archived)
     where deleted_at is null and search is not null;

@@ -1,5 +1,5 @@
 -- +goose Up
 
--- A deletion that the services which act in customers' names have not confirmed
--- yet: the caller has no answer, and may repeat the request.
+-- A deletion that the services which act on behalf of customers have not confirmed yet:
+-- the caller has no response, and may repeat the request.
 alter table customers add column deletion_unconfirmed boolean not null default false;

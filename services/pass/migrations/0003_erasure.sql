@@ -1,7 +1,7 @@
 -- +goose Up
 
--- The ledger stays append-only, but for one thing: why a person's credits were
--- changed is forgotten with the person.
+-- The ledger stays append-only, with one exception: erasing a customer removes the
+-- reasons for which the customer's credits were changed.
 -- +goose StatementBegin
 create or replace function ledger_is_append_only() returns trigger language plpgsql as $$
 begin

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- A copy of what the auth service knows of a company, kept by its events.
+-- A copy of the auth service's companies, kept up to date by its events.
 create table companies (
     company_id uuid primary key,
     timezone   text not null,

@@ -1,8 +1,7 @@
 -- +goose Up
 
--- The customers in whose name the service has acted, so that a commit which acts
--- for a customer has a row to lock, and those that it knows to be deleted. A
--- customer who is not here is nobody's concern yet.
+-- Customers for whom the service has acted, and customers that it knows to be
+-- deleted. A commit that acts for a customer locks the customer's row.
 create table customers (
     company_id uuid not null,
     id         uuid not null,

@@ -30,7 +30,7 @@ func TestBookings(t *testing.T) {
 			t.Errorf("got %s", body)
 		}
 		if again := messages(t, booked); again["event.purchased"] != got["event.purchased"] {
-			t.Error("the same event made another message")
+			t.Error("the same event created a different message")
 		}
 	})
 	t.Run("of a booking by pass", func(t *testing.T) {

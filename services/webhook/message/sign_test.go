@@ -18,7 +18,7 @@ func verifyJWT(t *testing.T, token string, s Secret) map[string]any {
 	t.Helper()
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		t.Fatalf("%q is no JWT", token)
+		t.Fatalf("%q is not a JWT", token)
 	}
 	mac := hmac.New(sha256.New, s.Key)
 	mac.Write([]byte(parts[0] + "." + parts[1]))
@@ -84,7 +84,7 @@ func TestSigning(t *testing.T) {
 			t.Errorf("data %s of %v", got, claims)
 		}
 		if get(headers, headerPrevious) != "" {
-			t.Error("there is a previous signature")
+			t.Error("there is a signature by the previous secret")
 		}
 	})
 	t.Run("the Standard Webhooks signature is of id, timestamp and body", func(t *testing.T) {

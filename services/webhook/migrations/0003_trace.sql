@@ -1,5 +1,5 @@
 -- +goose Up
 
--- The request and the trace in which what a message tells of happened, as its event
--- carried them: deliveries belong to them whenever, and by whomever, they are made.
+-- The request and the trace of the domain event. Deliveries belong to them, no matter
+-- when and by which process they are created.
 alter table messages add column trace jsonb;

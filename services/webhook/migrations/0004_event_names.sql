@@ -1,6 +1,5 @@
 -- +goose Up
 
--- The catalogue of the service says which events there are. A further event needs no
--- migration.
+-- The service's catalogue defines the events, so that a new event needs no migration.
 -- allow drop-constraint: nothing names it, and the previous release stores no other event
 alter table messages drop constraint messages_event;

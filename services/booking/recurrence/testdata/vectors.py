@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""Makes vectors.json: recurrence rules and the instants that another
-implementation expands them to. TestVectors reads them.
+"""Writes vectors.json: recurrence rules, and the instants to which another
+implementation expands them. TestVectors reads them.
 
     python3 vectors.py > vectors.json
     python3 vectors.py --seed 7 --count 5000 > /tmp/more.json
@@ -9,18 +9,18 @@ implementation expands them to. TestVectors reads them.
 It needs python-dateutil. Each vector is [zone, start, rule, exceptions, dates]:
 start and exceptions are wall time, dates are UTC.
 
-dateutil expands wall time without a zone; what a clock change does to it is
-worked out by zoneinfo: with fold=0 a time that comes twice is the first, and one
-that is skipped keeps the offset from before the gap, which moves it forward by
-the gap (PEP 495). In these places dateutil is not asked as the rule stands,
-because it does not do what RFC 5545 says:
+dateutil expands wall time without a zone, and zoneinfo applies the clock changes
+of the zone (PEP 495). With fold=0, a time that occurs twice is its first instant.
+A skipped time keeps the offset from before the gap, which moves it forward by the
+gap. dateutil differs from RFC 5545 in these cases, so the script does not pass it
+the rule unchanged:
 
-* BYSETPOS of weeks: it chooses out of the rest of the first week, so it is asked
-  from the beginning of that week.
-* BYDAY with numbered and plain days: it wants days that are both, so each part is
-  asked for and the answers are joined.
-* BYWEEKNO: it finds days of week 53 at the wrong end of some years, so it is
-  asked for all days, and weeks are those of date.isocalendar.
+* BYSETPOS with FREQ=WEEKLY: dateutil counts from the start within the first week,
+  so it is called with the beginning of that week.
+* BYDAY with numbered and plain days: dateutil returns only days that match both,
+  so it is called for each part, and the results are joined.
+* BYWEEKNO: dateutil finds days of week 53 at the wrong end of some years, so it is
+  called for all days, and the weeks are those of date.isocalendar.
 """
 
 import argparse
@@ -33,22 +33,22 @@ from zoneinfo import ZoneInfo
 
 from dateutil import rrule
 
-# Zones with the first year in which a rule may start, and the last. Zones whose
-# government changes its mind often are asked about the past alone.
+# Zones with the first and the last year in which a rule can start. For zones whose
+# rules change often, only past years are used.
 ZONES = {
     "Europe/London": (2019, 2028),
-    "Europe/Dublin": (2019, 2028),  # winter is its daylight saving, turned round
+    "Europe/Dublin": (2019, 2028),  # tzdata gives it negative daylight saving in winter
     "America/New_York": (2019, 2028),
     "America/St_Johns": (2000, 2009),  # the clock changed at 00:01
     "Australia/Lord_Howe": (2019, 2028),  # by half an hour
     "Asia/Kolkata": (2019, 2028),
     "UTC": (2019, 2028),
-    "America/Sao_Paulo": (2012, 2019),  # at midnight: days that begin at 01:00
+    "America/Sao_Paulo": (2012, 2019),  # at midnight, so some days start at 01:00
     "Africa/Casablanca": (2012, 2021),  # four changes in some years
-    "Pacific/Apia": (2009, 2014),  # 30 December 2011 never was
+    "Pacific/Apia": (2009, 2014),  # 30 December 2011 was skipped
     "Antarctica/Troll": (2012, 2021),  # by two hours
     "Asia/Tehran": (2012, 2020),  # at midnight
-    "America/Caracas": (2005, 2017),  # half an hour, for good, twice
+    "America/Caracas": (2005, 2017),  # two permanent changes by half an hour
 }
 FREQUENCIES = ["YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"]
 DAYS = ["MO", "TU", "WE", "TH", "FR", "SA", "SU"]
@@ -94,7 +94,7 @@ class Rule:
             "BYSECOND": some(r, [0, 1, 30, 59], 8),
         }
         if self.by["BYWEEKNO"]:
-            self.wkst = None  # isocalendar has Mondays
+            self.wkst = None  # isocalendar weeks start on Monday
         self.days = []
         if r.randrange(2):
             numbers = [0]
@@ -107,7 +107,7 @@ class Rule:
         if self.days or any(self.by.values()):
             self.positions = some(r, [1, 2, 3, -1, -2, -3], 4)
         if self.freq in ("MINUTELY", "SECONDLY") and not self.by["BYHOUR"]:
-            self.by["BYHOUR"] = [r.choice([0, 1, 2, 3])]  # so that days pass
+            self.by["BYHOUR"] = [r.choice([0, 1, 2, 3])]  # so that the rule covers many days
         self.count, self.until = None, None
         kind = r.randrange(4)
         if kind < 2:
@@ -232,7 +232,7 @@ def vector(r, name, near, most):
     start = start.replace(second=0)
     rule = Rule(r, start)
     found, seen = [], 0
-    # dateutil looks for what never comes until the year 9999.
+    # dateutil searches until the year 9999 for dates that do not exist.
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.3)
     walls = rule.walls(start)
     if walls is None:
@@ -247,7 +247,7 @@ def vector(r, name, near, most):
             break
         if seen > most:
             return None
-    else:  # there may be more beyond its reach
+    else:  # there can be more dates than it searched for
         if rule.until and datetime.strptime(rule.until[:8], "%Y%m%d") > start + rule.reach() - timedelta(days=2):
             return None
     if rule.count and seen < rule.count or rule.until and not found:
@@ -276,7 +276,7 @@ def main():
         name = list(ZONES)[len(lines) % len(ZONES)]
         try:
             v = vector(r, name, near[name], options.most)
-        except (TooLong, ValueError):  # ValueError: it sees that nothing ever comes
+        except (TooLong, ValueError):  # ValueError: dateutil knows that no date exists
             continue
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)

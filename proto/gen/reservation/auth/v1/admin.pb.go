@@ -4,18 +4,17 @@
 // 	protoc        (unknown)
 // source: reservation/auth/v1/admin.proto
 
-// Administrators: the people who run a company's integrations and its front
-// desk in the dashboard.
+// Administrators: the people who run a company in the dashboard.
 //
-// An administrator (admin_) signs in with e-mail address and password, then with
-// a TOTP code where that is set up, and gets a session (sess_). The session's
-// token is opaque and is kept by the browser; the dashboard exchanges it for a
-// short access token, with the scopes of the administrator's role, which it
-// passes on to every service.
+// An administrator (admin_) signs in with an e-mail address and a password, and
+// with a TOTP code if TOTP is set up. Signing in starts a session (sess_). The
+// browser keeps the session's token, which is opaque. The dashboard exchanges it
+// for a short-lived access token with the scopes of the administrator's role,
+// and passes that on to every service.
 //
-// An answer that shows a secret (a password, a link's token) shows it to the
-// first request under an idempotency key. A repetition does nothing and gets the
-// same answer without the secret.
+// A response that shows a secret (a password, a link's token) shows it only to
+// the first request with an idempotency key. A retry changes nothing and gets
+// the same response without the secret.
 
 package authv1
 
@@ -36,13 +35,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// AdministratorRole is what an administrator may do.
+// AdministratorRole defines what an administrator can do.
 type AdministratorRole int32
 
 const (
 	AdministratorRole_ADMINISTRATOR_ROLE_UNSPECIFIED AdministratorRole = 0
-	// Everything in the company, with credentials, webhooks, administrators, the
-	// audit log and settings.
+	// Everything in the company, including credentials, webhooks, administrators,
+	// the audit log and the settings.
 	AdministratorRole_ADMINISTRATOR_ROLE_OWNER AdministratorRole = 1
 	// The front desk: customers, events, bookings, passes and discounts.
 	AdministratorRole_ADMINISTRATOR_ROLE_STAFF AdministratorRole = 2
@@ -89,22 +88,22 @@ func (AdministratorRole) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_auth_v1_admin_proto_rawDescGZIP(), []int{0}
 }
 
-// Administrator is a person who signs in.
+// Administrator is a person who can sign in to the dashboard.
 type Administrator struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// admin_ identifier.
 	Id   string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Unique in the whole installation, whatever the case.
+	// Unique in the whole installation; case does not matter.
 	Email       string            `protobuf:"bytes,3,opt,name=email,proto3" json:"email,omitempty"`
 	Role        AdministratorRole `protobuf:"varint,4,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole" json:"role,omitempty"`
 	Disabled    bool              `protobuf:"varint,5,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	TotpEnabled bool              `protobuf:"varint,6,opt,name=totp_enabled,json=totpEnabled,proto3" json:"totp_enabled,omitempty"`
-	// Unused recovery codes.
+	// The number of unused recovery codes.
 	RecoveryCodesLeft int32                  `protobuf:"varint,7,opt,name=recovery_codes_left,json=recoveryCodesLeft,proto3" json:"recovery_codes_left,omitempty"`
 	CreatedAt         *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt         *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	// Unset: never.
+	// Unset if the administrator has never signed in.
 	LastSignedInAt    *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=last_signed_in_at,json=lastSignedInAt,proto3" json:"last_signed_in_at,omitempty"`
 	PasswordChangedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=password_changed_at,json=passwordChangedAt,proto3" json:"password_changed_at,omitempty"`
 	Version           int64                  `protobuf:"varint,12,opt,name=version,proto3" json:"version,omitempty"`
@@ -226,13 +225,13 @@ func (x *Administrator) GetVersion() int64 {
 	return 0
 }
 
-// Notice tells an administrator what somebody else did to their account.
+// Notice describes a change that another person made to the administrator's account.
 type Notice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	At    *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=at,proto3" json:"at,omitempty"`
-	// As in the audit log: "administrator.disable_totp".
+	// As in the audit log, for example "administrator.disable_totp".
 	Action string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
-	// Who did it; empty: whoever runs the platform.
+	// The name of the person; empty for the operator of the platform.
 	ByName        string `protobuf:"bytes,3,opt,name=by_name,json=byName,proto3" json:"by_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -289,22 +288,23 @@ func (x *Notice) GetByName() string {
 	return ""
 }
 
-// Session is one browser that is signed in.
+// Session is a sign-in of an administrator in one browser.
 type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// sess_ identifier.
 	Id              string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	AdministratorId string `protobuf:"bytes,2,opt,name=administrator_id,json=administratorId,proto3" json:"administrator_id,omitempty"`
-	// As the dashboard gave them at sign-in.
+	// The browser's address and User-Agent, as the dashboard sent them at sign-in.
 	Address   string                 `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
 	UserAgent string                 `protobuf:"bytes,4,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// To the minute.
+	// Precise to the minute.
 	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
-	// When it ends unless it is used before, and whatever happens.
+	// When the session ends if it is not used before then.
 	IdleExpiresAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=idle_expires_at,json=idleExpiresAt,proto3" json:"idle_expires_at,omitempty"`
-	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// The session of the access token that asks.
+	// When the session ends in any case.
+	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	// Whether it is the session of the caller's access token.
 	Current       bool `protobuf:"varint,9,opt,name=current,proto3" json:"current,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -403,19 +403,19 @@ func (x *Session) GetCurrent() bool {
 	return false
 }
 
-// Identity is who a session stands for, and what it may do for the next minutes.
+// Identity is the administrator of a session, with an access token.
 type Identity struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Administrator *Administrator         `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
 	Company       *Company               `protobuf:"bytes,2,opt,name=company,proto3" json:"company,omitempty"`
 	Session       *Session               `protobuf:"bytes,3,opt,name=session,proto3" json:"session,omitempty"`
-	// For "authorization: Bearer …" at every service.
+	// For "authorization: Bearer …" in calls to every service.
 	AccessToken string `protobuf:"bytes,4,opt,name=access_token,json=accessToken,proto3" json:"access_token,omitempty"`
-	// At most 5 minutes from its issue.
+	// At most 5 minutes after it was issued.
 	AccessTokenExpiresAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=access_token_expires_at,json=accessTokenExpiresAt,proto3" json:"access_token_expires_at,omitempty"`
 	// Sorted.
 	Scopes []string `protobuf:"bytes,6,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// What the administrator was not yet shown, oldest first, at most 20.
+	// The notices that are not dismissed, oldest first, at most 20.
 	Notices       []*Notice `protobuf:"bytes,7,rep,name=notices,proto3" json:"notices,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -504,7 +504,7 @@ type CreateAdministratorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Email string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
 	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// 12 to 200 characters; empty: one is made.
+	// 12 to 200 characters; empty: the service generates one.
 	Password string `protobuf:"bytes,3,opt,name=password,proto3" json:"password,omitempty"`
 	// Unspecified: owner.
 	Role          AdministratorRole `protobuf:"varint,4,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole" json:"role,omitempty"`
@@ -573,7 +573,7 @@ func (x *CreateAdministratorRequest) GetRole() AdministratorRole {
 type CreateAdministratorResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Administrator *Administrator         `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
-	// The one that was made, shown this once; empty where one was given.
+	// The generated password, the only time that it is shown; empty if the request had one.
 	GeneratedPassword string `protobuf:"bytes,2,opt,name=generated_password,json=generatedPassword,proto3" json:"generated_password,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -627,7 +627,7 @@ type ResetAdministratorPasswordRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// admin_ identifier, or the e-mail address.
 	Administrator string `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
-	// 12 to 200 characters; empty: one is made.
+	// 12 to 200 characters; empty: the service generates one.
 	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	DisableTotp   bool   `protobuf:"varint,3,opt,name=disable_totp,json=disableTotp,proto3" json:"disable_totp,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -688,7 +688,7 @@ func (x *ResetAdministratorPasswordRequest) GetDisableTotp() bool {
 type ResetAdministratorPasswordResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Administrator *Administrator         `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
-	// The one that was made, shown this once; empty where one was given.
+	// The generated password, the only time that it is shown; empty if the request had one.
 	GeneratedPassword string `protobuf:"bytes,2,opt,name=generated_password,json=generatedPassword,proto3" json:"generated_password,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -786,7 +786,7 @@ func (x *GetAdministratorRequest) GetId() string {
 type GetAdministratorResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Administrator *Administrator         `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
-	// Until when an open link can reset the password; unset: there is none.
+	// When the open reset link expires; unset if there is none.
 	PasswordResetExpiresAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=password_reset_expires_at,json=passwordResetExpiresAt,proto3" json:"password_reset_expires_at,omitempty"`
 	unknownFields          protoimpl.UnknownFields
 	sizeCache              protoimpl.SizeCache
@@ -945,7 +945,7 @@ type UpdateAdministratorRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// admin_ identifier.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Left as they are where unset.
+	// An unset field stays as it is.
 	Name          *string            `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	Role          *AdministratorRole `protobuf:"varint,3,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole,oneof" json:"role,omitempty"`
 	Disabled      *bool              `protobuf:"varint,4,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
@@ -1191,7 +1191,7 @@ func (x *EndAdministratorSessionsRequest) GetId() string {
 
 type EndAdministratorSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many have ended.
+	// The number of sessions that were ended.
 	Ended         int32 `protobuf:"varint,1,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1282,8 +1282,8 @@ func (x *CreatePasswordResetRequest) GetId() string {
 type CreatePasswordResetResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Administrator *Administrator         `protobuf:"bytes,1,opt,name=administrator,proto3" json:"administrator,omitempty"`
-	// 43 characters of base64url, for the link. Only its hash is kept. Empty: the
-	// request was a repetition.
+	// 43 characters of base64url, for the link. Only its hash is stored. Empty if
+	// the request was a retry.
 	Token         string                 `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1645,13 +1645,15 @@ type SignInRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Email    string                 `protobuf:"bytes,1,opt,name=email,proto3" json:"email,omitempty"`
 	Password string                 `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
-	// Six digits, or a recovery code: FinishSignIn in the same call, for callers
-	// who have it at hand. Empty: none yet.
+	// Six digits, or a recovery code. A caller that already has the code can send
+	// it here instead of calling FinishSignIn. Empty: no code yet.
 	TotpCode string `protobuf:"bytes,3,opt,name=totp_code,json=totpCode,proto3" json:"totp_code,omitempty"`
-	// The browser's address and User-Agent, of which 64 and 300 characters are kept.
+	// The browser's address and User-Agent. The first 64 and 300 characters are
+	// stored.
 	Address   string `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
 	UserAgent string `protobuf:"bytes,5,opt,name=user_agent,json=userAgent,proto3" json:"user_agent,omitempty"`
-	// What the browser was given the last time, whoever signed in.
+	// The device tokens that the browser got at its last sign-in, of any
+	// administrator.
 	DeviceTokens  []string `protobuf:"bytes,6,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1731,14 +1733,14 @@ func (x *SignInRequest) GetDeviceTokens() []string {
 
 type SignInResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The password is right and a code is wanted; only the pending token is set.
+	// The password is correct and a code is required. Only the pending token is set.
 	TotpRequired bool `protobuf:"varint,1,opt,name=totp_required,json=totpRequired,proto3" json:"totp_required,omitempty"`
-	// 43 characters of base64url. Only its hash is kept.
+	// 43 characters of base64url. Only its hash is stored.
 	SessionToken string    `protobuf:"bytes,2,opt,name=session_token,json=sessionToken,proto3" json:"session_token,omitempty"`
 	Identity     *Identity `protobuf:"bytes,3,opt,name=identity,proto3" json:"identity,omitempty"`
-	// 43 characters of base64url, for FinishSignIn. Only its hash is kept.
+	// 43 characters of base64url, for FinishSignIn. Only its hash is stored.
 	PendingToken string `protobuf:"bytes,4,opt,name=pending_token,json=pendingToken,proto3" json:"pending_token,omitempty"`
-	// What the browser keeps from now on, by which it is known: sealed, at most 5.
+	// Sealed tokens that the browser keeps, by which it is recognised; at most 5.
 	DeviceTokens  []string `protobuf:"bytes,5,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2118,7 +2120,7 @@ func (*SignOutResponse) Descriptor() ([]byte, []int) {
 
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// admin_ identifier; empty: the caller's own.
+	// admin_ identifier; empty for the caller.
 	AdministratorId string `protobuf:"bytes,1,opt,name=administrator_id,json=administratorId,proto3" json:"administrator_id,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -2324,7 +2326,7 @@ func (*EndOtherSessionsRequest) Descriptor() ([]byte, []int) {
 
 type EndOtherSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many have ended.
+	// The number of sessions that were ended.
 	Ended         int32 `protobuf:"varint,1,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2458,7 +2460,7 @@ func (x *UpdateProfileResponse) GetAdministrator() *Administrator {
 
 type DismissNoticesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Those up to this moment: the latest that was shown.
+	// The time of the latest notice that was shown; later notices stay.
 	Until         *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2540,11 +2542,11 @@ func (*DismissNoticesResponse) Descriptor() ([]byte, []int) {
 type ChangePasswordRequest struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	CurrentPassword string                 `protobuf:"bytes,1,opt,name=current_password,json=currentPassword,proto3" json:"current_password,omitempty"`
-	// 12 to 200 characters, and not the present one.
+	// 12 to 200 characters, and not the current password.
 	NewPassword string `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
-	// The browser's address; not used any more.
+	// The browser's address; no longer used.
 	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
-	// As in SignInRequest: all that were given before count no more.
+	// As in SignInRequest. The administrator's earlier device tokens are revoked.
 	DeviceTokens  []string `protobuf:"bytes,4,rep,name=device_tokens,json=deviceTokens,proto3" json:"device_tokens,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2655,7 +2657,7 @@ func (x *ChangePasswordResponse) GetDeviceTokens() []string {
 
 type SetupTotpRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Show the secret that was made and is not yet confirmed; needs no password.
+	// Return the unconfirmed secret again; needs no password.
 	Again         bool   `protobuf:"varint,1,opt,name=again,proto3" json:"again,omitempty"`
 	Password      string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2710,7 +2712,7 @@ type SetupTotpResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// otpauth://totp/… for a QR code.
 	OtpauthUri string `protobuf:"bytes,1,opt,name=otpauth_uri,json=otpauthUri,proto3" json:"otpauth_uri,omitempty"`
-	// The same secret in base32, to be typed.
+	// The same secret in base32, for typing.
 	Secret        string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2806,7 +2808,7 @@ func (x *ConfirmTotpRequest) GetCode() string {
 
 type ConfirmTotpResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Ten, each good for one sign-in.
+	// Ten codes; each can be used for one sign-in.
 	RecoveryCodes []string `protobuf:"bytes,1,rep,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2852,7 +2854,7 @@ func (x *ConfirmTotpResponse) GetRecoveryCodes() []string {
 type DisableTotpRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Password string                 `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
-	// The browser's address; not used any more.
+	// The browser's address; no longer used.
 	Address       string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2984,7 +2986,7 @@ func (x *RenewRecoveryCodesRequest) GetPassword() string {
 
 type RenewRecoveryCodesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Ten, each good for one sign-in.
+	// Ten codes; each can be used for one sign-in.
 	RecoveryCodes []string `protobuf:"bytes,1,rep,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3027,18 +3029,19 @@ func (x *RenewRecoveryCodesResponse) GetRecoveryCodes() []string {
 	return nil
 }
 
-// Invitation lets somebody become an administrator.
+// Invitation allows a person to become an administrator.
 type Invitation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// inv_ identifier.
 	Id    string            `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Email string            `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
 	Role  AdministratorRole `protobuf:"varint,3,opt,name=role,proto3,enum=reservation.auth.v1.AdministratorRole" json:"role,omitempty"`
-	// The credential that invited (admin_…, svc_…), and its name where it has one.
+	// The credential that created the invitation (admin_…, svc_…), and its name if it
+	// has one.
 	InvitedBy     string                 `protobuf:"bytes,4,opt,name=invited_by,json=invitedBy,proto3" json:"invited_by,omitempty"`
 	InvitedByName string                 `protobuf:"bytes,5,opt,name=invited_by_name,json=invitedByName,proto3" json:"invited_by_name,omitempty"`
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// 7 days after its creation.
+	// 7 days after created_at.
 	ExpiresAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3178,8 +3181,8 @@ func (x *InviteAdministratorRequest) GetRole() AdministratorRole {
 type InviteAdministratorResponse struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Invitation *Invitation            `protobuf:"bytes,1,opt,name=invitation,proto3" json:"invitation,omitempty"`
-	// 43 characters of base64url, for the link. Only its hash is kept. Empty: the
-	// request was a repetition.
+	// 43 characters of base64url, for the link. Only its hash is stored. Empty if
+	// the request was a retry.
 	Token         string `protobuf:"bytes,2,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3267,7 +3270,7 @@ func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
 
 type ListInvitationsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Expired ones, which expires_at tells, stay until they are revoked.
+	// Includes expired invitations until they are revoked; see expires_at.
 	Invitations   []*Invitation `protobuf:"bytes,1,rep,name=invitations,proto3" json:"invitations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3633,20 +3636,20 @@ func (x *AcceptInvitationResponse) GetDeviceTokens() []string {
 	return nil
 }
 
-// AuditEntry is one change.
+// AuditEntry is a change in the audit log.
 type AuditEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// audit_ identifier.
 	Id string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	At *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=at,proto3" json:"at,omitempty"`
-	// The credential that made the change (admin_…, m2m_…, svc_…); "bootstrap" or
-	// another word for a part of the platform.
+	// The credential that made the change (admin_…, m2m_…, svc_…), or a word such as
+	// "bootstrap" for the platform itself.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// The actor's present name; empty: it is none of the company's.
+	// The actor's current name; empty if it does not belong to the company.
 	ActorName string `protobuf:"bytes,4,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
-	// A thing and what was done to it: "api_client.rotate".
+	// A kind of thing and what was done to it, for example "api_client.rotate".
 	Action string `protobuf:"bytes,5,opt,name=action,proto3" json:"action,omitempty"`
-	// The identifier of what was changed.
+	// The identifier of the changed thing.
 	Target        string         `protobuf:"bytes,6,opt,name=target,proto3" json:"target,omitempty"`
 	Details       []*AuditDetail `protobuf:"bytes,7,rep,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3732,12 +3735,12 @@ func (x *AuditEntry) GetDetails() []*AuditDetail {
 	return nil
 }
 
-// AuditDetail is one fact of a change, for people. It never holds a secret.
+// AuditDetail is one changed or noted field. It never holds a secret.
 type AuditDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "name", "role", "scopes".
+	// For example "name", "role" or "scopes".
 	Field string `protobuf:"bytes,1,opt,name=field,proto3" json:"field,omitempty"`
-	// Empty: there was none.
+	// Empty if there was no value before.
 	Before        string `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`
 	After         string `protobuf:"bytes,3,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3799,12 +3802,14 @@ type ListAuditEntriesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 1000; 0: 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer; empty: from the newest.
+	// From the previous response; empty for the first page.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Each narrows the list where it is set.
+	// Only entries of this actor; empty for all.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// The whole action, or its thing with the dot ("api_client.").
+	// Only this action, or all actions on a kind of thing ("api_client."); empty for
+	// all.
 	Action string `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
+	// Only entries about this identifier; empty for all.
 	Target string `protobuf:"bytes,5,opt,name=target,proto3" json:"target,omitempty"`
 	// Inclusive.
 	Since *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=since,proto3" json:"since,omitempty"`
@@ -3947,7 +3952,8 @@ func (x *ListAuditEntriesResponse) GetNextPageToken() string {
 
 type RecordAuditEntryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// <thing>.<what was done> in lower case, digits and underscores, at most 64.
+	// <thing>.<what was done>, of lower-case letters, digits and underscores; at most
+	// 64 characters.
 	Action string `protobuf:"bytes,1,opt,name=action,proto3" json:"action,omitempty"`
 	// 1 to 100 characters.
 	Target string `protobuf:"bytes,2,opt,name=target,proto3" json:"target,omitempty"`

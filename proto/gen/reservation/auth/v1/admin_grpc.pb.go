@@ -4,18 +4,17 @@
 // - protoc             (unknown)
 // source: reservation/auth/v1/admin.proto
 
-// Administrators: the people who run a company's integrations and its front
-// desk in the dashboard.
+// Administrators: the people who run a company in the dashboard.
 //
-// An administrator (admin_) signs in with e-mail address and password, then with
-// a TOTP code where that is set up, and gets a session (sess_). The session's
-// token is opaque and is kept by the browser; the dashboard exchanges it for a
-// short access token, with the scopes of the administrator's role, which it
-// passes on to every service.
+// An administrator (admin_) signs in with an e-mail address and a password, and
+// with a TOTP code if TOTP is set up. Signing in starts a session (sess_). The
+// browser keeps the session's token, which is opaque. The dashboard exchanges it
+// for a short-lived access token with the scopes of the administrator's role,
+// and passes that on to every service.
 //
-// An answer that shows a secret (a password, a link's token) shows it to the
-// first request under an idempotency key. A repetition does nothing and gets the
-// same answer without the secret.
+// A response that shows a secret (a password, a link's token) shows it only to
+// the first request with an idempotency key. A retry changes nothing and gets
+// the same response without the secret.
 
 package authv1
 
@@ -68,126 +67,132 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AdministratorService keeps administrators, their sessions and invitations.
+// AdministratorService manages administrators, their sessions and invitations.
 //
-// "Own" RPCs need the access token of an administrator and no particular scope;
-// any other credential gets FORBIDDEN.
+// An RPC marked "Own" needs the access token of an administrator and no
+// particular scope; any other credential gets FORBIDDEN.
 type AdministratorServiceClient interface {
-	// CreateAdministrator makes an administrator of the company that the call
-	// names: the first owner. Refused: EMAIL_ALREADY_EXISTS.
+	// CreateAdministrator creates an administrator, usually the first owner, in the
+	// company that the call names. Refused: EMAIL_ALREADY_EXISTS.
 	// Scope: platform:admin.
 	CreateAdministrator(ctx context.Context, in *CreateAdministratorRequest, opts ...grpc.CallOption) (*CreateAdministratorResponse, error)
-	// ResetAdministratorPassword gives an administrator another password, ends
-	// every session and, where asked, turns TOTP off. Scope: platform:admin.
+	// ResetAdministratorPassword replaces an administrator's password, ends all
+	// their sessions and, if requested, turns TOTP off. Scope: platform:admin.
 	ResetAdministratorPassword(ctx context.Context, in *ResetAdministratorPasswordRequest, opts ...grpc.CallOption) (*ResetAdministratorPasswordResponse, error)
-	// GetAdministrator returns one administrator of the company.
+	// GetAdministrator returns an administrator of the company.
 	// Scope: administrators:read.
 	GetAdministrator(ctx context.Context, in *GetAdministratorRequest, opts ...grpc.CallOption) (*GetAdministratorResponse, error)
-	// ListAdministrators pages through the administrators of the company by id.
+	// ListAdministrators lists the administrators of the company by id.
 	// Scope: administrators:read.
 	ListAdministrators(ctx context.Context, in *ListAdministratorsRequest, opts ...grpc.CallOption) (*ListAdministratorsResponse, error)
-	// UpdateAdministrator changes name or role, or disables or enables. Another
-	// role kills the access tokens issued before; disabling ends every session
-	// too. Refused: LAST_OWNER, where the company would be left without an owner
-	// who is not disabled. Scope: administrators:write.
+	// UpdateAdministrator changes the name or the role, or disables or enables the
+	// administrator. A change of role revokes the access tokens issued before;
+	// disabling also ends all sessions. Refused: LAST_OWNER, if the change would
+	// leave the company without an enabled owner. Scope: administrators:write.
 	UpdateAdministrator(ctx context.Context, in *UpdateAdministratorRequest, opts ...grpc.CallOption) (*UpdateAdministratorResponse, error)
-	// DisableAdministratorTotp turns TOTP off for another administrator, who is
-	// told. Where it is off it changes nothing. Refused: OWN_ACCOUNT.
+	// DisableAdministratorTotp turns TOTP off for another administrator, who gets a
+	// notice. It changes nothing if TOTP is off. Refused: OWN_ACCOUNT.
 	// Scope: administrators:write.
 	DisableAdministratorTotp(ctx context.Context, in *DisableAdministratorTotpRequest, opts ...grpc.CallOption) (*DisableAdministratorTotpResponse, error)
-	// EndAdministratorSessions ends every session of another administrator, who is
-	// told. Refused: OWN_ACCOUNT. Scope: administrators:write.
+	// EndAdministratorSessions ends all sessions of another administrator, who gets
+	// a notice. Refused: OWN_ACCOUNT. Scope: administrators:write.
 	EndAdministratorSessions(ctx context.Context, in *EndAdministratorSessionsRequest, opts ...grpc.CallOption) (*EndAdministratorSessionsResponse, error)
-	// CreatePasswordReset makes a link's token with which another administrator
-	// chooses a new password: once, within an hour. An earlier one is withdrawn.
-	// They are told. Refused: OWN_ACCOUNT; ADMINISTRATOR_DISABLED.
-	// Scope: administrators:write.
+	// CreatePasswordReset creates the token of a reset link, with which another
+	// administrator can choose a new password, once and within an hour. It revokes
+	// an earlier link. The administrator gets a notice. Refused: OWN_ACCOUNT;
+	// ADMINISTRATOR_DISABLED. Scope: administrators:write.
 	CreatePasswordReset(ctx context.Context, in *CreatePasswordResetRequest, opts ...grpc.CallOption) (*CreatePasswordResetResponse, error)
-	// RevokePasswordReset makes the link worthless; a repeat changes nothing.
+	// RevokePasswordReset revokes the open reset link; a repeat changes nothing.
 	// Scope: administrators:write.
 	RevokePasswordReset(ctx context.Context, in *RevokePasswordResetRequest, opts ...grpc.CallOption) (*RevokePasswordResetResponse, error)
-	// GetPasswordReset returns whose password a link resets. NOT_FOUND: unknown or
-	// withdrawn. Refused: RESET_EXPIRED, RESET_USED. Needs no token.
+	// GetPasswordReset returns the administrator and the company of a reset link.
+	// NOT_FOUND: the link is unknown or revoked. Refused: RESET_EXPIRED,
+	// RESET_USED. Needs no token.
 	GetPasswordReset(ctx context.Context, in *GetPasswordResetRequest, opts ...grpc.CallOption) (*GetPasswordResetResponse, error)
-	// UsePasswordReset replaces the password and ends every session. It signs
-	// nobody in: a code of TOTP is still asked for. Faults as those of
-	// GetPasswordReset. Needs no token.
+	// UsePasswordReset replaces the password and ends all sessions. It does not
+	// sign in; a TOTP code is still required to do so. Fails like GetPasswordReset.
+	// Needs no token.
 	UsePasswordReset(ctx context.Context, in *UsePasswordResetRequest, opts ...grpc.CallOption) (*UsePasswordResetResponse, error)
-	// SignIn exchanges e-mail address and password for a session. Needs no token.
+	// SignIn exchanges an e-mail address and a password for a session. Needs no
+	// token.
 	//
-	// Where TOTP is set up, the answer has totp_required and a pending token
-	// instead of a session: FinishSignIn takes that and the code. An unknown
-	// address, a wrong password and a disabled administrator get one and the same
-	// UNAUTHENTICATED / INVALID_CREDENTIALS, after the same time. After some
-	// failures the next attempts are spaced out: one that comes too early is
-	// RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is not looked
-	// at, and does not count. A browser that the administrator has signed in with
-	// before is counted by itself, every other by the e-mail address and its
-	// network, and by its network alone.
+	// If TOTP is set up, the response has totp_required and a pending token instead
+	// of a session; pass the token and the code to FinishSignIn. An unknown
+	// address, a wrong password and a disabled administrator get the same
+	// UNAUTHENTICATED / INVALID_CREDENTIALS after the same time.
+	//
+	// After some failures, attempts are throttled. An attempt that comes too early
+	// gets RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait; it is
+	// not checked and does not count. A browser in which the administrator has
+	// signed in before is counted separately. All other browsers are counted by
+	// the e-mail address and the network, and by the network alone.
 	SignIn(ctx context.Context, in *SignInRequest, opts ...grpc.CallOption) (*SignInResponse, error)
 	// FinishSignIn exchanges a pending token and a code for a session. A wrong or
-	// used code is refused as INVALID_TOTP_CODE. UNAUTHENTICATED / SIGN_IN_EXPIRED:
-	// begin again with the password, because five minutes are over, five codes were
-	// wrong, it was used, or something about the administrator has changed. Needs
-	// no token.
+	// used code is refused as INVALID_TOTP_CODE. UNAUTHENTICATED / SIGN_IN_EXPIRED
+	// means that the pending token is no longer valid: five minutes have passed,
+	// five codes were wrong, it was used, or the administrator has changed. Start
+	// again with SignIn. Needs no token.
 	FinishSignIn(ctx context.Context, in *FinishSignInRequest, opts ...grpc.CallOption) (*FinishSignInResponse, error)
-	// Authenticate exchanges the token of a session for the administrator and an
-	// access token, and keeps the session from idling out. UNAUTHENTICATED /
-	// SESSION_ENDED: there is no such session any more; sign in. Needs no token.
+	// Authenticate exchanges a session's token for the administrator and an access
+	// token, and resets the session's idle timeout. UNAUTHENTICATED /
+	// SESSION_ENDED: the session does not exist or has ended; sign in again. Needs
+	// no token.
 	//
-	// Access tokens of one administrator die together: when one of the sessions
-	// ends, the access tokens of the others die too. Who is told UNAUTHORIZED by
-	// another service calls Authenticate again.
+	// When one session of an administrator ends, the access tokens of all their
+	// sessions are revoked. If a service answers UNAUTHORIZED, call Authenticate
+	// again.
 	Authenticate(ctx context.Context, in *AuthenticateRequest, opts ...grpc.CallOption) (*AuthenticateResponse, error)
 	// SignOut ends the session of the given token; a repeat changes nothing.
 	// Needs no token.
 	SignOut(ctx context.Context, in *SignOutRequest, opts ...grpc.CallOption) (*SignOutResponse, error)
-	// ListSessions returns the live sessions of an administrator, the latest used
-	// first. Own; those of another administrator with administrators:read.
+	// ListSessions returns the open sessions of an administrator, the most recently
+	// used first. Own; administrators:read for those of another administrator.
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// EndSession ends a session at once. Own; another administrator's with
-	// administrators:write.
+	// EndSession ends a session immediately. Own; administrators:write for that of
+	// another administrator.
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
-	// EndOtherSessions ends every session of the caller but the present. Own.
+	// EndOtherSessions ends all sessions of the caller except the current one. Own.
 	EndOtherSessions(ctx context.Context, in *EndOtherSessionsRequest, opts ...grpc.CallOption) (*EndOtherSessionsResponse, error)
 	// UpdateProfile changes the caller's name. Own.
 	UpdateProfile(ctx context.Context, in *UpdateProfileRequest, opts ...grpc.CallOption) (*UpdateProfileResponse, error)
-	// DismissNotices drops what the caller was told of and has seen. Own.
+	// DismissNotices deletes the notices that the caller has seen. Own.
 	DismissNotices(ctx context.Context, in *DismissNoticesRequest, opts ...grpc.CallOption) (*DismissNoticesResponse, error)
 	// ChangePassword replaces the caller's password and ends the other sessions.
-	// A wrong present password is refused as WRONG_PASSWORD, and throttled as a
+	// A wrong current password is refused as WRONG_PASSWORD, and throttled like a
 	// failed sign-in. Own.
 	ChangePassword(ctx context.Context, in *ChangePasswordRequest, opts ...grpc.CallOption) (*ChangePasswordResponse, error)
-	// SetupTotp makes a secret, whose codes are not asked for before ConfirmTotp. A
-	// repeat replaces it, or shows it again where that is asked for. To make one
-	// takes the password: WRONG_PASSWORD as above. Refused: TOTP_ALREADY_ENABLED;
-	// TOTP_NOT_SET_UP, where there is none to show. Own.
+	// SetupTotp creates a TOTP secret. Signing in does not require its codes until
+	// ConfirmTotp. A repeat replaces the secret, or returns it again if requested.
+	// Creating one requires the password: WRONG_PASSWORD as in ChangePassword.
+	// Refused: TOTP_ALREADY_ENABLED; TOTP_NOT_SET_UP, if there is no secret to
+	// return again. Own.
 	SetupTotp(ctx context.Context, in *SetupTotpRequest, opts ...grpc.CallOption) (*SetupTotpResponse, error)
-	// ConfirmTotp turns TOTP on with a first code and returns the recovery codes,
-	// which are shown this once. Refused: INVALID_TOTP_CODE, TOTP_NOT_SET_UP,
-	// TOTP_ALREADY_ENABLED. Own.
+	// ConfirmTotp turns TOTP on with a first code. It returns the recovery codes,
+	// the only time that they are shown. Refused: INVALID_TOTP_CODE,
+	// TOTP_NOT_SET_UP, TOTP_ALREADY_ENABLED. Own.
 	ConfirmTotp(ctx context.Context, in *ConfirmTotpRequest, opts ...grpc.CallOption) (*ConfirmTotpResponse, error)
-	// DisableTotp turns TOTP off. It takes the password: WRONG_PASSWORD as above.
-	// Where TOTP is off it changes nothing. Own.
+	// DisableTotp turns TOTP off. It requires the password: WRONG_PASSWORD as in
+	// ChangePassword. It changes nothing if TOTP is off. Own.
 	DisableTotp(ctx context.Context, in *DisableTotpRequest, opts ...grpc.CallOption) (*DisableTotpResponse, error)
-	// RenewRecoveryCodes replaces the recovery codes, those that were used too, and
-	// returns the new ones, which are shown this once. It takes the password:
-	// WRONG_PASSWORD as above. Refused: TOTP_NOT_SET_UP. Own.
+	// RenewRecoveryCodes replaces all recovery codes, used and unused. It returns
+	// the new ones, the only time that they are shown. It requires the password:
+	// WRONG_PASSWORD as in ChangePassword. Refused: TOTP_NOT_SET_UP. Own.
 	RenewRecoveryCodes(ctx context.Context, in *RenewRecoveryCodesRequest, opts ...grpc.CallOption) (*RenewRecoveryCodesResponse, error)
-	// InviteAdministrator makes an invitation for an e-mail address; an earlier
-	// open one for it is revoked. Refused: EMAIL_ALREADY_EXISTS.
+	// InviteAdministrator creates an invitation for an e-mail address, and revokes
+	// an earlier open one for the same address. Refused: EMAIL_ALREADY_EXISTS.
 	// Scope: administrators:write.
 	InviteAdministrator(ctx context.Context, in *InviteAdministratorRequest, opts ...grpc.CallOption) (*InviteAdministratorResponse, error)
 	// ListInvitations returns the invitations that are neither accepted nor
 	// revoked, newest first. Scope: administrators:read.
 	ListInvitations(ctx context.Context, in *ListInvitationsRequest, opts ...grpc.CallOption) (*ListInvitationsResponse, error)
-	// RevokeInvitation makes the link worthless. Scope: administrators:write.
+	// RevokeInvitation revokes the invitation; its link no longer works.
+	// Scope: administrators:write.
 	RevokeInvitation(ctx context.Context, in *RevokeInvitationRequest, opts ...grpc.CallOption) (*RevokeInvitationResponse, error)
-	// GetInvitation returns the invitation of a link. NOT_FOUND: unknown or
+	// GetInvitation returns the invitation of a link. NOT_FOUND: it is unknown or
 	// revoked. Refused: INVITATION_EXPIRED, INVITATION_ACCEPTED. Needs no token.
 	GetInvitation(ctx context.Context, in *GetInvitationRequest, opts ...grpc.CallOption) (*GetInvitationResponse, error)
-	// AcceptInvitation makes the administrator and signs them in. Faults as those
-	// of GetInvitation, and EMAIL_ALREADY_EXISTS. Needs no token.
+	// AcceptInvitation creates the administrator and signs them in. Fails like
+	// GetInvitation, and with EMAIL_ALREADY_EXISTS. Needs no token.
 	AcceptInvitation(ctx context.Context, in *AcceptInvitationRequest, opts ...grpc.CallOption) (*AcceptInvitationResponse, error)
 }
 
@@ -503,126 +508,132 @@ func (c *administratorServiceClient) AcceptInvitation(ctx context.Context, in *A
 // All implementations must embed UnimplementedAdministratorServiceServer
 // for forward compatibility.
 //
-// AdministratorService keeps administrators, their sessions and invitations.
+// AdministratorService manages administrators, their sessions and invitations.
 //
-// "Own" RPCs need the access token of an administrator and no particular scope;
-// any other credential gets FORBIDDEN.
+// An RPC marked "Own" needs the access token of an administrator and no
+// particular scope; any other credential gets FORBIDDEN.
 type AdministratorServiceServer interface {
-	// CreateAdministrator makes an administrator of the company that the call
-	// names: the first owner. Refused: EMAIL_ALREADY_EXISTS.
+	// CreateAdministrator creates an administrator, usually the first owner, in the
+	// company that the call names. Refused: EMAIL_ALREADY_EXISTS.
 	// Scope: platform:admin.
 	CreateAdministrator(context.Context, *CreateAdministratorRequest) (*CreateAdministratorResponse, error)
-	// ResetAdministratorPassword gives an administrator another password, ends
-	// every session and, where asked, turns TOTP off. Scope: platform:admin.
+	// ResetAdministratorPassword replaces an administrator's password, ends all
+	// their sessions and, if requested, turns TOTP off. Scope: platform:admin.
 	ResetAdministratorPassword(context.Context, *ResetAdministratorPasswordRequest) (*ResetAdministratorPasswordResponse, error)
-	// GetAdministrator returns one administrator of the company.
+	// GetAdministrator returns an administrator of the company.
 	// Scope: administrators:read.
 	GetAdministrator(context.Context, *GetAdministratorRequest) (*GetAdministratorResponse, error)
-	// ListAdministrators pages through the administrators of the company by id.
+	// ListAdministrators lists the administrators of the company by id.
 	// Scope: administrators:read.
 	ListAdministrators(context.Context, *ListAdministratorsRequest) (*ListAdministratorsResponse, error)
-	// UpdateAdministrator changes name or role, or disables or enables. Another
-	// role kills the access tokens issued before; disabling ends every session
-	// too. Refused: LAST_OWNER, where the company would be left without an owner
-	// who is not disabled. Scope: administrators:write.
+	// UpdateAdministrator changes the name or the role, or disables or enables the
+	// administrator. A change of role revokes the access tokens issued before;
+	// disabling also ends all sessions. Refused: LAST_OWNER, if the change would
+	// leave the company without an enabled owner. Scope: administrators:write.
 	UpdateAdministrator(context.Context, *UpdateAdministratorRequest) (*UpdateAdministratorResponse, error)
-	// DisableAdministratorTotp turns TOTP off for another administrator, who is
-	// told. Where it is off it changes nothing. Refused: OWN_ACCOUNT.
+	// DisableAdministratorTotp turns TOTP off for another administrator, who gets a
+	// notice. It changes nothing if TOTP is off. Refused: OWN_ACCOUNT.
 	// Scope: administrators:write.
 	DisableAdministratorTotp(context.Context, *DisableAdministratorTotpRequest) (*DisableAdministratorTotpResponse, error)
-	// EndAdministratorSessions ends every session of another administrator, who is
-	// told. Refused: OWN_ACCOUNT. Scope: administrators:write.
+	// EndAdministratorSessions ends all sessions of another administrator, who gets
+	// a notice. Refused: OWN_ACCOUNT. Scope: administrators:write.
 	EndAdministratorSessions(context.Context, *EndAdministratorSessionsRequest) (*EndAdministratorSessionsResponse, error)
-	// CreatePasswordReset makes a link's token with which another administrator
-	// chooses a new password: once, within an hour. An earlier one is withdrawn.
-	// They are told. Refused: OWN_ACCOUNT; ADMINISTRATOR_DISABLED.
-	// Scope: administrators:write.
+	// CreatePasswordReset creates the token of a reset link, with which another
+	// administrator can choose a new password, once and within an hour. It revokes
+	// an earlier link. The administrator gets a notice. Refused: OWN_ACCOUNT;
+	// ADMINISTRATOR_DISABLED. Scope: administrators:write.
 	CreatePasswordReset(context.Context, *CreatePasswordResetRequest) (*CreatePasswordResetResponse, error)
-	// RevokePasswordReset makes the link worthless; a repeat changes nothing.
+	// RevokePasswordReset revokes the open reset link; a repeat changes nothing.
 	// Scope: administrators:write.
 	RevokePasswordReset(context.Context, *RevokePasswordResetRequest) (*RevokePasswordResetResponse, error)
-	// GetPasswordReset returns whose password a link resets. NOT_FOUND: unknown or
-	// withdrawn. Refused: RESET_EXPIRED, RESET_USED. Needs no token.
+	// GetPasswordReset returns the administrator and the company of a reset link.
+	// NOT_FOUND: the link is unknown or revoked. Refused: RESET_EXPIRED,
+	// RESET_USED. Needs no token.
 	GetPasswordReset(context.Context, *GetPasswordResetRequest) (*GetPasswordResetResponse, error)
-	// UsePasswordReset replaces the password and ends every session. It signs
-	// nobody in: a code of TOTP is still asked for. Faults as those of
-	// GetPasswordReset. Needs no token.
+	// UsePasswordReset replaces the password and ends all sessions. It does not
+	// sign in; a TOTP code is still required to do so. Fails like GetPasswordReset.
+	// Needs no token.
 	UsePasswordReset(context.Context, *UsePasswordResetRequest) (*UsePasswordResetResponse, error)
-	// SignIn exchanges e-mail address and password for a session. Needs no token.
+	// SignIn exchanges an e-mail address and a password for a session. Needs no
+	// token.
 	//
-	// Where TOTP is set up, the answer has totp_required and a pending token
-	// instead of a session: FinishSignIn takes that and the code. An unknown
-	// address, a wrong password and a disabled administrator get one and the same
-	// UNAUTHENTICATED / INVALID_CREDENTIALS, after the same time. After some
-	// failures the next attempts are spaced out: one that comes too early is
-	// RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait, is not looked
-	// at, and does not count. A browser that the administrator has signed in with
-	// before is counted by itself, every other by the e-mail address and its
-	// network, and by its network alone.
+	// If TOTP is set up, the response has totp_required and a pending token instead
+	// of a session; pass the token and the code to FinishSignIn. An unknown
+	// address, a wrong password and a disabled administrator get the same
+	// UNAUTHENTICATED / INVALID_CREDENTIALS after the same time.
+	//
+	// After some failures, attempts are throttled. An attempt that comes too early
+	// gets RESOURCE_EXHAUSTED / RATE_LIMIT_EXCEEDED with the time to wait; it is
+	// not checked and does not count. A browser in which the administrator has
+	// signed in before is counted separately. All other browsers are counted by
+	// the e-mail address and the network, and by the network alone.
 	SignIn(context.Context, *SignInRequest) (*SignInResponse, error)
 	// FinishSignIn exchanges a pending token and a code for a session. A wrong or
-	// used code is refused as INVALID_TOTP_CODE. UNAUTHENTICATED / SIGN_IN_EXPIRED:
-	// begin again with the password, because five minutes are over, five codes were
-	// wrong, it was used, or something about the administrator has changed. Needs
-	// no token.
+	// used code is refused as INVALID_TOTP_CODE. UNAUTHENTICATED / SIGN_IN_EXPIRED
+	// means that the pending token is no longer valid: five minutes have passed,
+	// five codes were wrong, it was used, or the administrator has changed. Start
+	// again with SignIn. Needs no token.
 	FinishSignIn(context.Context, *FinishSignInRequest) (*FinishSignInResponse, error)
-	// Authenticate exchanges the token of a session for the administrator and an
-	// access token, and keeps the session from idling out. UNAUTHENTICATED /
-	// SESSION_ENDED: there is no such session any more; sign in. Needs no token.
+	// Authenticate exchanges a session's token for the administrator and an access
+	// token, and resets the session's idle timeout. UNAUTHENTICATED /
+	// SESSION_ENDED: the session does not exist or has ended; sign in again. Needs
+	// no token.
 	//
-	// Access tokens of one administrator die together: when one of the sessions
-	// ends, the access tokens of the others die too. Who is told UNAUTHORIZED by
-	// another service calls Authenticate again.
+	// When one session of an administrator ends, the access tokens of all their
+	// sessions are revoked. If a service answers UNAUTHORIZED, call Authenticate
+	// again.
 	Authenticate(context.Context, *AuthenticateRequest) (*AuthenticateResponse, error)
 	// SignOut ends the session of the given token; a repeat changes nothing.
 	// Needs no token.
 	SignOut(context.Context, *SignOutRequest) (*SignOutResponse, error)
-	// ListSessions returns the live sessions of an administrator, the latest used
-	// first. Own; those of another administrator with administrators:read.
+	// ListSessions returns the open sessions of an administrator, the most recently
+	// used first. Own; administrators:read for those of another administrator.
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// EndSession ends a session at once. Own; another administrator's with
-	// administrators:write.
+	// EndSession ends a session immediately. Own; administrators:write for that of
+	// another administrator.
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
-	// EndOtherSessions ends every session of the caller but the present. Own.
+	// EndOtherSessions ends all sessions of the caller except the current one. Own.
 	EndOtherSessions(context.Context, *EndOtherSessionsRequest) (*EndOtherSessionsResponse, error)
 	// UpdateProfile changes the caller's name. Own.
 	UpdateProfile(context.Context, *UpdateProfileRequest) (*UpdateProfileResponse, error)
-	// DismissNotices drops what the caller was told of and has seen. Own.
+	// DismissNotices deletes the notices that the caller has seen. Own.
 	DismissNotices(context.Context, *DismissNoticesRequest) (*DismissNoticesResponse, error)
 	// ChangePassword replaces the caller's password and ends the other sessions.
-	// A wrong present password is refused as WRONG_PASSWORD, and throttled as a
+	// A wrong current password is refused as WRONG_PASSWORD, and throttled like a
 	// failed sign-in. Own.
 	ChangePassword(context.Context, *ChangePasswordRequest) (*ChangePasswordResponse, error)
-	// SetupTotp makes a secret, whose codes are not asked for before ConfirmTotp. A
-	// repeat replaces it, or shows it again where that is asked for. To make one
-	// takes the password: WRONG_PASSWORD as above. Refused: TOTP_ALREADY_ENABLED;
-	// TOTP_NOT_SET_UP, where there is none to show. Own.
+	// SetupTotp creates a TOTP secret. Signing in does not require its codes until
+	// ConfirmTotp. A repeat replaces the secret, or returns it again if requested.
+	// Creating one requires the password: WRONG_PASSWORD as in ChangePassword.
+	// Refused: TOTP_ALREADY_ENABLED; TOTP_NOT_SET_UP, if there is no secret to
+	// return again. Own.
 	SetupTotp(context.Context, *SetupTotpRequest) (*SetupTotpResponse, error)
-	// ConfirmTotp turns TOTP on with a first code and returns the recovery codes,
-	// which are shown this once. Refused: INVALID_TOTP_CODE, TOTP_NOT_SET_UP,
-	// TOTP_ALREADY_ENABLED. Own.
+	// ConfirmTotp turns TOTP on with a first code. It returns the recovery codes,
+	// the only time that they are shown. Refused: INVALID_TOTP_CODE,
+	// TOTP_NOT_SET_UP, TOTP_ALREADY_ENABLED. Own.
 	ConfirmTotp(context.Context, *ConfirmTotpRequest) (*ConfirmTotpResponse, error)
-	// DisableTotp turns TOTP off. It takes the password: WRONG_PASSWORD as above.
-	// Where TOTP is off it changes nothing. Own.
+	// DisableTotp turns TOTP off. It requires the password: WRONG_PASSWORD as in
+	// ChangePassword. It changes nothing if TOTP is off. Own.
 	DisableTotp(context.Context, *DisableTotpRequest) (*DisableTotpResponse, error)
-	// RenewRecoveryCodes replaces the recovery codes, those that were used too, and
-	// returns the new ones, which are shown this once. It takes the password:
-	// WRONG_PASSWORD as above. Refused: TOTP_NOT_SET_UP. Own.
+	// RenewRecoveryCodes replaces all recovery codes, used and unused. It returns
+	// the new ones, the only time that they are shown. It requires the password:
+	// WRONG_PASSWORD as in ChangePassword. Refused: TOTP_NOT_SET_UP. Own.
 	RenewRecoveryCodes(context.Context, *RenewRecoveryCodesRequest) (*RenewRecoveryCodesResponse, error)
-	// InviteAdministrator makes an invitation for an e-mail address; an earlier
-	// open one for it is revoked. Refused: EMAIL_ALREADY_EXISTS.
+	// InviteAdministrator creates an invitation for an e-mail address, and revokes
+	// an earlier open one for the same address. Refused: EMAIL_ALREADY_EXISTS.
 	// Scope: administrators:write.
 	InviteAdministrator(context.Context, *InviteAdministratorRequest) (*InviteAdministratorResponse, error)
 	// ListInvitations returns the invitations that are neither accepted nor
 	// revoked, newest first. Scope: administrators:read.
 	ListInvitations(context.Context, *ListInvitationsRequest) (*ListInvitationsResponse, error)
-	// RevokeInvitation makes the link worthless. Scope: administrators:write.
+	// RevokeInvitation revokes the invitation; its link no longer works.
+	// Scope: administrators:write.
 	RevokeInvitation(context.Context, *RevokeInvitationRequest) (*RevokeInvitationResponse, error)
-	// GetInvitation returns the invitation of a link. NOT_FOUND: unknown or
+	// GetInvitation returns the invitation of a link. NOT_FOUND: it is unknown or
 	// revoked. Refused: INVITATION_EXPIRED, INVITATION_ACCEPTED. Needs no token.
 	GetInvitation(context.Context, *GetInvitationRequest) (*GetInvitationResponse, error)
-	// AcceptInvitation makes the administrator and signs them in. Faults as those
-	// of GetInvitation, and EMAIL_ALREADY_EXISTS. Needs no token.
+	// AcceptInvitation creates the administrator and signs them in. Fails like
+	// GetInvitation, and with EMAIL_ALREADY_EXISTS. Needs no token.
 	AcceptInvitation(context.Context, *AcceptInvitationRequest) (*AcceptInvitationResponse, error)
 	mustEmbedUnimplementedAdministratorServiceServer()
 }
@@ -1426,14 +1437,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AuditService keeps who changed what. Entries are added and never changed.
+// AuditService keeps the audit log. Its entries are added and never changed,
+// except that erasing a customer removes the details about the customer.
 type AuditServiceClient interface {
-	// ListAuditEntries pages through the entries of the company, newest first.
+	// ListAuditEntries lists the entries of the company, newest first.
 	// Scope: audit:read.
 	ListAuditEntries(ctx context.Context, in *ListAuditEntriesRequest, opts ...grpc.CallOption) (*ListAuditEntriesResponse, error)
-	// RecordAuditEntry adds an entry about a change that the caller made in
-	// another service; the actor is the caller. Actions of the auth service's own
-	// are refused (VALIDATION_ERROR). Scope: audit:write.
+	// RecordAuditEntry adds an entry about a change that the caller has made in
+	// another service; the caller is the actor. The auth service's own actions are
+	// rejected (VALIDATION_ERROR). Scope: audit:write.
 	RecordAuditEntry(ctx context.Context, in *RecordAuditEntryRequest, opts ...grpc.CallOption) (*RecordAuditEntryResponse, error)
 }
 
@@ -1469,14 +1481,15 @@ func (c *auditServiceClient) RecordAuditEntry(ctx context.Context, in *RecordAud
 // All implementations must embed UnimplementedAuditServiceServer
 // for forward compatibility.
 //
-// AuditService keeps who changed what. Entries are added and never changed.
+// AuditService keeps the audit log. Its entries are added and never changed,
+// except that erasing a customer removes the details about the customer.
 type AuditServiceServer interface {
-	// ListAuditEntries pages through the entries of the company, newest first.
+	// ListAuditEntries lists the entries of the company, newest first.
 	// Scope: audit:read.
 	ListAuditEntries(context.Context, *ListAuditEntriesRequest) (*ListAuditEntriesResponse, error)
-	// RecordAuditEntry adds an entry about a change that the caller made in
-	// another service; the actor is the caller. Actions of the auth service's own
-	// are refused (VALIDATION_ERROR). Scope: audit:write.
+	// RecordAuditEntry adds an entry about a change that the caller has made in
+	// another service; the caller is the actor. The auth service's own actions are
+	// rejected (VALIDATION_ERROR). Scope: audit:write.
 	RecordAuditEntry(context.Context, *RecordAuditEntryRequest) (*RecordAuditEntryResponse, error)
 	mustEmbedUnimplementedAuditServiceServer()
 }

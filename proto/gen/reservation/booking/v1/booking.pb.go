@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: reservation/booking/v1/booking.proto
 
-// The booking service owns events, their dates and capacity, and the
-// transactions in which customers book them.
+// The booking service owns events, their dates and capacity, and the transactions in which
+// customers book them.
 
 package bookingv1
 
@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Attendance says whether somebody came.
+// Attendance records whether the customer attended.
 type Attendance int32
 
 const (
@@ -130,7 +130,7 @@ func (PaymentMethod) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{1}
 }
 
-// RegistrationOrder is the order of a list: by creation, then id, or its reverse.
+// RegistrationOrder is the order of a list: by creation time, then id, ascending or descending.
 type RegistrationOrder int32
 
 const (
@@ -180,15 +180,15 @@ func (RegistrationOrder) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{2}
 }
 
-// ImportOutcome says what became of an imported transaction.
+// ImportOutcome is the result for one imported transaction.
 type ImportOutcome int32
 
 const (
 	ImportOutcome_IMPORT_OUTCOME_UNSPECIFIED ImportOutcome = 0
 	ImportOutcome_IMPORT_OUTCOME_CREATED     ImportOutcome = 1
-	// The reference had been imported before; nothing was changed.
+	// The reference was imported before; nothing was changed.
 	ImportOutcome_IMPORT_OUTCOME_EXISTED ImportOutcome = 2
-	// Not stored; the other transactions of the batch are.
+	// Not stored; the other transactions of the batch are not affected.
 	ImportOutcome_IMPORT_OUTCOME_REFUSED ImportOutcome = 3
 )
 
@@ -235,7 +235,7 @@ func (ImportOutcome) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{3}
 }
 
-// CustomerReference is a customer as a transaction shows it.
+// CustomerReference is a customer as shown in a transaction.
 type CustomerReference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cust_ identifier.
@@ -313,11 +313,11 @@ type Transaction struct {
 	Purchaser *CustomerReference `protobuf:"bytes,2,opt,name=purchaser,proto3" json:"purchaser,omitempty"`
 	// A whole second.
 	PurchasedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=purchased_at,json=purchasedAt,proto3" json:"purchased_at,omitempty"`
-	// IANA zone of the company at the purchase.
+	// IANA zone of the company at the time of the purchase.
 	Timezone string `protobuf:"bytes,4,opt,name=timezone,proto3" json:"timezone,omitempty"`
-	// In the order in which they were bought.
+	// In the order of the lines of the purchase.
 	Bookings []*Booking `protobuf:"bytes,5,rep,name=bookings,proto3" json:"bookings,omitempty"`
-	// Raised by every change of it or of its bookings.
+	// Increases with every change of the transaction or its bookings.
 	Version       int64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -403,7 +403,7 @@ type Booking struct {
 	IsCancelled bool   `protobuf:"varint,2,opt,name=is_cancelled,json=isCancelled,proto3" json:"is_cancelled,omitempty"`
 	IsRefunded  bool   `protobuf:"varint,3,opt,name=is_refunded,json=isRefunded,proto3" json:"is_refunded,omitempty"`
 	Spaces      int32  `protobuf:"varint,4,opt,name=spaces,proto3" json:"spaces,omitempty"`
-	// Whom it is for; unset where that is the purchaser.
+	// The customer who attends; unset if this is the purchaser.
 	BoughtFor *CustomerReference `protobuf:"bytes,5,opt,name=bought_for,json=boughtFor,proto3" json:"bought_for,omitempty"`
 	// evt_ identifier.
 	EventId    string    `protobuf:"bytes,6,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
@@ -424,7 +424,7 @@ type Booking struct {
 	Payment     isBooking_Payment      `protobuf_oneof:"payment"`
 	CancelledAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=cancelled_at,json=cancelledAt,proto3" json:"cancelled_at,omitempty"`
 	Attendance  Attendance             `protobuf:"varint,17,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
-	// When it was made; of an imported one, when it was imported.
+	// When the booking was made; for an imported booking, when it was imported.
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -613,7 +613,7 @@ func (*Booking_Card) isBooking_Payment() {}
 
 func (*Booking_Pass) isBooking_Payment() {}
 
-// CardPayment is money that an outside payment provider took.
+// CardPayment is money that an external payment provider collected.
 type CardPayment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ISO 4217.
@@ -624,9 +624,9 @@ type CardPayment struct {
 	Net int64 `protobuf:"varint,3,opt,name=net,proto3" json:"net,omitempty"`
 	// The payment provider's reference; may be empty.
 	Reference string `protobuf:"bytes,4,opt,name=reference,proto3" json:"reference,omitempty"`
-	// What the discount took off the price, minor units; gross is after it.
+	// Amount in minor units that the discount took off the price; already deducted from gross.
 	Discount int64 `protobuf:"varint,5,opt,name=discount,proto3" json:"discount,omitempty"`
-	// As stored with the code; empty: none was used.
+	// The discount code as it is stored; empty if no code was used.
 	DiscountCode  string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -704,11 +704,11 @@ func (x *CardPayment) GetDiscountCode() string {
 	return ""
 }
 
-// PassPayment is credits of a customer pass.
+// PassPayment is the credits that a customer pass paid.
 type PassPayment struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	CreditsUsed int32                  `protobuf:"varint,1,opt,name=credits_used,json=creditsUsed,proto3" json:"credits_used,omitempty"`
-	// cp_ identifier; empty where the import did not name it.
+	// cp_ identifier; empty if an import did not give it.
 	CustomerPassId string `protobuf:"bytes,2,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -758,19 +758,18 @@ func (x *PassPayment) GetCustomerPassId() string {
 	return ""
 }
 
-// TransactionLine is one booking to make.
+// TransactionLine requests one booking.
 type TransactionLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// date_ identifier; empty: the only date of event_id that takes place.
+	// date_ identifier. If empty, the event in event_id must have exactly one date that takes place.
 	EventDateId string `protobuf:"bytes,1,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
-	// po- identifier of the same event; empty: its only one.
+	// po- identifier of an option of the same event. If empty, the event must have exactly one.
 	PricingOptionId string `protobuf:"bytes,2,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
-	// 1 to 1000; 0: 1.
+	// 1 to 1000; 0 means 1.
 	Spaces int32 `protobuf:"varint,3,opt,name=spaces,proto3" json:"spaces,omitempty"`
-	// cust_ identifier; empty: the purchaser.
+	// cust_ identifier of the customer who attends; if empty, the purchaser.
 	BoughtForId string `protobuf:"bytes,4,opt,name=bought_for_id,json=boughtForId,proto3" json:"bought_for_id,omitempty"`
-	// evt_ identifier; where it is given with event_date_id, the date must be one of
-	// this event.
+	// evt_ identifier. If event_date_id is also given, the date must belong to this event.
 	EventId       string `protobuf:"bytes,5,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -847,15 +846,15 @@ type CreateTransactionRequest struct {
 	PurchaserId string `protobuf:"bytes,1,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
 	// 1 to 50.
 	Lines []*TransactionLine `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
-	// The payment provider's reference, at most 200 characters; card only.
+	// The payment provider's reference, at most 200 characters; only for payment by card.
 	PaymentReference string `protobuf:"bytes,3,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
-	// Unspecified: card.
+	// Unspecified means card.
 	PaymentMethod PaymentMethod `protobuf:"varint,4,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
-	// cp_ identifier of a pass of the purchaser; pass only. Empty: the pass that
-	// fits and expires first, of several the one with the fewest uses left, of
-	// several the oldest.
+	// cp_ identifier of a pass of the purchaser; only for payment by pass. If empty, the service
+	// chooses the applicable pass that expires first, then the one with the fewest uses left, then
+	// the oldest.
 	CustomerPassId string `protobuf:"bytes,5,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// Whatever its case; card only.
+	// Case-insensitive; only for payment by card.
 	DiscountCode  string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1079,18 +1078,18 @@ type ListTransactionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cust_ identifier of the purchaser.
 	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// From 0; unset: 0.
+	// Starts at 0, which is the default.
 	Page *int32 `protobuf:"varint,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
-	// 1 and more, more than 100 is taken as 100; unset: 30.
+	// 1 or more; values above 100 mean 100. Default: 30.
 	PageSize *int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
-	// Only bookings whose date starts in the future, and only transactions that
-	// have such a booking.
+	// Returns only bookings whose date starts in the future, and only transactions that have such a
+	// booking.
 	FutureOnly bool `protobuf:"varint,4,opt,name=future_only,json=futureOnly,proto3" json:"future_only,omitempty"`
-	// Lower bound on the purchase, inclusive: an ISO 8601 date (that day in the
-	// company's zone), a local date-time (in the company's zone) or a date-time
-	// with offset. Unset: three months before the current date.
+	// Lower bound on the purchase time, inclusive: an ISO 8601 date (that day in the company's zone),
+	// a local date-time (in the company's zone) or a date-time with an offset. Default: three months
+	// before the current date.
 	StartDate *string `protobuf:"bytes,5,opt,name=start_date,json=startDate,proto3,oneof" json:"start_date,omitempty"`
-	// Upper bound, inclusive, written likewise; unset: none.
+	// Upper bound on the purchase time, inclusive, in the same formats. Default: none.
 	EndDate       *string `protobuf:"bytes,6,opt,name=end_date,json=endDate,proto3,oneof" json:"end_date,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1171,10 +1170,10 @@ func (x *ListTransactionsRequest) GetEndDate() string {
 type ListTransactionsResponse struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Transactions []*Transaction         `protobuf:"bytes,1,rep,name=transactions,proto3" json:"transactions,omitempty"`
-	// How many transactions match.
+	// Number of transactions that match.
 	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	Page  int32 `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
-	// The effective one.
+	// The page size that was applied.
 	PageSize      int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1242,12 +1241,13 @@ type CancelBookingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// booking_ identifier.
 	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
-	// Treats a late cancellation like one in time.
+	// Treats a late cancellation as if it were in time.
 	WaivePolicy bool `protobuf:"varint,2,opt,name=waive_policy,json=waivePolicy,proto3" json:"waive_policy,omitempty"`
-	// The version of the registration the caller has seen; another one is ABORTED /
-	// VERSION_MISMATCH.
+	// The version of the registration that the caller has read. If the current version is different,
+	// the call fails with ABORTED and VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	// evt_ identifier: NOT_FOUND if the booking is of another event; empty: of any.
+	// evt_ identifier. If the booking belongs to another event, the call returns NOT_FOUND. If empty,
+	// the event is not checked.
 	EventId       string `protobuf:"bytes,4,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1314,9 +1314,9 @@ func (x *CancelBookingRequest) GetEventId() string {
 type CancelBookingResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
-	// False where it had been cancelled before.
+	// False if the booking was already cancelled.
 	Changed bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
-	// What the policy made of it; unset where nothing changed.
+	// The result of applying the cancellation policy; unset if nothing changed.
 	Outcome       *CancellationOutcome `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1373,20 +1373,20 @@ func (x *CancelBookingResponse) GetOutcome() *CancellationOutcome {
 	return nil
 }
 
-// CancellationOutcome is what a cancellation does to what was paid.
+// CancellationOutcome is the effect of a cancellation on the payment.
 type CancellationOutcome struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// It is after free_until: what was paid is kept.
+	// The cancellation is after free_until, so the payment is kept.
 	Late bool `protobuf:"varint,1,opt,name=late,proto3" json:"late,omitempty"`
-	// Until when cancelling is free: the start of the date, unless the event has a
-	// policy that ends it earlier.
+	// The end of free cancellation: the start of the date, unless the event's policy sets an earlier
+	// time.
 	FreeUntil *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=free_until,json=freeUntil,proto3" json:"free_until,omitempty"`
-	// Credits that go back to the pass.
+	// Credits that are returned to the pass.
 	CreditsReturned int32 `protobuf:"varint,3,opt,name=credits_returned,json=creditsReturned,proto3" json:"credits_returned,omitempty"`
-	// Minor units that the business owes by its policy; RefundBooking records that
-	// they were given back.
+	// Amount in minor units that the business owes under its policy. Call RefundBooking to record
+	// that it was refunded.
 	RefundDue int64 `protobuf:"varint,4,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
-	// ISO 4217; empty with a pass.
+	// ISO 4217; empty if the payment was by pass.
 	Currency      string `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1505,7 +1505,7 @@ func (x *PreviewCancellationRequest) GetBookingId() string {
 type PreviewCancellationResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Outcome *CancellationOutcome   `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	// It is cancelled already, and cancelling would change nothing.
+	// The booking is already cancelled, so cancelling it would change nothing.
 	AlreadyCancelled bool `protobuf:"varint,2,opt,name=already_cancelled,json=alreadyCancelled,proto3" json:"already_cancelled,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1603,7 +1603,7 @@ func (x *RefundBookingRequest) GetBookingId() string {
 type RefundBookingResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
-	// False where it had been refunded before.
+	// False if the booking was already refunded.
 	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1659,10 +1659,9 @@ type HoldPlacesRequest struct {
 	PurchaserId string `protobuf:"bytes,1,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
 	// 1 to 50.
 	Lines []*TransactionLine `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
-	// 1 to 1440 minutes; 0: 15.
+	// 1 to 1440 minutes; 0 means 15.
 	Minutes int32 `protobuf:"varint,3,opt,name=minutes,proto3" json:"minutes,omitempty"`
-	// Whatever its case; its use is taken now and given back when the hold ends
-	// without a purchase.
+	// Case-insensitive. The hold counts as one use of the code until it ends without a purchase.
 	DiscountCode  string `protobuf:"bytes,4,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1726,14 +1725,14 @@ func (x *HoldPlacesRequest) GetDiscountCode() string {
 	return ""
 }
 
-// Hold is places taken for a while.
+// Hold is spaces reserved for a limited time.
 type Hold struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// txn_ identifier, that of the transaction it may become.
+	// txn_ identifier; the transaction has the same one if the hold is confirmed.
 	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	PurchaserId string                 `protobuf:"bytes,2,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
 	ExpiresAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// With the prices it would have, paid by card.
+	// With the prices for payment by card.
 	Bookings      []*Booking `protobuf:"bytes,4,rep,name=bookings,proto3" json:"bookings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1845,7 +1844,7 @@ type ConfirmHoldRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// txn_ identifier.
 	HoldId string `protobuf:"bytes,1,opt,name=hold_id,json=holdId,proto3" json:"hold_id,omitempty"`
-	// As in CreateTransactionRequest. A hold with a discount is paid by card.
+	// As in CreateTransactionRequest. A hold with a discount must be paid by card.
 	PaymentReference string        `protobuf:"bytes,2,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
 	PaymentMethod    PaymentMethod `protobuf:"varint,3,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	CustomerPassId   string        `protobuf:"bytes,4,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
@@ -2002,7 +2001,7 @@ func (x *ReleaseHoldRequest) GetHoldId() string {
 
 type ReleaseHoldResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False where there was nothing left to give back.
+	// False if the hold had no spaces left to free.
 	Changed       bool `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2045,7 +2044,7 @@ func (x *ReleaseHoldResponse) GetChanged() bool {
 	return false
 }
 
-// Registration is a booking with its purchase, for those who run the event.
+// Registration is a booking with its purchase, for the people who run the event.
 type Registration struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
@@ -2136,21 +2135,21 @@ type ListRegistrationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// evt_ identifier.
 	EventId string `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// 1 to 200; 0: 50.
+	// 1 to 200; 0 means 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer; empty: from the start, or from offset.
+	// From the previous response. If empty, the list starts at offset.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// How many to skip; not with page_token.
+	// Number of bookings to skip; cannot be combined with page_token.
 	Offset int64 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Unspecified: created.
+	// Unspecified means by creation.
 	Order RegistrationOrder `protobuf:"varint,5,opt,name=order,proto3,enum=reservation.booking.v1.RegistrationOrder" json:"order,omitempty"`
-	// Only of this date; empty: of all.
+	// Returns only bookings on this date; if empty, on all dates.
 	EventDateId string `protobuf:"bytes,6,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
-	// Only cancelled ones, or only those that are not; unset: both.
+	// True returns only cancelled bookings, false only the others; unset returns both.
 	Cancelled *bool `protobuf:"varint,7,opt,name=cancelled,proto3,oneof" json:"cancelled,omitempty"`
-	// Only bookings that are for this customer; empty: for all.
+	// Returns only bookings for this customer; if empty, for all customers.
 	CustomerId string `protobuf:"bytes,8,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// Only bookings changed at or after this instant.
+	// Returns only bookings changed at or after this time.
 	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2253,7 +2252,7 @@ type ListRegistrationsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Registrations []*Registration        `protobuf:"bytes,1,rep,name=registrations,proto3" json:"registrations,omitempty"`
 	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many match.
+	// Number of bookings that match.
 	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2403,7 +2402,7 @@ type RecordAttendanceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// booking_ identifier.
 	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
-	// Unknown takes a record back.
+	// Unknown undoes an earlier record.
 	Attendance    Attendance `protobuf:"varint,2,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2456,7 +2455,7 @@ func (x *RecordAttendanceRequest) GetAttendance() Attendance {
 type RecordAttendanceResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
-	// False where it stood so before.
+	// False if this attendance was already recorded.
 	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2551,13 +2550,12 @@ func (x *ImportTransactionsRequest) GetTransactions() []*ImportedTransaction {
 	return nil
 }
 
-// ImportedTransaction is a purchase that an earlier system recorded. Its texts may
-// be longer here than they are stored: one that is too long is refused by itself,
-// not with its batch.
+// ImportedTransaction is a purchase recorded by an earlier system. The limits on texts are higher
+// here than for stored texts, so that a text that is too long fails only its own transaction and
+// not the whole batch.
 type ImportedTransaction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The purchase's key in the earlier system, 1 to 200 characters; unique in
-	// the company.
+	// The purchase's key in the earlier system, 1 to 200 characters; unique in the company.
 	Reference string `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
 	// The purchaser: a cust_ identifier, or the reference of an imported customer.
 	Customer    string                 `protobuf:"bytes,2,opt,name=customer,proto3" json:"customer,omitempty"`
@@ -2629,21 +2627,21 @@ func (x *ImportedTransaction) GetBookings() []*ImportedBooking {
 // ImportedBooking is one booking of an imported purchase.
 type ImportedBooking struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 and more.
+	// 1 or more.
 	Spaces      int32 `protobuf:"varint,1,opt,name=spaces,proto3" json:"spaces,omitempty"`
 	IsCancelled bool  `protobuf:"varint,2,opt,name=is_cancelled,json=isCancelled,proto3" json:"is_cancelled,omitempty"`
 	IsRefunded  bool  `protobuf:"varint,3,opt,name=is_refunded,json=isRefunded,proto3" json:"is_refunded,omitempty"`
-	// A cust_ identifier or the reference of an imported customer; empty: the
-	// purchaser.
+	// A cust_ identifier or the reference of an imported customer; if empty, the purchaser.
 	BoughtFor string `protobuf:"bytes,4,opt,name=bought_for,json=boughtFor,proto3" json:"bought_for,omitempty"`
 	// Types that are valid to be assigned to Date:
 	//
 	//	*ImportedBooking_EventDateId
 	//	*ImportedBooking_ImportedDate
 	Date isImportedBooking_Date `protobuf_oneof:"date"`
-	// po- identifier of the date's event; empty: found or made by name.
+	// po- identifier of an option of the date's event; if empty, the option is looked up by name and
+	// created if it does not exist.
 	PricingOptionId string `protobuf:"bytes,7,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
-	// Name of the pricing option; empty: "Imported".
+	// Name of the pricing option; empty means "Imported".
 	PricingOptionName string `protobuf:"bytes,8,opt,name=pricing_option_name,json=pricingOptionName,proto3" json:"pricing_option_name,omitempty"`
 	// Types that are valid to be assigned to Payment:
 	//
@@ -2781,12 +2779,12 @@ type isImportedBooking_Date interface {
 }
 
 type ImportedBooking_EventDateId struct {
-	// date_ identifier of a date that exists.
+	// date_ identifier of an existing date.
 	EventDateId string `protobuf:"bytes,5,opt,name=event_date_id,json=eventDateId,proto3,oneof"`
 }
 
 type ImportedBooking_ImportedDate struct {
-	// A date by description.
+	// Describes a date, which is created if it does not exist.
 	ImportedDate *ImportedDate `protobuf:"bytes,6,opt,name=imported_date,json=importedDate,proto3,oneof"`
 }
 
@@ -2810,7 +2808,7 @@ func (*ImportedBooking_Card) isImportedBooking_Payment() {}
 
 func (*ImportedBooking_Pass) isImportedBooking_Payment() {}
 
-// ImportedDate is an event and its date in an earlier system.
+// ImportedDate describes an event and its date in an earlier system.
 type ImportedDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The event's key in the earlier system; unique in the company.
@@ -2818,11 +2816,10 @@ type ImportedDate struct {
 	Title          string                 `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	Type           EventType              `protobuf:"varint,3,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
 	StartsAt       *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	// IANA zone; empty: the company's.
+	// IANA zone; if empty, the company's.
 	Timezone        string `protobuf:"bytes,5,opt,name=timezone,proto3" json:"timezone,omitempty"`
 	DurationMinutes int32  `protobuf:"varint,6,opt,name=duration_minutes,json=durationMinutes,proto3" json:"duration_minutes,omitempty"`
-	// Spaces on offer; unset: unlimited. Taken from the first booking that
-	// describes the date.
+	// Spaces on offer; unset means unlimited. The first booking that describes the date sets it.
 	Capacity      *int32 `protobuf:"varint,7,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2909,7 +2906,7 @@ func (x *ImportedDate) GetCapacity() int32 {
 
 type ImportTransactionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One per transaction of the request, in its order.
+	// One result per transaction of the request, in the same order.
 	Results       []*ImportTransactionResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2958,7 +2955,7 @@ type ImportTransactionResult struct {
 	Outcome   ImportOutcome          `protobuf:"varint,2,opt,name=outcome,proto3,enum=reservation.booking.v1.ImportOutcome" json:"outcome,omitempty"`
 	// txn_ identifier, unless refused.
 	Id string `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
-	// Of a refused one: the field, the rule it breaks, and a sentence.
+	// For a refused transaction: the field, the rule that it breaks, and a message.
 	Field         string `protobuf:"bytes,4,opt,name=field,proto3" json:"field,omitempty"`
 	Rule          string `protobuf:"bytes,5,opt,name=rule,proto3" json:"rule,omitempty"`
 	Message       string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`

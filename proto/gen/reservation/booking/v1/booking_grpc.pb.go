@@ -4,8 +4,8 @@
 // - protoc             (unknown)
 // source: reservation/booking/v1/booking.proto
 
-// The booking service owns events, their dates and capacity, and the
-// transactions in which customers book them.
+// The booking service owns events, their dates and capacity, and the transactions in which
+// customers book them.
 
 package bookingv1
 
@@ -41,47 +41,53 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// BookingService books, cancels, refunds and reads. A registration on Interface B
-// (reg_) is a booking: its identifier has the same value.
+// BookingService books, cancels, refunds, holds, imports and reads bookings. A registration on
+// Interface B is a booking: its reg_ identifier has the same value as the booking_ identifier.
 type BookingServiceClient interface {
-	// CreateTransaction books one or several lines for one purchaser, all or
-	// nothing. Paid by card, the bookings, the places they take and their events
-	// are stored in one commit before the answer. Paid by pass, the places are
-	// taken first, then the credits, then the bookings are confirmed; a crash in
-	// between is finished or undone, and nobody sees what is pending.
-	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED,
-	// DISCOUNT_INVALID, PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED,
-	// PASS_NOT_APPLICABLE. Scope: bookings:write.
+	// CreateTransaction books one or more lines for one purchaser, all or nothing. If the payment is
+	// by card, the service stores the bookings, the spaces they take and their events in one commit
+	// before it responds. If the payment is by pass, it takes the spaces first, then the credits, and
+	// then confirms the bookings. A purchase that a crash interrupts is finished or undone, and
+	// pending bookings are not visible to readers.
+	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, DISCOUNT_INVALID,
+	// PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE.
+	// Scope: bookings:write or registrations:write.
 	CreateTransaction(ctx context.Context, in *CreateTransactionRequest, opts ...grpc.CallOption) (*CreateTransactionResponse, error)
-	// GetTransaction returns one transaction of one customer; one that another
-	// customer bought is NOT_FOUND. Scope: bookings:read.
-	GetTransaction(ctx context.Context, in *GetTransactionRequest, opts ...grpc.CallOption) (*GetTransactionResponse, error)
-	// ListTransactions returns a page of the transactions that a customer bought,
-	// newest first (purchase, then id). A customer that does not exist is
-	// NOT_FOUND. Scope: bookings:read.
-	ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error)
-	// CancelBooking sets is_cancelled and frees the spaces, which go to the
-	// waitlist, in one commit. In time, the credits of a pass payment are
-	// returned, which sets is_refunded; too late by the event's policy, they are
-	// kept. A repeat answers the present state. Scope: bookings:write.
-	CancelBooking(ctx context.Context, in *CancelBookingRequest, opts ...grpc.CallOption) (*CancelBookingResponse, error)
-	// PreviewCancellation says what CancelBooking would do now, and does nothing.
+	// GetTransaction returns one transaction of one customer. It returns NOT_FOUND if another
+	// customer bought the transaction.
 	// Scope: bookings:read.
+	GetTransaction(ctx context.Context, in *GetTransactionRequest, opts ...grpc.CallOption) (*GetTransactionResponse, error)
+	// ListTransactions returns a page of the transactions that a customer bought, newest first (by
+	// purchase time, then id). It returns NOT_FOUND if the customer does not exist.
+	// Scope: bookings:read.
+	ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error)
+	// CancelBooking sets is_cancelled and frees the spaces, which go to the waitlist, in one commit.
+	// If the cancellation is in time, the credits of a pass payment are returned, which sets
+	// is_refunded. If the cancellation is late under the event's cancellation policy, the credits are
+	// kept. A repeated call returns the current state.
+	// Scope: bookings:write or registrations:write.
+	CancelBooking(ctx context.Context, in *CancelBookingRequest, opts ...grpc.CallOption) (*CancelBookingResponse, error)
+	// PreviewCancellation reports what CancelBooking would do now, without changing anything.
+	// Scope: bookings:read or registrations:read.
 	PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error)
-	// RefundBooking sets is_refunded; it does not cancel. Of a pass payment the
-	// credits are returned, once. A repeat answers the present state.
+	// RefundBooking sets is_refunded; it does not cancel. The credits of a pass payment are returned,
+	// once. A repeated call returns the current state.
 	// Scope: bookings:write.
 	RefundBooking(ctx context.Context, in *RefundBookingRequest, opts ...grpc.CallOption) (*RefundBookingResponse, error)
-	// HoldPlaces takes places for a while, for callers that take money in between.
-	// Readers do not see it but as places taken. Refusals as CreateTransaction.
+	// HoldPlaces reserves spaces for a limited time, for callers that collect the payment in between.
+	// Readers see only that the spaces are taken.
+	// Refusals: those of CreateTransaction with payment by card.
 	// Scope: bookings:write.
 	HoldPlaces(ctx context.Context, in *HoldPlacesRequest, opts ...grpc.CallOption) (*HoldPlacesResponse, error)
-	// ConfirmHold makes a transaction of a hold, at the prices and with the
-	// discount of the hold. A repeat answers the transaction. Refusals:
-	// HOLD_EXPIRED, and those of a pass. Scope: bookings:write.
+	// ConfirmHold turns a hold into a transaction, at the prices and with the discount of the hold. A
+	// repeated call returns the same transaction.
+	// Refusals: HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
+	// Scope: bookings:write.
 	ConfirmHold(ctx context.Context, in *ConfirmHoldRequest, opts ...grpc.CallOption) (*ConfirmHoldResponse, error)
-	// ReleaseHold gives the places back before the hold expires; a repeat, and the
-	// release of an expired hold, change nothing. Scope: bookings:write.
+	// ReleaseHold frees the spaces of a hold before it expires. Releasing a hold again, or an expired
+	// hold, changes nothing.
+	// Refusals: HOLD_CONFIRMED.
+	// Scope: bookings:write.
 	ReleaseHold(ctx context.Context, in *ReleaseHoldRequest, opts ...grpc.CallOption) (*ReleaseHoldResponse, error)
 	// ListRegistrations returns a page of the bookings of one event.
 	// Scope: bookings:read or registrations:read.
@@ -89,16 +95,16 @@ type BookingServiceClient interface {
 	// GetRegistration returns one booking with its purchase.
 	// Scope: bookings:read or registrations:read.
 	GetRegistration(ctx context.Context, in *GetRegistrationRequest, opts ...grpc.CallOption) (*GetRegistrationResponse, error)
-	// RecordAttendance checks in, or marks as no-show, or takes either back. A
-	// repeat changes nothing. A cancelled booking is ALREADY_CANCELLED.
+	// RecordAttendance checks a booking in, marks it as a no-show, or undoes either. A repeated call
+	// changes nothing. A cancelled booking is refused with ALREADY_CANCELLED.
 	// Scope: bookings:write.
 	RecordAttendance(ctx context.Context, in *RecordAttendanceRequest, opts ...grpc.CallOption) (*RecordAttendanceResponse, error)
-	// ImportTransactions takes a history of any length. A transaction whose
-	// reference was imported before is left as it is, so that an import can be
-	// repeated after a failure. Events and dates that are described and not named
-	// are found or made by their reference and start. Each batch that is sent is
-	// stored in one commit and answered with one result per transaction. History
-	// publishes no domain events: what is imported has happened elsewhere.
+	// ImportTransactions imports a history of any length. A transaction whose reference was imported
+	// before is left unchanged, so you can repeat an import after a failure. Events and dates that
+	// are described rather than identified are looked up by their reference and start, and created if
+	// they do not exist. The service stores each batch you send in one commit and responds with one
+	// result per transaction. It publishes no domain events for imported history, because what is
+	// imported happened elsewhere.
 	// Scope: bookings:write.
 	ImportTransactions(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportTransactionsRequest, ImportTransactionsResponse], error)
 }
@@ -248,47 +254,53 @@ type BookingService_ImportTransactionsClient = grpc.BidiStreamingClient[ImportTr
 // All implementations must embed UnimplementedBookingServiceServer
 // for forward compatibility.
 //
-// BookingService books, cancels, refunds and reads. A registration on Interface B
-// (reg_) is a booking: its identifier has the same value.
+// BookingService books, cancels, refunds, holds, imports and reads bookings. A registration on
+// Interface B is a booking: its reg_ identifier has the same value as the booking_ identifier.
 type BookingServiceServer interface {
-	// CreateTransaction books one or several lines for one purchaser, all or
-	// nothing. Paid by card, the bookings, the places they take and their events
-	// are stored in one commit before the answer. Paid by pass, the places are
-	// taken first, then the credits, then the bookings are confirmed; a crash in
-	// between is finished or undone, and nobody sees what is pending.
-	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED,
-	// DISCOUNT_INVALID, PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED,
-	// PASS_NOT_APPLICABLE. Scope: bookings:write.
+	// CreateTransaction books one or more lines for one purchaser, all or nothing. If the payment is
+	// by card, the service stores the bookings, the spaces they take and their events in one commit
+	// before it responds. If the payment is by pass, it takes the spaces first, then the credits, and
+	// then confirms the bookings. A purchase that a crash interrupts is finished or undone, and
+	// pending bookings are not visible to readers.
+	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, DISCOUNT_INVALID,
+	// PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE.
+	// Scope: bookings:write or registrations:write.
 	CreateTransaction(context.Context, *CreateTransactionRequest) (*CreateTransactionResponse, error)
-	// GetTransaction returns one transaction of one customer; one that another
-	// customer bought is NOT_FOUND. Scope: bookings:read.
-	GetTransaction(context.Context, *GetTransactionRequest) (*GetTransactionResponse, error)
-	// ListTransactions returns a page of the transactions that a customer bought,
-	// newest first (purchase, then id). A customer that does not exist is
-	// NOT_FOUND. Scope: bookings:read.
-	ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error)
-	// CancelBooking sets is_cancelled and frees the spaces, which go to the
-	// waitlist, in one commit. In time, the credits of a pass payment are
-	// returned, which sets is_refunded; too late by the event's policy, they are
-	// kept. A repeat answers the present state. Scope: bookings:write.
-	CancelBooking(context.Context, *CancelBookingRequest) (*CancelBookingResponse, error)
-	// PreviewCancellation says what CancelBooking would do now, and does nothing.
+	// GetTransaction returns one transaction of one customer. It returns NOT_FOUND if another
+	// customer bought the transaction.
 	// Scope: bookings:read.
+	GetTransaction(context.Context, *GetTransactionRequest) (*GetTransactionResponse, error)
+	// ListTransactions returns a page of the transactions that a customer bought, newest first (by
+	// purchase time, then id). It returns NOT_FOUND if the customer does not exist.
+	// Scope: bookings:read.
+	ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error)
+	// CancelBooking sets is_cancelled and frees the spaces, which go to the waitlist, in one commit.
+	// If the cancellation is in time, the credits of a pass payment are returned, which sets
+	// is_refunded. If the cancellation is late under the event's cancellation policy, the credits are
+	// kept. A repeated call returns the current state.
+	// Scope: bookings:write or registrations:write.
+	CancelBooking(context.Context, *CancelBookingRequest) (*CancelBookingResponse, error)
+	// PreviewCancellation reports what CancelBooking would do now, without changing anything.
+	// Scope: bookings:read or registrations:read.
 	PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error)
-	// RefundBooking sets is_refunded; it does not cancel. Of a pass payment the
-	// credits are returned, once. A repeat answers the present state.
+	// RefundBooking sets is_refunded; it does not cancel. The credits of a pass payment are returned,
+	// once. A repeated call returns the current state.
 	// Scope: bookings:write.
 	RefundBooking(context.Context, *RefundBookingRequest) (*RefundBookingResponse, error)
-	// HoldPlaces takes places for a while, for callers that take money in between.
-	// Readers do not see it but as places taken. Refusals as CreateTransaction.
+	// HoldPlaces reserves spaces for a limited time, for callers that collect the payment in between.
+	// Readers see only that the spaces are taken.
+	// Refusals: those of CreateTransaction with payment by card.
 	// Scope: bookings:write.
 	HoldPlaces(context.Context, *HoldPlacesRequest) (*HoldPlacesResponse, error)
-	// ConfirmHold makes a transaction of a hold, at the prices and with the
-	// discount of the hold. A repeat answers the transaction. Refusals:
-	// HOLD_EXPIRED, and those of a pass. Scope: bookings:write.
+	// ConfirmHold turns a hold into a transaction, at the prices and with the discount of the hold. A
+	// repeated call returns the same transaction.
+	// Refusals: HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
+	// Scope: bookings:write.
 	ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error)
-	// ReleaseHold gives the places back before the hold expires; a repeat, and the
-	// release of an expired hold, change nothing. Scope: bookings:write.
+	// ReleaseHold frees the spaces of a hold before it expires. Releasing a hold again, or an expired
+	// hold, changes nothing.
+	// Refusals: HOLD_CONFIRMED.
+	// Scope: bookings:write.
 	ReleaseHold(context.Context, *ReleaseHoldRequest) (*ReleaseHoldResponse, error)
 	// ListRegistrations returns a page of the bookings of one event.
 	// Scope: bookings:read or registrations:read.
@@ -296,16 +308,16 @@ type BookingServiceServer interface {
 	// GetRegistration returns one booking with its purchase.
 	// Scope: bookings:read or registrations:read.
 	GetRegistration(context.Context, *GetRegistrationRequest) (*GetRegistrationResponse, error)
-	// RecordAttendance checks in, or marks as no-show, or takes either back. A
-	// repeat changes nothing. A cancelled booking is ALREADY_CANCELLED.
+	// RecordAttendance checks a booking in, marks it as a no-show, or undoes either. A repeated call
+	// changes nothing. A cancelled booking is refused with ALREADY_CANCELLED.
 	// Scope: bookings:write.
 	RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error)
-	// ImportTransactions takes a history of any length. A transaction whose
-	// reference was imported before is left as it is, so that an import can be
-	// repeated after a failure. Events and dates that are described and not named
-	// are found or made by their reference and start. Each batch that is sent is
-	// stored in one commit and answered with one result per transaction. History
-	// publishes no domain events: what is imported has happened elsewhere.
+	// ImportTransactions imports a history of any length. A transaction whose reference was imported
+	// before is left unchanged, so you can repeat an import after a failure. Events and dates that
+	// are described rather than identified are looked up by their reference and start, and created if
+	// they do not exist. The service stores each batch you send in one commit and responds with one
+	// result per transaction. It publishes no domain events for imported history, because what is
+	// imported happened elsewhere.
 	// Scope: bookings:write.
 	ImportTransactions(grpc.BidiStreamingServer[ImportTransactionsRequest, ImportTransactionsResponse]) error
 	mustEmbedUnimplementedBookingServiceServer()

@@ -28,28 +28,28 @@ type DiscountCode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// disc_ identifier.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// As it was written; unique in the company whatever its case.
+	// As entered; unique in the company, ignoring case.
 	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	// Types that are valid to be assigned to Reduction:
 	//
 	//	*DiscountCode_BasisPoints
 	//	*DiscountCode_Amount
 	Reduction isDiscountCode_Reduction `protobuf_oneof:"reduction"`
-	// ISO 4217, with an amount: only lines in this currency are lowered.
+	// ISO 4217; set with amount. The discount applies only to lines in this currency.
 	Currency string `protobuf:"bytes,5,opt,name=currency,proto3" json:"currency,omitempty"`
-	// The window in which it can be used; unset: open.
+	// The time window in which the code can be used; an unset bound means no limit.
 	ValidFrom  *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=valid_from,json=validFrom,proto3" json:"valid_from,omitempty"`
 	ValidUntil *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=valid_until,json=validUntil,proto3" json:"valid_until,omitempty"`
-	// How many transactions may use it; unset: any number.
+	// How many transactions can use the code; unset means no limit.
 	MaxUses *int32 `protobuf:"varint,8,opt,name=max_uses,json=maxUses,proto3,oneof" json:"max_uses,omitempty"`
-	// How many have. A cancelled booking does not give a use back.
+	// How many transactions have used the code. Cancelling a booking does not reduce this number.
 	Uses int32 `protobuf:"varint,9,opt,name=uses,proto3" json:"uses,omitempty"`
-	// Cannot be used, whatever else holds.
+	// The code cannot be used, even within its window and number of uses.
 	Disabled  bool                   `protobuf:"varint,10,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	Version   int64                  `protobuf:"varint,13,opt,name=version,proto3" json:"version,omitempty"`
-	// evt_ identifiers of the events whose lines it lowers; empty: all.
+	// evt_ identifiers of the events whose lines get the discount; empty means all events.
 	EventIds      []string `protobuf:"bytes,14,rep,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -199,14 +199,14 @@ type isDiscountCode_Reduction interface {
 }
 
 type DiscountCode_BasisPoints struct {
-	// Of every line's gross price, in basis points: 1000 is 10 %. Rounded half up
-	// to the minor unit, line by line.
+	// Reduces every line's gross price by this share, in basis points: 1000 is 10 %. The discount
+	// is rounded half up to the minor unit, line by line.
 	BasisPoints int32 `protobuf:"varint,3,opt,name=basis_points,json=basisPoints,proto3,oneof"`
 }
 
 type DiscountCode_Amount struct {
-	// Minor units off the transaction's gross price, taken off its lines in their
-	// order, never below 0.
+	// Reduces the transaction's gross price by this amount in minor units. It is deducted from the
+	// lines in their order, and no line goes below 0.
 	Amount int64 `protobuf:"varint,4,opt,name=amount,proto3,oneof"`
 }
 
@@ -223,14 +223,15 @@ type CreateDiscountCodeRequest struct {
 	//	*CreateDiscountCodeRequest_BasisPoints
 	//	*CreateDiscountCodeRequest_Amount
 	Reduction isCreateDiscountCodeRequest_Reduction `protobuf_oneof:"reduction"`
-	// With an amount; empty: the company's.
+	// Only with amount; if empty, the company's currency.
 	Currency   string                 `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
 	ValidFrom  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=valid_from,json=validFrom,proto3" json:"valid_from,omitempty"`
 	ValidUntil *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=valid_until,json=validUntil,proto3" json:"valid_until,omitempty"`
-	// 1 and more.
+	// 1 or more.
 	MaxUses *int32 `protobuf:"varint,7,opt,name=max_uses,json=maxUses,proto3,oneof" json:"max_uses,omitempty"`
-	// evt_ identifiers of the company's events, at most 100, each once. One that does
-	// not exist, is malformed or belongs to another company is VALIDATION_ERROR.
+	// evt_ identifiers of the company's events, at most 100, each listed once. An identifier that is
+	// malformed, or of an event that does not exist or belongs to another company, is
+	// VALIDATION_ERROR.
 	EventIds      []string `protobuf:"bytes,8,rep,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -343,7 +344,7 @@ type CreateDiscountCodeRequest_BasisPoints struct {
 }
 
 type CreateDiscountCodeRequest_Amount struct {
-	// 1 and more.
+	// 1 or more.
 	Amount int64 `protobuf:"varint,3,opt,name=amount,proto3,oneof"`
 }
 
@@ -397,7 +398,7 @@ func (x *CreateDiscountCodeResponse) GetDiscountCode() *DiscountCode {
 
 type GetDiscountCodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// disc_ identifier; empty: code names it.
+	// disc_ identifier; if empty, set code.
 	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -494,7 +495,7 @@ func (x *GetDiscountCodeResponse) GetDiscountCode() *DiscountCode {
 
 type ListDiscountCodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 200; 0: 50.
+	// 1 to 200; 0 means 50.
 	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -608,13 +609,13 @@ func (x *ListDiscountCodesResponse) GetTotal() int64 {
 type UpdateDiscountCodeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is unset stays.
+	// Unset fields do not change.
 	ValidFrom  *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=valid_from,json=validFrom,proto3" json:"valid_from,omitempty"`
 	ValidUntil *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=valid_until,json=validUntil,proto3" json:"valid_until,omitempty"`
-	// Not below uses; 0: any number.
+	// Not less than uses; 0 removes the limit.
 	MaxUses  *int32 `protobuf:"varint,4,opt,name=max_uses,json=maxUses,proto3,oneof" json:"max_uses,omitempty"`
 	Disabled *bool  `protobuf:"varint,5,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
-	// Opens the window at its beginning, or at its end.
+	// Removes the start or the end of the time window.
 	NoValidFrom   bool `protobuf:"varint,6,opt,name=no_valid_from,json=noValidFrom,proto3" json:"no_valid_from,omitempty"`
 	NoValidUntil  bool `protobuf:"varint,7,opt,name=no_valid_until,json=noValidUntil,proto3" json:"no_valid_until,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -29,18 +29,21 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// DiscountService keeps the codes that lower a price.
+// DiscountService manages discount codes.
 type DiscountServiceClient interface {
-	// CreateDiscountCode adds a code. One that exists, whatever its case, is
-	// INVALID_ARGUMENT. Scope: discounts:write.
+	// CreateDiscountCode adds a code. A code that already exists, in upper or lower case, is
+	// INVALID_ARGUMENT.
+	// Scope: discounts:write.
 	CreateDiscountCode(ctx context.Context, in *CreateDiscountCodeRequest, opts ...grpc.CallOption) (*CreateDiscountCodeResponse, error)
 	// GetDiscountCode returns one code by its identifier or by the code itself.
 	// Scope: discounts:read.
 	GetDiscountCode(ctx context.Context, in *GetDiscountCodeRequest, opts ...grpc.CallOption) (*GetDiscountCodeResponse, error)
-	// ListDiscountCodes pages through the codes by id. Scope: discounts:read.
+	// ListDiscountCodes returns a page of the codes, ordered by id.
+	// Scope: discounts:read.
 	ListDiscountCodes(ctx context.Context, in *ListDiscountCodesRequest, opts ...grpc.CallOption) (*ListDiscountCodesResponse, error)
-	// UpdateDiscountCode changes the window, the number of uses, or whether the
-	// code can be used at all. Scope: discounts:write.
+	// UpdateDiscountCode changes the time window or the number of uses, or disables or enables the
+	// code.
+	// Scope: discounts:write.
 	UpdateDiscountCode(ctx context.Context, in *UpdateDiscountCodeRequest, opts ...grpc.CallOption) (*UpdateDiscountCodeResponse, error)
 }
 
@@ -96,18 +99,21 @@ func (c *discountServiceClient) UpdateDiscountCode(ctx context.Context, in *Upda
 // All implementations must embed UnimplementedDiscountServiceServer
 // for forward compatibility.
 //
-// DiscountService keeps the codes that lower a price.
+// DiscountService manages discount codes.
 type DiscountServiceServer interface {
-	// CreateDiscountCode adds a code. One that exists, whatever its case, is
-	// INVALID_ARGUMENT. Scope: discounts:write.
+	// CreateDiscountCode adds a code. A code that already exists, in upper or lower case, is
+	// INVALID_ARGUMENT.
+	// Scope: discounts:write.
 	CreateDiscountCode(context.Context, *CreateDiscountCodeRequest) (*CreateDiscountCodeResponse, error)
 	// GetDiscountCode returns one code by its identifier or by the code itself.
 	// Scope: discounts:read.
 	GetDiscountCode(context.Context, *GetDiscountCodeRequest) (*GetDiscountCodeResponse, error)
-	// ListDiscountCodes pages through the codes by id. Scope: discounts:read.
+	// ListDiscountCodes returns a page of the codes, ordered by id.
+	// Scope: discounts:read.
 	ListDiscountCodes(context.Context, *ListDiscountCodesRequest) (*ListDiscountCodesResponse, error)
-	// UpdateDiscountCode changes the window, the number of uses, or whether the
-	// code can be used at all. Scope: discounts:write.
+	// UpdateDiscountCode changes the time window or the number of uses, or disables or enables the
+	// code.
+	// Scope: discounts:write.
 	UpdateDiscountCode(context.Context, *UpdateDiscountCodeRequest) (*UpdateDiscountCodeResponse, error)
 	mustEmbedUnimplementedDiscountServiceServer()
 }

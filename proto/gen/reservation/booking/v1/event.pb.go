@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// EventType is the kind of offering.
+// EventType is the kind of event.
 type EventType int32
 
 const (
@@ -186,9 +186,9 @@ func (EventDateStatus) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{2}
 }
 
-// EventOrder is the order of a list. Events that compare equal are in the order
-// of their ids. A page_token holds the order it was made in; another order with
-// it is INVALID_ARGUMENT.
+// EventOrder is the order of a list. Events that compare equal are ordered by id. A page_token is
+// valid only for the order in which it was issued; with another order, the call fails with
+// INVALID_ARGUMENT.
 type EventOrder int32
 
 const (
@@ -253,19 +253,19 @@ type Event struct {
 	Description string      `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	Type        EventType   `protobuf:"varint,4,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
 	Status      EventStatus `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.booking.v1.EventStatus" json:"status,omitempty"`
-	// IANA zone in which its dates are meant.
+	// IANA zone of the event's dates.
 	Timezone string `protobuf:"bytes,6,opt,name=timezone,proto3" json:"timezone,omitempty"`
 	Location string `protobuf:"bytes,7,opt,name=location,proto3" json:"location,omitempty"`
-	// In the order of their start, then id.
+	// Ordered by start, then id.
 	Dates          []*EventDate           `protobuf:"bytes,8,rep,name=dates,proto3" json:"dates,omitempty"`
 	PricingOptions []*PricingOption       `protobuf:"bytes,9,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
 	CreatedAt      *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt      *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	Version        int64                  `protobuf:"varint,12,opt,name=version,proto3" json:"version,omitempty"`
-	// A booking is cancelled free of charge until so many minutes before its date
-	// starts; unset: until it starts.
+	// Minutes before the start of a date at which free cancellation ends. Unset means that
+	// cancellation is free until the start.
 	FreeCancellationMinutes *int32 `protobuf:"varint,13,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
-	// How its first dates were made; unset: they were named one by one.
+	// The rule that generated the first dates; unset if they were listed one by one.
 	Recurrence    *Recurrence `protobuf:"bytes,14,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -399,19 +399,17 @@ func (x *Event) GetRecurrence() *Recurrence {
 	return nil
 }
 
-// Recurrence is a rule by which dates are made, in wall time of the event's zone:
-// 09:30 stays 09:30 when the clocks change. A time that a change skips is moved
-// forward by the gap; of a time that comes twice it is the first.
+// Recurrence is a rule that generates dates, in wall time of the event's zone: 09:30 stays 09:30
+// when the clocks change. A time that a clock change skips moves forward by the gap. If a time
+// occurs twice, the first occurrence counts.
 type Recurrence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// RFC 5545 RRULE without its name: "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=20". It must
-	// end (COUNT or UNTIL) and give at most 1000 dates.
+	// RFC 5545 RRULE without the "RRULE:" prefix: "FREQ=WEEKLY;BYDAY=MO,WE;COUNT=20". It must end
+	// (COUNT or UNTIL) and generate at most 1000 dates.
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
-	// The first occurrence is the first that the rule has at or after this time:
-	// YYYY-MM-DDTHH:MM:SS.
+	// The series starts with the rule's first occurrence at or after this time: YYYY-MM-DDTHH:MM:SS.
 	LocalStart string `protobuf:"bytes,2,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
-	// Occurrences that are left out, written likewise, or YYYY-MM-DD for all of a
-	// day.
+	// Occurrences to leave out, in the same format, or YYYY-MM-DD for all occurrences of a day.
 	Exceptions    []string `protobuf:"bytes,3,rep,name=exceptions,proto3" json:"exceptions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -474,11 +472,11 @@ type EventDate struct {
 	// date_ identifier.
 	Id       string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	StartsAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	// Minutes.
+	// In minutes.
 	DurationMinutes int32 `protobuf:"varint,3,opt,name=duration_minutes,json=durationMinutes,proto3" json:"duration_minutes,omitempty"`
 	// IANA zone.
 	Timezone string `protobuf:"bytes,4,opt,name=timezone,proto3" json:"timezone,omitempty"`
-	// Spaces on offer; unset: unlimited.
+	// Spaces on offer; unset means unlimited.
 	Capacity *int32 `protobuf:"varint,5,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
 	// Spaces taken.
 	Booked        int32           `protobuf:"varint,6,opt,name=booked,proto3" json:"booked,omitempty"`
@@ -566,19 +564,19 @@ func (x *EventDate) GetStatus() EventDateStatus {
 	return EventDateStatus_EVENT_DATE_STATUS_UNSPECIFIED
 }
 
-// PricingOption is a way to pay for one space of an event.
+// PricingOption is a price for one space of an event.
 type PricingOption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// po- identifier.
 	Id   string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Gross price of a space in minor units, tax included.
+	// Gross price of one space in minor units, tax included.
 	Price int64 `protobuf:"varint,3,opt,name=price,proto3" json:"price,omitempty"`
 	// ISO 4217.
 	Currency string `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
-	// Credits that a space costs when paid by pass; unset: not payable by pass.
+	// Price of one space in credits; unset if the option cannot be paid by pass.
 	Credits *int32 `protobuf:"varint,5,opt,name=credits,proto3,oneof" json:"credits,omitempty"`
-	// Tax that the price includes, in basis points: 2000 is 20 %.
+	// Tax included in the price, in basis points: 2000 is 20 %.
 	TaxRateBasisPoints int32 `protobuf:"varint,6,opt,name=tax_rate_basis_points,json=taxRateBasisPoints,proto3" json:"tax_rate_basis_points,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -659,20 +657,20 @@ func (x *PricingOption) GetTaxRateBasisPoints() int32 {
 // NewEventDate describes a date to add.
 type NewEventDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// A whole second.
+	// Must be a whole second.
 	StartsAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	// 1 to 525600; 0: the end gives it.
+	// 1 to 525600; 0 means that the end determines the duration.
 	DurationMinutes int32 `protobuf:"varint,2,opt,name=duration_minutes,json=durationMinutes,proto3" json:"duration_minutes,omitempty"`
-	// 0 or more; unset: unlimited.
+	// 0 or more; unset means unlimited.
 	Capacity *int32 `protobuf:"varint,3,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
-	// Instead of starts_at: wall time in the event's zone, YYYY-MM-DDTHH:MM:SS.
+	// Alternative to starts_at: wall time in the event's zone, YYYY-MM-DDTHH:MM:SS.
 	LocalStart string `protobuf:"bytes,4,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
-	// The end, whole minutes after the start. With duration_minutes the two must
-	// agree.
+	// The end, a whole number of minutes after the start. If duration_minutes is also set, the two
+	// must agree.
 	EndsAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
-	// Instead of ends_at, as local_start. With recurrence only this one: each date
-	// ends as much wall time after its start as local_end is after the rule's
-	// local_start.
+	// Alternative to ends_at, in the format of local_start. With a recurrence, only local_end is
+	// accepted: each date then ends as much wall time after its start as local_end is after the
+	// rule's local_start.
 	LocalEnd      string `protobuf:"bytes,6,opt,name=local_end,json=localEnd,proto3" json:"local_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -753,21 +751,21 @@ func (x *NewEventDate) GetLocalEnd() string {
 // EventDateChange changes a date of an event, or adds one.
 type EventDateChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// date_ identifier of a date of the event; empty: a date to add.
+	// date_ identifier of a date of the event; if empty, a date is added.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is unset stays. A date to add needs a start; without a duration or a
-	// capacity it has that of the event's last date.
+	// Unset fields do not change. A date to add needs a start; if its duration or capacity is unset,
+	// it takes that of the event's last date.
 	StartsAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	// Instead of starts_at, as in NewEventDate.
+	// Alternative to starts_at, as in NewEventDate.
 	LocalStart      *string `protobuf:"bytes,3,opt,name=local_start,json=localStart,proto3,oneof" json:"local_start,omitempty"`
 	DurationMinutes *int32  `protobuf:"varint,4,opt,name=duration_minutes,json=durationMinutes,proto3,oneof" json:"duration_minutes,omitempty"`
-	// Not below what is booked.
+	// Not less than the spaces that are booked.
 	Capacity *int32 `protobuf:"varint,5,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
-	// Takes the capacity away: any number of places.
+	// Removes the capacity, so that the spaces are unlimited.
 	Unlimited bool `protobuf:"varint,6,opt,name=unlimited,proto3" json:"unlimited,omitempty"`
-	// The end, instead of duration_minutes; with both, the two must agree.
+	// The end, as an alternative to duration_minutes; if both are set, they must agree.
 	EndsAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
-	// Instead of ends_at, as in NewEventDate.
+	// Alternative to ends_at, as in NewEventDate.
 	LocalEnd      *string `protobuf:"bytes,8,opt,name=local_end,json=localEnd,proto3,oneof" json:"local_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -859,23 +857,23 @@ func (x *EventDateChange) GetLocalEnd() string {
 	return ""
 }
 
-// PricingOptionChange changes a pricing option of an event, or adds one.
-// Bookings keep the price at which they were made.
+// PricingOptionChange changes a pricing option of an event, or adds one. Existing bookings keep the
+// price at which they were made.
 type PricingOptionChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// po- identifier of an option of the event; empty: an option to add.
+	// po- identifier of an option of the event; if empty, an option is added.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is unset stays; an option to add needs a name and a price.
+	// Unset fields do not change. An option to add needs a name and a price.
 	Name     *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	Price    *int64  `protobuf:"varint,3,opt,name=price,proto3,oneof" json:"price,omitempty"`
 	Currency *string `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
 	Credits  *int32  `protobuf:"varint,5,opt,name=credits,proto3,oneof" json:"credits,omitempty"`
-	// Takes the credits away: not payable by pass.
+	// Removes the price in credits, so that the option cannot be paid by pass.
 	NoCredits          bool   `protobuf:"varint,6,opt,name=no_credits,json=noCredits,proto3" json:"no_credits,omitempty"`
 	TaxRateBasisPoints *int32 `protobuf:"varint,7,opt,name=tax_rate_basis_points,json=taxRateBasisPoints,proto3,oneof" json:"tax_rate_basis_points,omitempty"`
-	// It is sold no more, and gone from the event; nothing else goes with it.
-	// Bookings keep it, and who waits for a place at its price is served at it. The
-	// last one of an event stays.
+	// Ends the option: it is no longer sold and no longer shown with the event. It cannot be combined
+	// with other changes of the option. Existing bookings keep the option, and customers already on
+	// the waitlist at its price can still book at it. An event's last option cannot be ended.
 	Ended         bool `protobuf:"varint,8,opt,name=ended,proto3" json:"ended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -971,9 +969,9 @@ func (x *PricingOptionChange) GetEnded() bool {
 type NewPricingOption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// 0 or more, minor units, tax included.
+	// 0 or more, in minor units, tax included.
 	Price int64 `protobuf:"varint,2,opt,name=price,proto3" json:"price,omitempty"`
-	// ISO 4217; empty: the company's.
+	// ISO 4217; if empty, the company's currency.
 	Currency           string `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
 	Credits            *int32 `protobuf:"varint,4,opt,name=credits,proto3,oneof" json:"credits,omitempty"`
 	TaxRateBasisPoints int32  `protobuf:"varint,5,opt,name=tax_rate_basis_points,json=taxRateBasisPoints,proto3" json:"tax_rate_basis_points,omitempty"`
@@ -1052,21 +1050,21 @@ type CreateEventRequest struct {
 	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
 	// At most 10000 characters.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// Unspecified: class.
+	// Unspecified means class.
 	Type EventType `protobuf:"varint,3,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
-	// Unspecified: published. Only draft and published are accepted.
+	// Draft or published; unspecified means published.
 	Status EventStatus `protobuf:"varint,4,opt,name=status,proto3,enum=reservation.booking.v1.EventStatus" json:"status,omitempty"`
-	// IANA zone; empty: the company's.
+	// IANA zone; if empty, the company's.
 	Timezone string `protobuf:"bytes,5,opt,name=timezone,proto3" json:"timezone,omitempty"`
 	Location string `protobuf:"bytes,6,opt,name=location,proto3" json:"location,omitempty"`
-	// 1 to 1000; with recurrence one, which gives duration and capacity and whose
-	// start is not used.
+	// 1 to 1000. With a recurrence, exactly one: it gives the duration and capacity of all dates, and
+	// its start is not used.
 	Dates []*NewEventDate `protobuf:"bytes,7,rep,name=dates,proto3" json:"dates,omitempty"`
 	// 0 to 50.
 	PricingOptions []*NewPricingOption `protobuf:"bytes,8,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	// Instead of naming each date.
+	// Generates the dates, as an alternative to listing each one.
 	Recurrence *Recurrence `protobuf:"bytes,9,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
-	// 0 to 525600; unset: cancellation is free until the start.
+	// 0 to 525600; unset means that cancellation is free until the start.
 	FreeCancellationMinutes *int32 `protobuf:"varint,10,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
 	unknownFields           protoimpl.UnknownFields
 	sizeCache               protoimpl.SizeCache
@@ -1306,24 +1304,23 @@ func (x *GetEventResponse) GetEvent() *Event {
 
 type ListEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 200; 0: 50.
+	// 1 to 200; 0 means 50.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer; empty: from the start, or from offset.
+	// From the previous response. If empty, the list starts at offset.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// How many to skip, for callers that page by number; not with page_token.
+	// Number of events to skip, for callers that page by number; cannot be combined with page_token.
 	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Unspecified: by id.
+	// Unspecified means by id.
 	Order EventOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.booking.v1.EventOrder" json:"order,omitempty"`
-	// With their dates, which otherwise only GetEvent returns.
+	// Includes the dates of each event, which otherwise only GetEvent returns.
 	WithDates bool `protobuf:"varint,5,opt,name=with_dates,json=withDates,proto3" json:"with_dates,omitempty"`
-	// Only of this type, only in this state; unspecified: all.
+	// Returns only events of this type and in this status; unspecified returns all.
 	Type   EventType   `protobuf:"varint,6,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
 	Status EventStatus `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.booking.v1.EventStatus" json:"status,omitempty"`
-	// Only events that have a date which starts at or after, or before, these
-	// instants.
+	// Returns only events with a date that starts at or after starts_from and before starts_before.
 	StartsFrom   *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=starts_from,json=startsFrom,proto3" json:"starts_from,omitempty"`
 	StartsBefore *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=starts_before,json=startsBefore,proto3" json:"starts_before,omitempty"`
-	// Only events changed at or after this instant.
+	// Returns only events changed at or after this time.
 	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1431,11 +1428,11 @@ func (x *ListEventsRequest) GetUpdatedSince() *timestamppb.Timestamp {
 
 type ListEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// With dates, they may be fewer than page_size where they have very many:
-	// next_page_token says whether there are more.
+	// With dates, a page can hold fewer events than page_size if they have many dates.
+	// next_page_token shows whether there are more.
 	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	NextPageToken string   `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many events match.
+	// Number of events that match.
 	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1494,14 +1491,14 @@ func (x *ListEventsResponse) GetTotal() int64 {
 
 type ListEventDatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only dates that start at or after, or before, these instants.
+	// Returns only dates that start at or after starts_from and before starts_before.
 	StartsFrom   *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=starts_from,json=startsFrom,proto3" json:"starts_from,omitempty"`
 	StartsBefore *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=starts_before,json=startsBefore,proto3" json:"starts_before,omitempty"`
-	// evt_ identifier; empty: of all events.
+	// evt_ identifier; if empty, dates of all events.
 	EventId string `protobuf:"bytes,3,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// 1 to 200; 0: 50.
+	// 1 to 200; 0 means 50.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer; empty: from the start.
+	// From the previous response; if empty, the list starts at the beginning.
 	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1572,7 +1569,7 @@ func (x *ListEventDatesRequest) GetPageToken() string {
 	return ""
 }
 
-// ScheduledDate is a date with what a calendar shows of its event.
+// ScheduledDate is a date with the details of its event that a calendar shows.
 type ScheduledDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Date  *EventDate             `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
@@ -1582,7 +1579,7 @@ type ScheduledDate struct {
 	EventType   EventType   `protobuf:"varint,4,opt,name=event_type,json=eventType,proto3,enum=reservation.booking.v1.EventType" json:"event_type,omitempty"`
 	EventStatus EventStatus `protobuf:"varint,5,opt,name=event_status,json=eventStatus,proto3,enum=reservation.booking.v1.EventStatus" json:"event_status,omitempty"`
 	Location    string      `protobuf:"bytes,6,opt,name=location,proto3" json:"location,omitempty"`
-	// How many wait for places of it.
+	// Number of waitlist entries that wait for spaces on this date.
 	Waiting       int32 `protobuf:"varint,7,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1723,40 +1720,41 @@ func (x *ListEventDatesResponse) GetNextPageToken() string {
 type UpdateEventRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is unset stays.
+	// Unset fields do not change.
 	Title       *string   `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
 	Description *string   `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	Type        EventType `protobuf:"varint,4,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
-	// Published, cancelled, or draft where nothing has been booked.
+	// Published, cancelled, or draft if nothing has been booked.
 	Status EventStatus `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.booking.v1.EventStatus" json:"status,omitempty"`
-	// IANA zone in which its dates are shown from now on; their instants stay.
+	// IANA zone in which the dates are shown from now on; their instants do not change.
 	Timezone *string `protobuf:"bytes,6,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
 	Location *string `protobuf:"bytes,7,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	// -1: no policy, so cancellation is free until the start.
+	// -1 removes the policy, so that cancellation is free until the start.
 	FreeCancellationMinutes *int32 `protobuf:"varint,8,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
-	// Dates and options that are not named stay as they are. At most 5000, of which
-	// at most 1000 are added.
+	// Dates and options that are not listed do not change. At most 5000 dates, of which at most 1000
+	// are added.
 	Dates          []*EventDateChange     `protobuf:"bytes,9,rep,name=dates,proto3" json:"dates,omitempty"`
 	PricingOptions []*PricingOptionChange `protobuf:"bytes,10,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	// A change of the dates together, as Interface B shows them: the start and the
-	// duration of the first date that takes place, the end of the last, and the sum
-	// of the capacities of the dates to come. In spite of the field's name, the
-	// change concerns all dates if the event has several.
+	// A change of the dates as a whole, in the form in which Interface B shows them: the start and
+	// the duration of the first date that takes place, the end of the last, and the sum of the
+	// capacities of the upcoming dates. Despite the field's name, the change applies to all dates if
+	// the event has several.
 	//
-	// If the event has one date, the change is that date's. If it has several,
-	// duration_minutes and capacity change each date to come that `dates` does not
-	// change itself, and a start or an end is INVALID_ARGUMENT.
+	// If the event has one date, the change applies to that date. If it has several, duration_minutes
+	// and capacity change each upcoming date that `dates` does not change, and a start or an end is
+	// INVALID_ARGUMENT.
 	//
-	// A caller may send back what it has read: a start or an end that equals what is
-	// shown, before or after the changes in `dates`, changes nothing. The same holds
-	// for a duration and a capacity if the event has one date or `dates` names dates
-	// of the event. The id is not used.
+	// A caller can send the values it has read. A start or an end that equals the shown value, before
+	// or after the changes in `dates`, changes nothing. The same is true for a duration and a
+	// capacity if the event has one date or `dates` identifies dates of the event. The id is not
+	// used.
 	OnlyDate *EventDateChange `protobuf:"bytes,11,opt,name=only_date,json=onlyDate,proto3" json:"only_date,omitempty"`
-	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
+	// The version that the caller has read. If the current version is different, the call fails with
+	// ABORTED and VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,12,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
-	// Accepted if it is the event's; another one is INVALID_ARGUMENT, because dates
-	// that exist are changed one by one. Without a local_start, rule and exceptions
-	// are compared.
+	// Accepted only if it equals the event's recurrence; otherwise the call fails with
+	// INVALID_ARGUMENT, because existing dates are changed one by one. Without local_start, only the
+	// rule and the exceptions are compared.
 	Recurrence    *Recurrence `protobuf:"bytes,13,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1930,7 +1928,7 @@ func (x *UpdateEventResponse) GetEvent() *Event {
 type CancelEventRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Shown to those who had booked; at most 500 characters.
+	// Shown to the customers who had booked; at most 500 characters.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1983,7 +1981,7 @@ func (x *CancelEventRequest) GetReason() string {
 type CancelEventResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Event *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	// How many bookings this call cancelled.
+	// Number of bookings that this call cancelled.
 	CancelledBookings int32 `protobuf:"varint,2,opt,name=cancelled_bookings,json=cancelledBookings,proto3" json:"cancelled_bookings,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -2213,7 +2211,7 @@ type CancelEventDateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// date_ identifier.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Shown to those who had booked; at most 500 characters.
+	// Shown to the customers who had booked; at most 500 characters.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2266,7 +2264,7 @@ func (x *CancelEventDateRequest) GetReason() string {
 type CancelEventDateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Date  *EventDate             `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
-	// How many bookings this call cancelled.
+	// Number of bookings that this call cancelled.
 	CancelledBookings int32 `protobuf:"varint,2,opt,name=cancelled_bookings,json=cancelledBookings,proto3" json:"cancelled_bookings,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
@@ -2319,11 +2317,11 @@ func (x *CancelEventDateResponse) GetCancelledBookings() int32 {
 type AddEventDatesRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	EventId string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	// 1 to 1000; with recurrence one, which gives duration and capacity and whose
-	// start is not used.
+	// 1 to 1000. With a recurrence, exactly one: it gives the duration and capacity of all dates, and
+	// its start is not used.
 	Dates []*NewEventDate `protobuf:"bytes,2,rep,name=dates,proto3" json:"dates,omitempty"`
-	// Instead of naming each date. A start at which the event takes place already is
-	// INVALID_ARGUMENT: leave it out with an exception.
+	// Generates the dates, as an alternative to listing each one. A start at which the event already
+	// takes place is INVALID_ARGUMENT; leave it out with an exception.
 	Recurrence    *Recurrence `protobuf:"bytes,3,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/booking/v1/events.proto
 
-// What the booking service publishes. Subjects: reservation.booking.v1.<event>.
+// Domain events of the booking service. Subjects: reservation.booking.v1.<event>.
 
 package bookingv1
 
@@ -131,8 +131,8 @@ func (x *EventDatesAdded) GetVersion() int64 {
 	return 0
 }
 
-// EventUpdated is published as event_updated: what the event says of itself and
-// its pricing options, without its dates, of which other events tell.
+// EventUpdated is published as event_updated: the event's own fields and its pricing options,
+// without its dates. Changes of dates have their own events.
 type EventUpdated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
@@ -230,7 +230,7 @@ func (x *EventDeleted) GetVersion() int64 {
 	return 0
 }
 
-// EventCancelled is published as event_cancelled; the bookings follow one by one.
+// EventCancelled is published as event_cancelled. A booking_cancelled for each booking follows.
 type EventCancelled struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	EventId       string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
@@ -291,8 +291,8 @@ func (x *EventCancelled) GetVersion() int64 {
 	return 0
 }
 
-// EventDateUpdated is published as event_date_updated: moved, or with another
-// duration or capacity.
+// EventDateUpdated is published as event_date_updated when the start, duration or capacity of a
+// date changes.
 type EventDateUpdated struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	EventId string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
@@ -354,8 +354,8 @@ func (x *EventDateUpdated) GetVersion() int64 {
 	return 0
 }
 
-// EventDateCancelled is published as event_date_cancelled; the bookings follow one
-// by one.
+// EventDateCancelled is published as event_date_cancelled. A booking_cancelled for each booking
+// follows.
 type EventDateCancelled struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	EventId       string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
@@ -469,7 +469,7 @@ func (x *AttendanceRecorded) GetBooking() *BookingSnapshot {
 	return nil
 }
 
-// BookingConfirmed is published as booking_confirmed, one per booking.
+// BookingConfirmed is published as booking_confirmed, once for each booking.
 type BookingConfirmed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Booking       *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
@@ -604,8 +604,7 @@ func (x *BookingRefunded) GetBooking() *BookingSnapshot {
 	return nil
 }
 
-// WaitlistJoined is published as waitlist_joined. Entries in events have no
-// position.
+// WaitlistJoined is published as waitlist_joined. Entries in domain events have no position.
 type WaitlistJoined struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
@@ -650,8 +649,8 @@ func (x *WaitlistJoined) GetEntry() *WaitlistEntry {
 	return nil
 }
 
-// WaitlistOffered is published as waitlist_offered: places are held for somebody
-// who waited. What is booked at once is told by booking_confirmed.
+// WaitlistOffered is published as waitlist_offered when spaces are held for a waiting customer. If
+// they are booked immediately, booking_confirmed is published instead.
 type WaitlistOffered struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
@@ -696,7 +695,8 @@ func (x *WaitlistOffered) GetEntry() *WaitlistEntry {
 	return nil
 }
 
-// WaitlistPassedOver is published as waitlist_passed_over, when the reason is new.
+// WaitlistPassedOver is published as waitlist_passed_over when an entry is passed over for a new
+// reason.
 type WaitlistPassedOver struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
@@ -741,8 +741,8 @@ func (x *WaitlistPassedOver) GetEntry() *WaitlistEntry {
 	return nil
 }
 
-// WaitlistEnded is published as waitlist_ended: the entry was left, its offer was
-// not taken in time, or its date was cancelled while it was offered.
+// WaitlistEnded is published as waitlist_ended: the customer left, the offer was not accepted in
+// time, or the date was cancelled while spaces were offered.
 type WaitlistEnded struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
@@ -793,7 +793,7 @@ type BookingSnapshot struct {
 	TransactionId string                 `protobuf:"bytes,1,opt,name=transaction_id,json=transactionId,proto3" json:"transaction_id,omitempty"`
 	Purchaser     *CustomerReference     `protobuf:"bytes,2,opt,name=purchaser,proto3" json:"purchaser,omitempty"`
 	PurchasedAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=purchased_at,json=purchasedAt,proto3" json:"purchased_at,omitempty"`
-	// The transaction's version; a consumer keeps the highest it has seen.
+	// The transaction's version; a consumer keeps the highest version that it has seen.
 	Version       int64    `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
 	Booking       *Booking `protobuf:"bytes,5,opt,name=booking,proto3" json:"booking,omitempty"`
 	unknownFields protoimpl.UnknownFields

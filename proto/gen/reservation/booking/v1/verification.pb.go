@@ -61,7 +61,7 @@ type VerifyBookingsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unset in the last message.
 	Difference *BookingDifference `protobuf:"bytes,1,opt,name=difference,proto3" json:"difference,omitempty"`
-	// Rows that were looked at, in the last message.
+	// Number of rows that were checked; set in the last message.
 	Checked       int64 `protobuf:"varint,2,opt,name=checked,proto3" json:"checked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -111,11 +111,11 @@ func (x *VerifyBookingsResponse) GetChecked() int64 {
 	return 0
 }
 
-// BookingDifference is a number that is not what the rows say.
+// BookingDifference is a stored number that differs from the one computed from the rows.
 type BookingDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is counted: "event_date.booked", "event_date.capacity",
-	// "discount_code.uses", "events.total".
+	// The number that was checked: "event_date.booked", "event_date.capacity", "discount_code.uses",
+	// "waitlist_entry.spaces", "events.total".
 	What string `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
 	// Identifier of the row; empty for a total.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
@@ -263,10 +263,10 @@ func (x *ExportPassPaymentsResponse) GetPayments() []*BookedCredits {
 	return nil
 }
 
-// BookedCredits is what one booking holds of a customer pass.
+// BookedCredits is the credits of a customer pass that one booking holds.
 type BookedCredits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// txn_ identifier: the redemption.
+	// txn_ identifier, which is also the redemption's.
 	TransactionId string `protobuf:"bytes,1,opt,name=transaction_id,json=transactionId,proto3" json:"transaction_id,omitempty"`
 	// booking_ identifier.
 	BookingId string `protobuf:"bytes,2,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
@@ -338,7 +338,7 @@ func (x *BookedCredits) GetCredits() int32 {
 
 type CompareCustomersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether copies that differ are made what the customer service says.
+	// Whether to overwrite copies that differ with the data of the customer service.
 	Repair        bool `protobuf:"varint,1,opt,name=repair,proto3" json:"repair,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -385,7 +385,7 @@ type CompareCustomersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unset in the last message.
 	Difference *CustomerDifference `protobuf:"bytes,1,opt,name=difference,proto3" json:"difference,omitempty"`
-	// Copies that were looked at, in the last message.
+	// Number of copies that were checked; set in the last message.
 	Checked       int64 `protobuf:"varint,2,opt,name=checked,proto3" json:"checked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -435,12 +435,13 @@ func (x *CompareCustomersResponse) GetChecked() int64 {
 	return 0
 }
 
-// CustomerDifference is a customer who is not the same in both services.
+// CustomerDifference is a customer whose copy differs from the customer service.
 type CustomerDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cust_ identifier.
 	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// The copy's version; that of the customer service, 0: it does not know them.
+	// copied_version is the version of the copy, and version that of the customer service, 0 if it
+	// does not know the customer.
 	CopiedVersion int64 `protobuf:"varint,2,opt,name=copied_version,json=copiedVersion,proto3" json:"copied_version,omitempty"`
 	Version       int64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
 	Repaired      bool  `protobuf:"varint,4,opt,name=repaired,proto3" json:"repaired,omitempty"`

@@ -28,23 +28,23 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// VerificationService recomputes what the service keeps beside its rows.
-// Scope: platform:admin or bookings:read; each company sees its own.
+// VerificationService recomputes the counts and copies that the service stores. Each call covers
+// the caller's company.
+// Scope: platform:admin or bookings:read, except where an RPC says otherwise.
 type VerificationServiceClient interface {
-	// VerifyBookings compares every date's count with its bookings and holds, its
-	// capacity with its count, every discount code's uses with its transactions,
-	// and the company's totals with its rows. Each difference is one message; the
-	// last message has checked set.
+	// VerifyBookings compares every date's count with its bookings and holds, its capacity with its
+	// count, every discount code's uses with its transactions, the spaces of waitlist entries that
+	// are offered or being booked with those of their transactions, and the company's totals with its
+	// rows. It sends each difference as one message; the last message has checked set.
 	VerifyBookings(ctx context.Context, in *VerifyBookingsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyBookingsResponse], error)
-	// ExportPassPayments streams what confirmed bookings took from customer passes
-	// and have not given back, by transaction and booking, for comparison with the
-	// ledger of the pass service. What was imported was paid in an earlier system
-	// and is left out.
+	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
+	// have not returned, by transaction and booking, for comparison with the ledger of the pass
+	// service. It omits imported bookings, because they were paid in an earlier system.
 	ExportPassPayments(ctx context.Context, in *ExportPassPaymentsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportPassPaymentsResponse], error)
-	// CompareCustomers compares the copies of customers' names with the customer
-	// service, and repairs those that differ where it is asked to, as after a restore
-	// of one database to another moment than the other's. Each difference is one
-	// message; the last message has checked set. Scope: platform:admin.
+	// CompareCustomers compares the copies of customers with the customer service. On request it
+	// repairs the copies that differ, for example after the two databases were restored to different
+	// times. It sends each difference as one message; the last message has checked set.
+	// Scope: platform:admin.
 	CompareCustomers(ctx context.Context, in *CompareCustomersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CompareCustomersResponse], error)
 }
 
@@ -117,23 +117,23 @@ type VerificationService_CompareCustomersClient = grpc.ServerStreamingClient[Com
 // All implementations must embed UnimplementedVerificationServiceServer
 // for forward compatibility.
 //
-// VerificationService recomputes what the service keeps beside its rows.
-// Scope: platform:admin or bookings:read; each company sees its own.
+// VerificationService recomputes the counts and copies that the service stores. Each call covers
+// the caller's company.
+// Scope: platform:admin or bookings:read, except where an RPC says otherwise.
 type VerificationServiceServer interface {
-	// VerifyBookings compares every date's count with its bookings and holds, its
-	// capacity with its count, every discount code's uses with its transactions,
-	// and the company's totals with its rows. Each difference is one message; the
-	// last message has checked set.
+	// VerifyBookings compares every date's count with its bookings and holds, its capacity with its
+	// count, every discount code's uses with its transactions, the spaces of waitlist entries that
+	// are offered or being booked with those of their transactions, and the company's totals with its
+	// rows. It sends each difference as one message; the last message has checked set.
 	VerifyBookings(*VerifyBookingsRequest, grpc.ServerStreamingServer[VerifyBookingsResponse]) error
-	// ExportPassPayments streams what confirmed bookings took from customer passes
-	// and have not given back, by transaction and booking, for comparison with the
-	// ledger of the pass service. What was imported was paid in an earlier system
-	// and is left out.
+	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
+	// have not returned, by transaction and booking, for comparison with the ledger of the pass
+	// service. It omits imported bookings, because they were paid in an earlier system.
 	ExportPassPayments(*ExportPassPaymentsRequest, grpc.ServerStreamingServer[ExportPassPaymentsResponse]) error
-	// CompareCustomers compares the copies of customers' names with the customer
-	// service, and repairs those that differ where it is asked to, as after a restore
-	// of one database to another moment than the other's. Each difference is one
-	// message; the last message has checked set. Scope: platform:admin.
+	// CompareCustomers compares the copies of customers with the customer service. On request it
+	// repairs the copies that differ, for example after the two databases were restored to different
+	// times. It sends each difference as one message; the last message has checked set.
+	// Scope: platform:admin.
 	CompareCustomers(*CompareCustomersRequest, grpc.ServerStreamingServer[CompareCustomersResponse]) error
 	mustEmbedUnimplementedVerificationServiceServer()
 }

@@ -23,14 +23,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// WaitlistMode says what happens when places become free.
+// WaitlistMode says what happens when spaces become free.
 type WaitlistMode int32
 
 const (
 	WaitlistMode_WAITLIST_MODE_UNSPECIFIED WaitlistMode = 0
-	// They are held for the customer until the offer expires.
+	// The spaces are held for the customer until the offer expires.
 	WaitlistMode_WAITLIST_MODE_OFFER WaitlistMode = 1
-	// They are booked: by pass, or as a card payment that the business collects.
+	// The spaces are booked: by pass, or as a card payment that the business collects.
 	WaitlistMode_WAITLIST_MODE_BOOK WaitlistMode = 2
 )
 
@@ -75,19 +75,19 @@ func (WaitlistMode) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_waitlist_proto_rawDescGZIP(), []int{0}
 }
 
-// WaitlistState is where an entry is in its life.
+// WaitlistState is the state of a waitlist entry.
 type WaitlistState int32
 
 const (
 	WaitlistState_WAITLIST_STATE_UNSPECIFIED WaitlistState = 0
 	WaitlistState_WAITLIST_STATE_WAITING     WaitlistState = 1
-	// Places are held until offer_expires_at.
+	// Spaces are held until offer_expires_at.
 	WaitlistState_WAITLIST_STATE_OFFERED WaitlistState = 2
-	// transaction_id has the booking.
+	// The spaces are booked; transaction_id identifies the purchase.
 	WaitlistState_WAITLIST_STATE_BOOKED WaitlistState = 3
-	// The offer was not taken in time.
+	// The offer was not accepted in time.
 	WaitlistState_WAITLIST_STATE_EXPIRED WaitlistState = 4
-	// By the customer, or with the customer, who was deleted.
+	// The customer left the waitlist or was deleted.
 	WaitlistState_WAITLIST_STATE_LEFT WaitlistState = 5
 	// The date was cancelled or has started.
 	WaitlistState_WAITLIST_STATE_CLOSED WaitlistState = 6
@@ -142,7 +142,7 @@ func (WaitlistState) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_waitlist_proto_rawDescGZIP(), []int{1}
 }
 
-// WaitlistEntry is somebody who waits for places of a date.
+// WaitlistEntry is a customer who waits for spaces on a date.
 type WaitlistEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// wait_ identifier.
@@ -154,24 +154,23 @@ type WaitlistEntry struct {
 	Spaces     int32         `protobuf:"varint,4,opt,name=spaces,proto3" json:"spaces,omitempty"`
 	Mode       WaitlistMode  `protobuf:"varint,5,opt,name=mode,proto3,enum=reservation.booking.v1.WaitlistMode" json:"mode,omitempty"`
 	State      WaitlistState `protobuf:"varint,6,opt,name=state,proto3,enum=reservation.booking.v1.WaitlistState" json:"state,omitempty"`
-	// 1 is the first of those who wait; 0 where it does not wait.
+	// Position among the waiting entries, starting at 1; 0 if the entry is not waiting.
 	Position       int32                  `protobuf:"varint,7,opt,name=position,proto3" json:"position,omitempty"`
 	JoinedAt       *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=joined_at,json=joinedAt,proto3" json:"joined_at,omitempty"`
 	OfferExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=offer_expires_at,json=offerExpiresAt,proto3" json:"offer_expires_at,omitempty"`
-	// txn_ identifier of the hold of an offer, or of the booking.
+	// txn_ identifier of the offer's hold, or of the booking's transaction.
 	TransactionId string `protobuf:"bytes,10,opt,name=transaction_id,json=transactionId,proto3" json:"transaction_id,omitempty"`
-	// Why others were served before; empty: it did not happen. NOT_ENOUGH_PLACES,
-	// PASS_UNAVAILABLE, or the reason for which the purchase was refused, such as
-	// PASS_EXHAUSTED.
+	// Why a later entry was served first; empty if that did not happen. NOT_ENOUGH_PLACES,
+	// PASS_UNAVAILABLE, or the reason why the purchase was refused, for example PASS_EXHAUSTED.
 	PassedOverReason string `protobuf:"bytes,11,opt,name=passed_over_reason,json=passedOverReason,proto3" json:"passed_over_reason,omitempty"`
-	// When it was for the first time for this reason.
+	// When the entry was first passed over for this reason.
 	PassedOverAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=passed_over_at,json=passedOverAt,proto3" json:"passed_over_at,omitempty"`
 	// po- identifier.
 	PricingOptionId string        `protobuf:"bytes,13,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	PaymentMethod   PaymentMethod `protobuf:"varint,14,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
-	// cp_ identifier; empty: chosen when it is booked.
+	// cp_ identifier; if empty, the pass is chosen when the entry is booked.
 	CustomerPassId string `protobuf:"bytes,15,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// For how long places are held for the customer. Mode offer only.
+	// How long spaces are held for the customer; only in mode offer.
 	OfferMinutes  int32 `protobuf:"varint,16,opt,name=offer_minutes,json=offerMinutes,proto3" json:"offer_minutes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -325,19 +324,19 @@ type JoinWaitlistRequest struct {
 	EventDateId string `protobuf:"bytes,1,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
 	// cust_ identifier.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// 1 to 1000; 0: 1.
+	// 1 to 1000; 0 means 1.
 	Spaces int32 `protobuf:"varint,3,opt,name=spaces,proto3" json:"spaces,omitempty"`
-	// Unspecified: offer.
+	// Unspecified means offer.
 	Mode WaitlistMode `protobuf:"varint,4,opt,name=mode,proto3,enum=reservation.booking.v1.WaitlistMode" json:"mode,omitempty"`
-	// po- identifier; empty: the event's only one.
+	// po- identifier; if empty, the event must have exactly one option.
 	PricingOptionId string `protobuf:"bytes,5,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
-	// How it is booked in mode book; unspecified: card. An offer is paid when it is
-	// accepted, and has none.
+	// How to pay in mode book; unspecified means card. In mode offer it must not be pass, because an
+	// offer is paid when it is accepted.
 	PaymentMethod PaymentMethod `protobuf:"varint,6,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
-	// cp_ identifier, with payment by pass; empty: chosen when it is booked.
+	// cp_ identifier, for payment by pass; if empty, the pass is chosen when the entry is booked.
 	CustomerPassId string `protobuf:"bytes,7,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// 1 to 10080; 0: 15. An offer never outlasts the start of the date. Mode offer
-	// only.
+	// 1 to 10080; 0 means 15. An offer expires at the start of the date at the latest. Only in mode
+	// offer.
 	OfferMinutes  int32 `protobuf:"varint,8,opt,name=offer_minutes,json=offerMinutes,proto3" json:"offer_minutes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -662,9 +661,9 @@ type ListWaitlistRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// date_ identifier.
 	EventDateId string `protobuf:"bytes,1,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
-	// Also entries that no longer wait.
+	// Also returns entries that have ended.
 	IncludeEnded bool `protobuf:"varint,2,opt,name=include_ended,json=includeEnded,proto3" json:"include_ended,omitempty"`
-	// 1 to 200; 0: 50.
+	// 1 to 200; 0 means 50.
 	PageSize      int32  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -733,7 +732,7 @@ type ListWaitlistResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entries       []*WaitlistEntry       `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many match.
+	// Number of entries that match.
 	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

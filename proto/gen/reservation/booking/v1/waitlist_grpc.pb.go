@@ -30,28 +30,31 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// WaitlistService keeps who waits for places of a date that is full.
+// WaitlistService manages the customers who wait for spaces on a full date.
 //
-// Places that become free go to those who wait, in the order of their joining,
-// in the commit that frees them, before anybody else can buy them. Who wants more
-// places than are free, or whose pass is refused, is passed over with the reason
-// and keeps the place in the order.
+// Spaces that become free go to waiting customers in the order in which they joined. They go to
+// them in the commit that frees the spaces, before anyone else can buy them. An entry that needs
+// more spaces than are free, or whose pass is refused, is passed over. It records the reason and
+// keeps its position.
 type WaitlistServiceClient interface {
-	// JoinWaitlist adds a customer to the end of a date's waitlist. Refusals:
-	// EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL,
-	// ALREADY_WAITING, PASS_NOT_APPLICABLE. Scope: bookings:write.
+	// JoinWaitlist adds a customer to the end of a date's waitlist.
+	// Refusals: EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL, ALREADY_WAITING,
+	// PASS_NOT_APPLICABLE.
+	// Scope: bookings:write.
 	JoinWaitlist(ctx context.Context, in *JoinWaitlistRequest, opts ...grpc.CallOption) (*JoinWaitlistResponse, error)
-	// LeaveWaitlist ends an entry, an open offer included, whose places go to the
-	// next. A repeat changes nothing. Scope: bookings:write.
+	// LeaveWaitlist ends an entry. It also ends an open offer of the entry, whose spaces go to the
+	// next one. A repeated call changes nothing.
+	// Scope: bookings:write.
 	LeaveWaitlist(ctx context.Context, in *LeaveWaitlistRequest, opts ...grpc.CallOption) (*LeaveWaitlistResponse, error)
-	// GetWaitlistEntry returns one entry with its position. Scope: bookings:read.
+	// GetWaitlistEntry returns one entry with its position.
+	// Scope: bookings:read.
 	GetWaitlistEntry(ctx context.Context, in *GetWaitlistEntryRequest, opts ...grpc.CallOption) (*GetWaitlistEntryResponse, error)
-	// ListWaitlist pages through the entries of a date in their order.
+	// ListWaitlist returns a page of the entries of a date, in waitlist order.
 	// Scope: bookings:read.
 	ListWaitlist(ctx context.Context, in *ListWaitlistRequest, opts ...grpc.CallOption) (*ListWaitlistResponse, error)
-	// AcceptOffer books the places of an open offer, as ConfirmHold does with the
-	// hold that the offer is. A repeat answers the transaction. Refusals:
-	// NOT_OFFERED, HOLD_EXPIRED, EVENT_CANCELLED, and those of a pass.
+	// AcceptOffer books the spaces of an open offer. An offer is a hold, and AcceptOffer confirms it
+	// as ConfirmHold does. A repeated call returns the same transaction.
+	// Refusals: NOT_OFFERED, HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
 	// Scope: bookings:write.
 	AcceptOffer(ctx context.Context, in *AcceptOfferRequest, opts ...grpc.CallOption) (*AcceptOfferResponse, error)
 }
@@ -118,28 +121,31 @@ func (c *waitlistServiceClient) AcceptOffer(ctx context.Context, in *AcceptOffer
 // All implementations must embed UnimplementedWaitlistServiceServer
 // for forward compatibility.
 //
-// WaitlistService keeps who waits for places of a date that is full.
+// WaitlistService manages the customers who wait for spaces on a full date.
 //
-// Places that become free go to those who wait, in the order of their joining,
-// in the commit that frees them, before anybody else can buy them. Who wants more
-// places than are free, or whose pass is refused, is passed over with the reason
-// and keeps the place in the order.
+// Spaces that become free go to waiting customers in the order in which they joined. They go to
+// them in the commit that frees the spaces, before anyone else can buy them. An entry that needs
+// more spaces than are free, or whose pass is refused, is passed over. It records the reason and
+// keeps its position.
 type WaitlistServiceServer interface {
-	// JoinWaitlist adds a customer to the end of a date's waitlist. Refusals:
-	// EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL,
-	// ALREADY_WAITING, PASS_NOT_APPLICABLE. Scope: bookings:write.
+	// JoinWaitlist adds a customer to the end of a date's waitlist.
+	// Refusals: EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL, ALREADY_WAITING,
+	// PASS_NOT_APPLICABLE.
+	// Scope: bookings:write.
 	JoinWaitlist(context.Context, *JoinWaitlistRequest) (*JoinWaitlistResponse, error)
-	// LeaveWaitlist ends an entry, an open offer included, whose places go to the
-	// next. A repeat changes nothing. Scope: bookings:write.
+	// LeaveWaitlist ends an entry. It also ends an open offer of the entry, whose spaces go to the
+	// next one. A repeated call changes nothing.
+	// Scope: bookings:write.
 	LeaveWaitlist(context.Context, *LeaveWaitlistRequest) (*LeaveWaitlistResponse, error)
-	// GetWaitlistEntry returns one entry with its position. Scope: bookings:read.
+	// GetWaitlistEntry returns one entry with its position.
+	// Scope: bookings:read.
 	GetWaitlistEntry(context.Context, *GetWaitlistEntryRequest) (*GetWaitlistEntryResponse, error)
-	// ListWaitlist pages through the entries of a date in their order.
+	// ListWaitlist returns a page of the entries of a date, in waitlist order.
 	// Scope: bookings:read.
 	ListWaitlist(context.Context, *ListWaitlistRequest) (*ListWaitlistResponse, error)
-	// AcceptOffer books the places of an open offer, as ConfirmHold does with the
-	// hold that the offer is. A repeat answers the transaction. Refusals:
-	// NOT_OFFERED, HOLD_EXPIRED, EVENT_CANCELLED, and those of a pass.
+	// AcceptOffer books the spaces of an open offer. An offer is a hold, and AcceptOffer confirms it
+	// as ConfirmHold does. A repeated call returns the same transaction.
+	// Refusals: NOT_OFFERED, HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
 	// Scope: bookings:write.
 	AcceptOffer(context.Context, *AcceptOfferRequest) (*AcceptOfferResponse, error)
 	mustEmbedUnimplementedWaitlistServiceServer()

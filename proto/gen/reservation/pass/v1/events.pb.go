@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/pass/v1/events.proto
 
-// What the pass service publishes. Subjects: reservation.pass.v1.<event>.
+// Domain events of the pass service. Subjects: reservation.pass.v1.<event>.
 
 package passv1
 
@@ -166,8 +166,8 @@ func (x *PassTypeUpdated) GetPassType() *PassType {
 	return nil
 }
 
-// CustomerPassUpdated is published as customer_pass_updated: its dates, its status
-// or its uses were changed.
+// CustomerPassUpdated is published as customer_pass_updated when the dates, status or uses of a
+// pass change.
 type CustomerPassUpdated struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPass  *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`

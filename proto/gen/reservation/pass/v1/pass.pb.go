@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: reservation/pass/v1/pass.proto
 
-// The pass service owns pass types, the passes that customers hold, and the
-// ledger of their credits.
+// The pass service owns pass types, the passes that customers hold, and the ledger of their
+// credits.
 
 package passv1
 
@@ -26,7 +26,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ValidityUnit is what a pass's validity is counted in.
+// ValidityUnit is the unit of a pass type's validity.
 type ValidityUnit int32
 
 const (
@@ -132,19 +132,18 @@ func (PassTypeStatus) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{1}
 }
 
-// CustomerPassStatus is what a customer pass can be used for at the moment of
-// reading: active, paused and cancelled are stored, the others follow from its
-// dates and uses.
+// CustomerPassStatus is the status of a customer pass at the time of reading. Active, paused and
+// cancelled are stored; the others follow from the pass's dates and uses.
 type CustomerPassStatus int32
 
 const (
 	CustomerPassStatus_CUSTOMER_PASS_STATUS_UNSPECIFIED CustomerPassStatus = 0
 	CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE      CustomerPassStatus = 1
-	// Starts later.
+	// The start date has not been reached.
 	CustomerPassStatus_CUSTOMER_PASS_STATUS_PENDING CustomerPassStatus = 2
 	// No uses are left.
 	CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED CustomerPassStatus = 3
-	// Its last day has passed in the company's zone.
+	// The expiry date has passed in the company's zone.
 	CustomerPassStatus_CUSTOMER_PASS_STATUS_EXPIRED   CustomerPassStatus = 4
 	CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED    CustomerPassStatus = 5
 	CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED CustomerPassStatus = 6
@@ -199,8 +198,8 @@ func (CustomerPassStatus) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{2}
 }
 
-// PassOrder is the order of a list. Rows that compare equal are in the order of
-// their ids. A page_token holds the order it was made in; another order with it is
+// PassOrder is the order of a list. Rows that compare equal are ordered by id. A page_token is
+// valid only for the order in which it was issued; with another order, the call fails with
 // INVALID_ARGUMENT.
 type PassOrder int32
 
@@ -257,18 +256,18 @@ func (PassOrder) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{3}
 }
 
-// LedgerEntryKind says why credits changed.
+// LedgerEntryKind is the reason why credits changed.
 type LedgerEntryKind int32
 
 const (
 	LedgerEntryKind_LEDGER_ENTRY_KIND_UNSPECIFIED LedgerEntryKind = 0
-	// The uses that the pass was assigned with.
+	// The uses with which the pass was assigned.
 	LedgerEntryKind_LEDGER_ENTRY_KIND_ASSIGNED LedgerEntryKind = 1
 	// A booking was paid.
 	LedgerEntryKind_LEDGER_ENTRY_KIND_REDEEMED LedgerEntryKind = 2
-	// A booking was refunded, or its purchase undone.
+	// A booking was refunded, or its purchase was undone.
 	LedgerEntryKind_LEDGER_ENTRY_KIND_RETURNED LedgerEntryKind = 3
-	// Somebody changed the uses.
+	// A caller changed the uses.
 	LedgerEntryKind_LEDGER_ENTRY_KIND_ADJUSTED LedgerEntryKind = 4
 )
 
@@ -317,14 +316,14 @@ func (LedgerEntryKind) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{4}
 }
 
-// PassType is a pass as it is sold.
+// PassType describes a pass that the company sells.
 type PassType struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// pass_ identifier.
 	Id          string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Title       string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	// Uses (credits) that a new pass holds.
+	// Uses (credits) of a new pass.
 	TotalUses int32 `protobuf:"varint,4,opt,name=total_uses,json=totalUses,proto3" json:"total_uses,omitempty"`
 	// A pass is valid for this many units from its start date.
 	ValidityCount int32        `protobuf:"varint,5,opt,name=validity_count,json=validityCount,proto3" json:"validity_count,omitempty"`
@@ -333,7 +332,7 @@ type PassType struct {
 	Price int64 `protobuf:"varint,7,opt,name=price,proto3" json:"price,omitempty"`
 	// ISO 4217.
 	Currency string `protobuf:"bytes,8,opt,name=currency,proto3" json:"currency,omitempty"`
-	// class, event, workshop, course, appointment; empty: all.
+	// class, event, workshop, course or appointment; empty means all.
 	EligibleEventTypes []string               `protobuf:"bytes,9,rep,name=eligible_event_types,json=eligibleEventTypes,proto3" json:"eligible_event_types,omitempty"`
 	Status             PassTypeStatus         `protobuf:"varint,10,opt,name=status,proto3,enum=reservation.pass.v1.PassTypeStatus" json:"status,omitempty"`
 	CreatedAt          *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -475,15 +474,15 @@ type CustomerPass struct {
 	PassTypeId string `protobuf:"bytes,3,opt,name=pass_type_id,json=passTypeId,proto3" json:"pass_type_id,omitempty"`
 	// Uses (credits) left.
 	RemainingUses int32 `protobuf:"varint,4,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
-	// YYYY-MM-DD, the first day on which it is valid.
+	// YYYY-MM-DD, the first day on which the pass is valid.
 	StartDate string `protobuf:"bytes,5,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
-	// YYYY-MM-DD, the last day on which it is valid, in the company's zone.
+	// YYYY-MM-DD, the last day on which the pass is valid, in the company's zone.
 	ExpiryDate string                 `protobuf:"bytes,6,opt,name=expiry_date,json=expiryDate,proto3" json:"expiry_date,omitempty"`
 	Status     CustomerPassStatus     `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
 	CreatedAt  *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	Version    int64                  `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
-	// Unset: assigned free.
+	// Unset if the pass was assigned free of charge.
 	Purchase      *PassPurchase `protobuf:"bytes,11,opt,name=purchase,proto3" json:"purchase,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -606,9 +605,9 @@ type CreatePassTypeRequest struct {
 	// 1 to 1000.
 	ValidityCount int32        `protobuf:"varint,4,opt,name=validity_count,json=validityCount,proto3" json:"validity_count,omitempty"`
 	ValidityUnit  ValidityUnit `protobuf:"varint,5,opt,name=validity_unit,json=validityUnit,proto3,enum=reservation.pass.v1.ValidityUnit" json:"validity_unit,omitempty"`
-	// 0 or more, minor units.
+	// 0 or more, in minor units.
 	Price int64 `protobuf:"varint,6,opt,name=price,proto3" json:"price,omitempty"`
-	// ISO 4217; empty: the company's.
+	// ISO 4217; if empty, the company's currency.
 	Currency           string   `protobuf:"bytes,7,opt,name=currency,proto3" json:"currency,omitempty"`
 	EligibleEventTypes []string `protobuf:"bytes,8,rep,name=eligible_event_types,json=eligibleEventTypes,proto3" json:"eligible_event_types,omitempty"`
 	unknownFields      protoimpl.UnknownFields
@@ -835,17 +834,17 @@ func (x *GetPassTypeResponse) GetPassType() *PassType {
 
 type ListPassTypesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 200; 0: 50.
+	// 1 to 200; 0 means 50.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer; empty: from the start, or from offset.
+	// From the previous response. If empty, the list starts at offset.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// How many to skip; not with page_token.
+	// Number of pass types to skip; cannot be combined with page_token.
 	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Unspecified: by id.
+	// Unspecified means by id.
 	Order PassOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.pass.v1.PassOrder" json:"order,omitempty"`
-	// Only in this state; unspecified: all.
+	// Returns only pass types in this status; unspecified returns all.
 	Status PassTypeStatus `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.pass.v1.PassTypeStatus" json:"status,omitempty"`
-	// Only pass types changed at or after this instant.
+	// Returns only pass types changed at or after this time.
 	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -986,7 +985,7 @@ func (x *ListPassTypesResponse) GetTotal() int64 {
 type UpdatePassTypeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is unset stays.
+	// Unset fields do not change.
 	Title              *string        `protobuf:"bytes,2,opt,name=title,proto3,oneof" json:"title,omitempty"`
 	Description        *string        `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
 	TotalUses          *int32         `protobuf:"varint,4,opt,name=total_uses,json=totalUses,proto3,oneof" json:"total_uses,omitempty"`
@@ -996,7 +995,8 @@ type UpdatePassTypeRequest struct {
 	Currency           *string        `protobuf:"bytes,8,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
 	EligibleEventTypes *EventTypes    `protobuf:"bytes,9,opt,name=eligible_event_types,json=eligibleEventTypes,proto3" json:"eligible_event_types,omitempty"`
 	Status             PassTypeStatus `protobuf:"varint,10,opt,name=status,proto3,enum=reservation.pass.v1.PassTypeStatus" json:"status,omitempty"`
-	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
+	// The version that the caller has read. If the current version is different, the call fails with
+	// ABORTED and VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,11,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1109,7 +1109,7 @@ func (x *UpdatePassTypeRequest) GetExpectedVersion() int64 {
 	return 0
 }
 
-// EventTypes is a list that can be left as it is, by being unset.
+// EventTypes is a list of event types. In an update, leave it unset to keep the current list.
 type EventTypes struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Types         []string               `protobuf:"bytes,1,rep,name=types,proto3" json:"types,omitempty"`
@@ -1202,9 +1202,9 @@ type AssignCustomerPassRequest struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	CustomerId string                 `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	PassTypeId string                 `protobuf:"bytes,2,opt,name=pass_type_id,json=passTypeId,proto3" json:"pass_type_id,omitempty"`
-	// YYYY-MM-DD; empty: today in the company's zone.
+	// YYYY-MM-DD; if empty, today in the company's zone.
 	StartDate string `protobuf:"bytes,3,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
-	// Unset: assigned free.
+	// Unset if the pass is free of charge.
 	Purchase      *PassPurchase `protobuf:"bytes,4,opt,name=purchase,proto3" json:"purchase,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1268,16 +1268,16 @@ func (x *AssignCustomerPassRequest) GetPurchase() *PassPurchase {
 	return nil
 }
 
-// PassPurchase is what was paid for a pass outside the platform.
+// PassPurchase is a payment for a pass that was made outside the platform.
 type PassPurchase struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Minor units, tax included; unset: the pass type's price, or 0 with FREE.
+	// Minor units, tax included. If unset, the pass type's price, or 0 with method FREE.
 	Gross *int64 `protobuf:"varint,1,opt,name=gross,proto3,oneof" json:"gross,omitempty"`
-	// CARD, CASH, BANK_TRANSFER, ONLINE, OTHER or FREE (given away); empty: CARD.
+	// CARD, CASH, BANK_TRANSFER, ONLINE, OTHER or FREE (free of charge); empty means CARD.
 	Method string `protobuf:"bytes,2,opt,name=method,proto3" json:"method,omitempty"`
 	// The payment provider's reference, at most 200 characters.
 	Reference string `protobuf:"bytes,3,opt,name=reference,proto3" json:"reference,omitempty"`
-	// ISO 4217; that of the pass type, not used in requests.
+	// ISO 4217; the currency of the pass type. Ignored in requests.
 	Currency      string `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1475,21 +1475,21 @@ func (x *GetCustomerPassResponse) GetCustomerPass() *CustomerPass {
 
 type ListCustomerPassesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// cust_ identifier; empty: all customers.
+	// cust_ identifier; if empty, the passes of all customers.
 	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// 1 to 200; 0: 50.
+	// 1 to 200; 0 means 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the last answer; empty: from the start, or from offset.
+	// From the previous response. If empty, the list starts at offset.
 	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// How many to skip; not with page_token.
+	// Number of customer passes to skip; cannot be combined with page_token.
 	Offset int64 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Unspecified: by id.
+	// Unspecified means by id.
 	Order PassOrder `protobuf:"varint,5,opt,name=order,proto3,enum=reservation.pass.v1.PassOrder" json:"order,omitempty"`
-	// pass_ identifier; empty: all.
+	// pass_ identifier; if empty, passes of all types.
 	PassTypeId string `protobuf:"bytes,6,opt,name=pass_type_id,json=passTypeId,proto3" json:"pass_type_id,omitempty"`
-	// Only in this state at this moment; unspecified: all.
+	// Returns only passes that have this status now; unspecified returns all.
 	Status CustomerPassStatus `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
-	// Only customer passes changed at or after this instant.
+	// Returns only customer passes changed at or after this time.
 	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1644,16 +1644,17 @@ func (x *ListCustomerPassesResponse) GetTotal() int64 {
 type UpdateCustomerPassRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// What is unset stays. YYYY-MM-DD, not before the start date.
+	// Unset fields do not change. YYYY-MM-DD, not before the start date.
 	ExpiryDate *string `protobuf:"bytes,2,opt,name=expiry_date,json=expiryDate,proto3,oneof" json:"expiry_date,omitempty"`
 	// 0 or more.
 	RemainingUses *int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3,oneof" json:"remaining_uses,omitempty"`
-	// Active, paused or cancelled. A status that follows from dates and uses is
-	// ignored if it is the present one, and INVALID_ARGUMENT if it is not.
+	// Active, paused or cancelled. The pending, exhausted and expired statuses cannot be set: such a
+	// value is ignored if it is the pass's current status, and INVALID_ARGUMENT otherwise.
 	Status CustomerPassStatus `protobuf:"varint,4,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
-	// Why the uses changed, at most 500 characters.
+	// Why the uses change, at most 500 characters.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
-	// The version the caller has seen; another one is ABORTED / VERSION_MISMATCH.
+	// The version that the caller has read. If the current version is different, the call fails with
+	// ABORTED and VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,6,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -1778,7 +1779,7 @@ func (x *UpdateCustomerPassResponse) GetCustomerPass() *CustomerPass {
 type AdjustCreditsRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPassId string                 `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// Added; negative: taken. Not 0.
+	// Credits to add; a negative number removes credits. Not 0.
 	Credits int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
 	// Required, at most 500 characters.
 	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -1884,12 +1885,12 @@ func (x *AdjustCreditsResponse) GetCustomerPass() *CustomerPass {
 type ListEligiblePassesRequest struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	CustomerId string                 `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// class, event, workshop, course, appointment.
+	// class, event, workshop, course or appointment.
 	EventTypes []string `protobuf:"bytes,2,rep,name=event_types,json=eventTypes,proto3" json:"event_types,omitempty"`
-	// 0 and more.
+	// 0 or more.
 	Credits int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
-	// YYYY-MM-DD: the local days of the event dates that are paid, at most 50. The
-	// pass must be valid on each. Empty: today in the company's zone.
+	// YYYY-MM-DD: the local days of the event dates to pay, at most 50. The pass must be valid on
+	// each of them. If empty, today in the company's zone.
 	Days          []string `protobuf:"bytes,4,rep,name=days,proto3" json:"days,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1999,14 +2000,14 @@ func (x *ListEligiblePassesResponse) GetCustomerPasses() []*CustomerPass {
 
 type RedeemCreditsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// txn_ identifier of the transaction that is paid.
+	// txn_ identifier of the transaction to pay.
 	RedemptionId string `protobuf:"bytes,1,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
-	// cust_ identifier of the purchaser, whose pass it must be.
+	// cust_ identifier of the purchaser; the pass must be this customer's.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// cp_ identifier; empty: the pass that fits every item and expires first, of several the
-	// one with the fewest uses left, of several the oldest.
+	// cp_ identifier. If empty, the service chooses from the passes that can pay every item: the one
+	// that expires first, then the one with the fewest uses left, then the oldest.
 	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// What is paid, all of it from one pass; 1 to 50.
+	// The bookings to pay, all of them from one pass; 1 to 50.
 	Items         []*RedemptionItem `protobuf:"bytes,4,rep,name=items,proto3" json:"items,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2070,17 +2071,17 @@ func (x *RedeemCreditsRequest) GetItems() []*RedemptionItem {
 	return nil
 }
 
-// RedemptionItem is what one booking costs.
+// RedemptionItem is the cost of one booking.
 type RedemptionItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// booking_ identifier.
 	ItemId string `protobuf:"bytes,1,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
-	// class, event, workshop, course, appointment.
+	// class, event, workshop, course or appointment.
 	EventType string `protobuf:"bytes,2,opt,name=event_type,json=eventType,proto3" json:"event_type,omitempty"`
-	// 0 and more.
+	// 0 or more.
 	Credits int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
-	// YYYY-MM-DD: the local day of the event date, in its own zone. The pass must be
-	// valid on it. Empty: today in the company's zone.
+	// YYYY-MM-DD: the local day of the event date, in its own zone. The pass must be valid on it. If
+	// empty, today in the company's zone.
 	Day           string `protobuf:"bytes,4,opt,name=day,proto3" json:"day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2147,9 +2148,9 @@ func (x *RedemptionItem) GetDay() string {
 type RedeemCreditsResponse struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPassId string                 `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// Of all items.
+	// The credits of all items together.
 	Credits int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
-	// After it, at the time it was done.
+	// The uses left immediately after the redemption.
 	RemainingUses int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2208,12 +2209,12 @@ func (x *RedeemCreditsResponse) GetRemainingUses() int32 {
 
 type ReturnCreditsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// booking_ identifier: an item of the redemption.
+	// booking_ identifier of an item of the redemption.
 	ReturnId string `protobuf:"bytes,1,opt,name=return_id,json=returnId,proto3" json:"return_id,omitempty"`
 	// txn_ identifier.
 	RedemptionId string `protobuf:"bytes,2,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
-	// cp_ identifier; with a redemption that is not known here (an imported
-	// booking) the credits are added to this pass.
+	// cp_ identifier. If the service does not know the redemption, because the booking was imported,
+	// the credits are added to this pass.
 	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	Credits        int32  `protobuf:"varint,4,opt,name=credits,proto3" json:"credits,omitempty"`
 	unknownFields  protoimpl.UnknownFields
@@ -2281,7 +2282,7 @@ func (x *ReturnCreditsRequest) GetCredits() int32 {
 type ReturnCreditsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	RemainingUses int32                  `protobuf:"varint,1,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
-	// False where it had been returned before.
+	// False if the credits were already returned.
 	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2378,7 +2379,7 @@ func (x *CancelRedemptionRequest) GetRedemptionId() string {
 
 type CancelRedemptionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Credits that went back.
+	// Credits that were returned.
 	Credits       int32 `protobuf:"varint,1,opt,name=credits,proto3" json:"credits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2461,7 +2462,7 @@ type VerifyPassesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unset in the last message.
 	Difference *PassDifference `protobuf:"bytes,1,opt,name=difference,proto3" json:"difference,omitempty"`
-	// Rows that were looked at, in the last message.
+	// Number of rows that were checked; set in the last message.
 	Checked       int64 `protobuf:"varint,2,opt,name=checked,proto3" json:"checked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2511,10 +2512,10 @@ func (x *VerifyPassesResponse) GetChecked() int64 {
 	return 0
 }
 
-// PassDifference is a number that is not what the rows say.
+// PassDifference is a stored number that differs from the one computed from the rows.
 type PassDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is counted: "customer_pass.remaining_uses", "ledger.balance",
+	// The number that was checked: "customer_pass.remaining_uses", "ledger.balance",
 	// "redemption.credits", "pass_types.total", "customer_passes.total".
 	What string `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
 	// Identifier of the row; empty for a total.
@@ -2663,7 +2664,7 @@ func (x *ExportRedemptionsResponse) GetRedemptions() []*RedeemedCredits {
 	return nil
 }
 
-// RedeemedCredits is what one item of a redemption holds of a pass.
+// RedeemedCredits is the credits of a pass that one item of a redemption holds.
 type RedeemedCredits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// txn_ identifier.
@@ -2672,7 +2673,7 @@ type RedeemedCredits struct {
 	ItemId string `protobuf:"bytes,2,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
 	// cp_ identifier.
 	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// Taken and not returned.
+	// Credits taken and not returned.
 	Credits       int32 `protobuf:"varint,4,opt,name=credits,proto3" json:"credits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2736,24 +2737,24 @@ func (x *RedeemedCredits) GetCredits() int32 {
 	return 0
 }
 
-// LedgerEntry is one change of a customer pass's credits. Entries are never
-// changed or removed.
+// LedgerEntry is one change of a customer pass's credits. Entries are never changed or removed,
+// except that erasing the customer removes the reason.
 type LedgerEntry struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence int64                  `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Kind     LedgerEntryKind        `protobuf:"varint,2,opt,name=kind,proto3,enum=reservation.pass.v1.LedgerEntryKind" json:"kind,omitempty"`
-	// What was added; negative: taken.
+	// Credits added; negative if they were removed.
 	Credits int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
-	// remaining_uses after it.
+	// remaining_uses after the entry.
 	Balance   int32                  `protobuf:"varint,4,opt,name=balance,proto3" json:"balance,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Who caused it: the subject of the caller's token.
+	// The subject of the token of the caller that caused the change.
 	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
-	// Of redeemed and returned: the txn_ identifier.
+	// txn_ identifier; only for redeemed and returned.
 	RedemptionId string `protobuf:"bytes,7,opt,name=redemption_id,json=redemptionId,proto3" json:"redemption_id,omitempty"`
-	// Of redeemed and returned: the booking_ identifier.
+	// booking_ identifier; only for redeemed and returned.
 	ItemId string `protobuf:"bytes,8,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
-	// Of adjusted: why, where it was said.
+	// Why the uses were changed, if a reason was given; only for adjusted.
 	Reason        string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2855,7 +2856,7 @@ func (x *LedgerEntry) GetReason() string {
 type ListLedgerEntriesRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPassId string                 `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// 1 to 1000; 0: 200.
+	// 1 to 1000; 0 means 200.
 	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
