@@ -50,7 +50,7 @@ func Summarize(dates []*bookingv1.EventDate, now time.Time) Summary {
 	return Of(plain, now)
 }
 
-// Of is like Summarize, but for dates that are not proto messages.
+// Of is like Summarize, but takes dates that are not proto messages.
 func Of(dates []Date, now time.Time) Summary {
 	var s Summary
 	s.span(dates)
