@@ -95,7 +95,7 @@ func TestCallers(t *testing.T) {
 		// The certificate does not have this name, but it has the address.
 		_, err := grpc_testing.NewTestServiceClient(dial(t, "localhost:"+port, rpc.DialOptions{TLS: gateway, Part: "booking"})).EmptyCall(ctx, &grpc_testing.Empty{})
 		f := is(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
-		if !strings.Contains(f.Error(), "neither for the part") {
+		if !strings.Contains(f.Error(), "neither for the service") {
 			t.Errorf("the cause does not say why: %v", f)
 		}
 	})
