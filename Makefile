@@ -3,7 +3,7 @@ SHELL       := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-MODULES  := proto platform devkit services gateway-a gateway-b deploy/standalone test
+MODULES  := proto platform devkit services gateway-a gateway-b docs deploy/standalone test
 PACKAGES := $(MODULES:%=./%/...)
 PARTS    := services/auth/cmd/auth services/customer/cmd/customer services/booking/cmd/booking services/pass/cmd/pass services/webhook/cmd/webhook services/admin/cmd/admin gateway-a/cmd/gateway-a gateway-b/cmd/gateway-b
 TOOLS    := .cache/tools
@@ -93,10 +93,17 @@ $(OPENAPI)/installed: $(wildcard tools/openapi/package*.json) tools/openapi/.npm
 	npm ci --prefix $(OPENAPI) --loglevel error
 	@touch $@
 
+# The OpenAPI descriptions: of both interfaces, and of the webhooks.
+DESCRIPTIONS := gateway-a/openapi/openapi.yaml gateway-b/openapi/openapi.yaml services/webhook/openapi/openapi.yaml
+
 .PHONY: lint-openapi
-lint-openapi: $(OPENAPI)/installed ## lint both OpenAPI descriptions with Redocly CLI and Spectral (needs npm)
-	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI)/node_modules/.bin/redocly lint --config tools/openapi/redocly.yaml gateway-a/openapi/openapi.yaml gateway-b/openapi/openapi.yaml
-	$(OPENAPI)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset tools/openapi/spectral.yaml gateway-a/openapi/openapi.yaml gateway-b/openapi/openapi.yaml
+lint-openapi: $(OPENAPI)/installed ## lint the OpenAPI descriptions with Redocly CLI and Spectral (needs npm)
+	REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true $(OPENAPI)/node_modules/.bin/redocly lint --config tools/openapi/redocly.yaml $(DESCRIPTIONS)
+	$(OPENAPI)/node_modules/.bin/spectral lint --fail-severity=warn --ruleset tools/openapi/spectral.yaml $(DESCRIPTIONS)
+
+.PHONY: vendor
+vendor: ## copy the scripts of the documentation site from npm, at the versions in tools/vendor.sh
+	@tools/vendor.sh
 
 .PHONY: vet
 vet: ## check the format, and run go vet in each module without the workspace

@@ -170,7 +170,7 @@ func (in *instance) run(ctx context.Context, adminURL string, out io.Writer, beg
 		}
 		announced = true
 		fmt.Fprintf(out, ready, time.Since(began).Seconds(), c.InterfaceA.BaseURL, c.InterfaceA.BaseURL,
-			c.InterfaceB.APIBaseURL, "http://"+in.settings.addr(portB), c.Admin.URL,
+			c.InterfaceB.APIBaseURL, "http://"+in.settings.addr(portB), c.Admin.URL, c.Admin.URL,
 			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.GRPC.Webhook, c.AdminPort, path)
 		return nil
 	})
@@ -181,6 +181,7 @@ const ready = `ready in %.1f s
   Interface A   %s   (description: %s/docs)
   Interface B   %s   (description: %s/docs)
   dashboard     %s   (sign in as "admin" of the credentials says)
+  documentation %s/docs
   gRPC          auth %s, customer %s, booking %s, pass %s, webhook %s
   operators     http://%s/readyz, /metrics
   credentials   %s

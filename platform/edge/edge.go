@@ -22,6 +22,7 @@ import (
 
 	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/static"
 	"reservation.dev/platform/token"
 )
 
@@ -90,6 +91,7 @@ type Edge struct {
 	routes map[string]*Route // "METHOD pattern"
 	query  map[string]bounds.Bound
 	timing *prometheus.HistogramVec
+	pages  map[string]*static.File // by path
 }
 
 // New returns an edge without operations. Register the facade on Mux, and other handlers with Handle.
@@ -99,6 +101,10 @@ func New(api Interface, o Options) (*Edge, error) {
 	for i := range api.Routes {
 		r := &api.Routes[i]
 		e.routes[r.Method+" "+r.Path] = r
+	}
+	var err error
+	if e.pages, err = newPages(api); err != nil {
+		return nil, err
 	}
 	e.timing = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "http_server_duration_seconds", Help: "Time from the first byte of a request to the last byte of its response.",

@@ -20,7 +20,6 @@ import (
 // Handler returns the handler of all operations, with request ids, logs, metrics and panic recovery.
 // It also serves the pages of the interface's description.
 func (e *Edge) Handler() http.Handler {
-	pages := e.pages()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		s := &exchange{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
@@ -42,7 +41,7 @@ func (e *Edge) Handler() http.Handler {
 		defer e.finish(rec, r, s, began)
 		if path, ok := e.pagePath(r); ok {
 			r.URL.Path = path
-			e.servePage(rec, r, pages)
+			e.servePage(rec, r)
 			return
 		}
 		// If RawPath were empty, the mux would unescape the path a second time.

@@ -63,6 +63,9 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 		return nil, err
 	}
 	w.mux.HandleFunc("GET /assets/", w.serveAsset)
+	if err := w.mountDocs(); err != nil {
+		return nil, err
+	}
 	for _, route := range routes() {
 		w.handle(route)
 	}

@@ -56,7 +56,7 @@ func limitDevice(d device) signInLimit {
 	return signInLimit{subject: "device\x00" + string(d.nonce[:]), free: 5, longest: 30 * time.Second}
 }
 
-// limitCodes counts the codes tried for one administrator from all unknown browsers. Whoever tries
+// limitCodes counts the codes tried for one administrator from all unknown browsers. A caller who tries
 // codes has the password.
 func limitCodes(a id.Administrator) signInLimit {
 	return signInLimit{subject: "codes\x00" + a.String(), free: 5, longest: time.Minute}

@@ -227,8 +227,8 @@ func (s *store) unconfirmed(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return is, err
 }
 
-// confirmed removes the mark of an unconfirmed deletion, and reports whether it existed. Of several
-// concurrent requests, one gets true.
+// confirmed removes the mark of an unconfirmed deletion, and reports whether it existed. Only
+// one of several concurrent requests gets true.
 func (s *store) confirmed(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (bool, error) {
 	tag, err := tx.Exec(ctx, confirmedSQL, company, customer)
 	return tag.RowsAffected() > 0, err

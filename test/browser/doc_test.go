@@ -16,6 +16,9 @@
 //     request to another site, and transfers less than 150 kB.
 //  4. Every main page passes an accessibility checker's rules for WCAG A and AA, and every control
 //     can be reached with the keyboard and shows its focus.
+//  5. The documentation can be read by everybody: on a phone, dark and light, with and
+//     without JavaScript (except the references). Search and the references work, and no
+//     page makes a request to another server.
 package browser
 
 import (
