@@ -234,8 +234,9 @@ func TestConsumeFailures(t *testing.T) {
 		}})
 		<-gone
 		back.Store(true)
-		if all := tried.wait(t, 53); len(all) != 53 {
-			t.Errorf("%d messages tried, want 3 and 50", len(all))
+		// A first batch that is short adds up to three tries. Without the limit, all 50 are tried twice.
+		if all := tried.wait(t, 53); len(all) > 59 {
+			t.Errorf("%d messages tried, want 3 and 50, and 6 more at most", len(all))
 		}
 	})
 
