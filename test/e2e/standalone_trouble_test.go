@@ -139,7 +139,7 @@ func TestStandaloneAsOrdinaryUser(t *testing.T) { // invariant 4 of deploy/stand
 		if err := s.AwaitFailure(t, func() error { return syscall.Kill(pid, syscall.SIGKILL) }); err == nil {
 			t.Error("the platform ended without an error")
 		}
-		if !strings.Contains(s.Log(), "ended by itself") {
+		if !strings.Contains(s.Log(), "ended unexpectedly") {
 			t.Error(s.Log())
 		}
 		harness.NothingLeft(t, s.Dir)
