@@ -46,7 +46,7 @@ func (c *cluster) try(ctx context.Context, limit time.Duration, name string, arg
 	return out.String(), nil
 }
 
-// lookIn is like exec.LookPath, but for another PATH.
+// lookIn is exec.LookPath with another PATH.
 func lookIn(path, name string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(dir, name)

@@ -24,9 +24,9 @@ const (
 	sagaCustomers = (warmUp + sagaKills + sagaPauses) * sagaOrders
 )
 
-// purchases makes some concurrent purchases by pass, every third one with a hold. It runs
-// meanwhile at the same time and returns how long all purchases took. The first fickle purchases
-// are abandoned if they get no answer.
+// purchases makes some concurrent purchases by pass, every third one with a hold, and calls the
+// given function at the same time. It returns how long all purchases took. The first fickle
+// purchases are abandoned if they get no answer.
 func (s *seller) purchases(t *testing.T, clients []*harness.B, fickle int, meanwhile func()) time.Duration {
 	t.Helper()
 	began := time.Now()

@@ -365,7 +365,7 @@ func ready(adminAddr string) error {
 	return nil
 }
 
-// InterruptEarly is like Interrupt, but for a process that may still be starting. The process may
+// InterruptEarly is Interrupt for a process that may still be starting. The process may
 // end with an error.
 func (p *Process) InterruptEarly(t testing.TB) {
 	t.Helper()
