@@ -65,7 +65,11 @@ end-to-end-slow: postgres chromium ## run the slow tests in test/: long faults, 
 	go test -vet=off -timeout 25m -count=1 -run '^TestSlow' $(TESTFLAGS) $(SLOW_TESTS)
 
 .PHONY: check
-check: generated lint ## before a commit: check the generated code and run the linters
+check: generated lint prose ## before a commit: generated code is current, linters pass, texts are plain
+
+.PHONY: prose
+prose: ## check the texts: plain English, 120 columns, known words in OpenAPI summaries
+	go test -count=1 -run 'TestProse|TestWidth|TestSummaries' ./test/docs
 
 .PHONY: generate
 generate: $(TOOLS)/generators ## generate the Go code from proto/

@@ -16,7 +16,7 @@ import (
 // description is what search needs of an OpenAPI description.
 type description struct {
 	Info struct{ Title string }
-	// Paths and Webhooks have path items, which have other members beside operations.
+	// Paths and Webhooks have path items, which have other members in addition to operations.
 	Paths, Webhooks map[string]map[string]yaml.Node
 }
 

@@ -11,7 +11,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// person is a customer whom an action affects. What names the effect.
+// person is a customer whom an action affects. The field What names the effect.
 type person struct {
 	ID, Name string
 	What     *message
