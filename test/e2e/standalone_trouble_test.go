@@ -138,7 +138,7 @@ func TestStandaloneOfAnybody(t *testing.T) { // invariant 4 of deploy/standalone
 		if err := s.AwaitFailure(t, func() error { return syscall.Kill(pid, syscall.SIGKILL) }); err == nil {
 			t.Error("it ended without an error")
 		}
-		if !strings.Contains(s.Log(), "ended by itself") {
+		if !strings.Contains(s.Log(), "ended unexpectedly") {
 			t.Error(s.Log())
 		}
 		harness.NothingLeft(t, s.Dir)

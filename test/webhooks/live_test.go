@@ -188,7 +188,7 @@ func TestLive(t *testing.T) {
 	})
 	t.Run("the demonstration says what is missing", func(t *testing.T) {
 		r := o.run(t, "demo", "--limit", "1ms")
-		if r.Code != 1 || !strings.Contains(r.Errors, "the time of --limit is over") {
+		if r.Code != 1 || !strings.Contains(r.Errors, "the time limit (--limit) was exceeded") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
 		o.gone(t)
