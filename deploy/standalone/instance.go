@@ -43,12 +43,12 @@ type instance struct {
 	log      *slog.Logger
 	logOf    func(part string) *slog.Logger
 	nats     *server.Server
-	postgres *pgserver.Server // nil: the server of DATABASE_URL
-	urls     map[string]string
+	postgres *pgserver.Server  // nil: the server of DATABASE_URL is used
+	urls     map[string]string // database URLs by service
 }
 
-// serve runs all services until ctx ends. It calls announce when everything is ready, and again
-// each time it has renewed the credentials.
+// serve runs all services until ctx ends. It calls announce when all are ready, and again each
+// time the credentials are renewed.
 func (in *instance) serve(ctx context.Context, announce func(credentials.File) error) error {
 	metrics := telemetry.Registry()
 	health := service.NewHealth()
@@ -59,7 +59,7 @@ func (in *instance) serve(ctx context.Context, announce func(credentials.File) e
 	g := service.NewGroup(ctx, in.log)
 	g.Go("operators", operators.Run)
 	if in.postgres != nil {
-		// Nothing works without PostgreSQL, so the process ends; a supervisor can start it again.
+		// Nothing works without PostgreSQL, so the process ends with it and can be restarted.
 		g.Go("postgres", in.postgres.Wait)
 	}
 	for _, p := range parts() {
@@ -67,7 +67,7 @@ func (in *instance) serve(ctx context.Context, announce func(credentials.File) e
 		if err != nil {
 			return err
 		}
-		// A service counts as not ready until it reports otherwise, even before it runs.
+		// A service counts as unready from the start, even before it runs.
 		health.SetServing(p.Name, false)
 		host := &service.Host{
 			Part: p.Name, Env: env, Log: in.logOf(p.Name), Health: health,
@@ -92,8 +92,8 @@ func (in *instance) serve(ctx context.Context, announce func(credentials.File) e
 	return g.Wait()
 }
 
-// partEnv returns the settings of one service: those of the process, and those that the instance
-// sets.
+// partEnv returns the settings of one service: the settings of the process, with those that the
+// instance itself chooses.
 func (in *instance) partEnv(name string) (config.Env, error) {
 	s := in.settings
 	env := maps.Clone(in.env)
@@ -103,8 +103,10 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	env["PASS_ADDR"] = s.addr(portPass)
 	env["WEBHOOK_ADDR"] = s.addr(portWebhook)
 	env["DATABASE_URL"] = in.urls[name]
-	for _, ours := range []string{"DATABASE_URL_FILE", "NATS_URL", "NATS_CA_FILE", "NATS_CERT_FILE", "NATS_KEY_FILE", "NATS_CREDENTIALS_FILE"} {
-		delete(env, ours) // the instance has its own servers
+	// DATABASE_URL_FILE has the URL of the administrator's role, and the NATS settings are for a
+	// server that standalone does not use.
+	for _, unused := range []string{"DATABASE_URL_FILE", "NATS_URL", "NATS_CA_FILE", "NATS_CERT_FILE", "NATS_KEY_FILE", "NATS_CREDENTIALS_FILE"} {
+		delete(env, unused)
 	}
 	env["MASTER_KEY"] = in.state.MasterKey
 	env["SERVICE_CREDENTIAL_ID"] = in.state.Credentials[name].ID
@@ -136,12 +138,12 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	case "gateway-b":
 		env["HTTP_ADDR"] = s.addr(portB)
 	default:
-		return nil, fmt.Errorf("service %s has no port", name)
+		return nil, fmt.Errorf("the service %s has no port", name)
 	}
 	return env, nil
 }
 
-// dashboardURL returns the address at which browsers find the dashboard.
+// dashboardURL returns the URL at which browsers reach the dashboard.
 func (in *instance) dashboardURL() string {
 	if url := in.env["ADMIN_URL"]; url != "" {
 		return url
@@ -149,9 +151,8 @@ func (in *instance) dashboardURL() string {
 	return "http://" + in.settings.addr(portDashboard)
 }
 
-// forDevelopment allows webhooks to private addresses if the instance listens on a loopback address
-// outside production, because receivers are then on the same machine. It also creates the local CA,
-// unless the settings name another one.
+// forDevelopment allows webhooks to receivers on this machine if only this machine can reach the
+// instance, because developers run both on one machine.
 func (s *Settings) forDevelopment(env config.Env) error {
 	if host, err := netip.ParseAddr(s.Host); env["WEBHOOK_PRIVATE_ADDRESSES"] == "" && err == nil && host.IsLoopback() && s.Stage != service.Production {
 		env["WEBHOOK_PRIVATE_ADDRESSES"] = "allow"
@@ -163,11 +164,12 @@ func (s *Settings) forDevelopment(env config.Env) error {
 	return localca.Ensure(s.localCA(), time.Now())
 }
 
-// localCA returns the path of the CA certificate that signs the certificates of receivers on this
-// machine. Its key is in the same directory.
+// localCA returns the file with the certificate of the authority for receivers on this machine.
+// Its key is in the same directory.
 func (s *Settings) localCA() string { return filepath.Join(s.DataDir, "webhook-ca.pem") }
 
-// bootstrap returns the platform credentials for auth's setting BOOTSTRAP_CREDENTIALS.
+// bootstrap returns the value of BOOTSTRAP_CREDENTIALS: the platform credentials of the services
+// and the operator.
 func (in *instance) bootstrap() (string, error) {
 	type entry struct {
 		ID     string   `json:"id"`
@@ -183,7 +185,7 @@ func (in *instance) bootstrap() (string, error) {
 	return string(text), err
 }
 
-// waitReady returns when every service is ready.
+// waitReady returns when all services are ready.
 func waitReady(ctx context.Context, health *service.Health) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -203,7 +205,8 @@ func waitReady(ctx context.Context, health *service.Health) error {
 // of it.
 const tokenLifetime = 24 * time.Hour
 
-// publish seeds the demonstration company, announces the credentials, and renews the token in them.
+// publish seeds the demonstration company and announces the credentials. Then it renews their
+// token until ctx ends.
 func (in *instance) publish(ctx context.Context, announce func(credentials.File) error) error {
 	op, err := dialOperator(in)
 	if err != nil {

@@ -28,7 +28,7 @@ func TestOperationsPage(t *testing.T) {
 	before, rest, opened := strings.Cut(string(text), tableHead)
 	table, after, closed := strings.Cut(rest, tableEnd)
 	if !opened || !closed {
-		t.Fatal("the table of settings is not where it should be")
+		t.Fatal("the page has no markers around the table of settings")
 	}
 	t.Run("the table has every setting of every service, with its default", func(t *testing.T) {
 		want := settingsTable()
@@ -39,7 +39,7 @@ func TestOperationsPage(t *testing.T) {
 			return
 		}
 		if table != want {
-			t.Errorf("the table is not that of the code; run this test with -update. The code has\n%s", want)
+			t.Errorf("the table differs from the code; run this test with -update. The code has\n%s", want)
 		}
 	})
 	t.Run("the page has the order of the ports", func(t *testing.T) {
@@ -54,14 +54,14 @@ func TestOperationsPage(t *testing.T) {
 	})
 }
 
-// line is a setting, and the programs that have it with the same default and description.
+// line is a setting with the programs that have it, with the same default and description.
 type line struct {
 	config.Setting
 	programs []string
 }
 
-// settingsTable returns the settings table of the page, in the order in which the programs declare
-// their settings. A setting that several programs share is one row.
+// settingsTable returns the table of the page, in the order of the programs' own settings tables.
+// A setting that is the same in several programs has one row.
 func settingsTable() string {
 	var lines []*line
 	add := func(program string, groups ...any) {
@@ -103,7 +103,7 @@ func appendSetting(lines []*line, s config.Setting, program string) []*line {
 	return append(lines, &line{Setting: s, programs: []string{program}})
 }
 
-// short replaces the lists of all services, and of all services with a database, by a phrase.
+// short replaces the list of all services, and that of all services with a database, by a phrase.
 func short(programs []string) string {
 	text := strings.Join(programs, ", ")
 	text = strings.Replace(text, "auth, customer, booking, pass, webhook, admin, gateway-a, gateway-b", "all services", 1)

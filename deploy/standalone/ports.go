@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// Ports are given as offsets from PORT_BASE.
+// The ports, as offsets from PORT_BASE.
 const (
 	portA         = 0 // Interface A
 	portB         = 1 // Interface B
@@ -23,8 +23,8 @@ const (
 	lastPort      = portAdmin
 )
 
-// addr returns the address of a port. The operators' port is always on the loopback address,
-// because its data is not public.
+// addr returns the address of a port. The operators' port is open on this machine only, because it
+// is not for others.
 func (s *Settings) addr(offset int) string {
 	host := s.Host
 	if offset == portAdmin {
@@ -33,9 +33,9 @@ func (s *Settings) addr(offset int) string {
 	return net.JoinHostPort(host, strconv.Itoa(s.PortBase+offset))
 }
 
-// checkPorts reports the ports that cannot be opened, before anything is started. It leaves out
-// PostgreSQL's port: the server of an earlier run may still be shutting down on it, and pgserver
-// waits for that.
+// checkPorts reports the ports that cannot be opened, before anything is started. It does not check
+// PostgreSQL's port, which an earlier server that is shutting down can still use: pgserver waits
+// for it.
 func (s *Settings) checkPorts() error {
 	var faults []error
 	for _, port := range []struct {
@@ -50,7 +50,7 @@ func (s *Settings) checkPorts() error {
 			err = l.Close()
 		}
 		if errors.Is(err, syscall.EADDRINUSE) {
-			err = errors.New("another program uses it")
+			err = errors.New("used by another program")
 		}
 		if err != nil {
 			faults = append(faults, fmt.Errorf("port %d (%s): %w", s.PortBase+port.offset, port.use, err))
@@ -60,5 +60,5 @@ func (s *Settings) checkPorts() error {
 		return nil
 	}
 	return errors.Join(append(faults, fmt.Errorf(
-		"another PORT_BASE (now %d) moves all ports; LISTEN_HOST (now %s) says on which address they are opened", s.PortBase, s.Host))...)
+		"set another PORT_BASE (now %d) to move all ports, or another LISTEN_HOST (now %s) to listen on another address", s.PortBase, s.Host))...)
 }

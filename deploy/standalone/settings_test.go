@@ -19,8 +19,8 @@ import (
 	"reservation.dev/platform/service"
 )
 
-// right returns settings with which every service starts.
-func right() config.Env {
+// valid returns settings that every service accepts.
+func valid() config.Env {
 	return config.Env{
 		"DATABASE_URL": "postgres://x:p@127.0.0.1/x", "MASTER_KEY": strings.Repeat("A", 43) + "=",
 		"SERVICE_CREDENTIAL_ID": "svc_01jb4x9m3vf6ksn8w2d7pq5r0t", "SERVICE_CREDENTIAL_SECRET": strings.Repeat("5", 64),
@@ -28,7 +28,7 @@ func right() config.Env {
 	}
 }
 
-// groups returns the settings of a service's commands.
+// groups returns the settings structs of a service's commands.
 func groups(p service.Part) []any {
 	all := []any{&service.Process{}, p.Settings()}
 	if p.Migrations != nil {
@@ -42,11 +42,11 @@ func TestFaultsNameTheVariable(t *testing.T) {
 	refused := map[string]bool{}
 	for _, p := range parts() {
 		for i, group := range groups(p) {
-			if err := config.Read(right(), group); err != nil {
+			if err := config.Read(valid(), group); err != nil {
 				t.Fatalf("%s: %v", p.Name, err)
 			}
 			for _, s := range config.Settings(group) {
-				env := right()
+				env := valid()
 				env[s.Name] = garbage
 				err := config.Read(env, groups(p)[i])
 				if err == nil {
@@ -55,7 +55,7 @@ func TestFaultsNameTheVariable(t *testing.T) {
 				refused[s.Name] = true
 				for _, fault := range faultsOf(err) {
 					if !strings.Contains(fault.Error(), s.Name) {
-						t.Errorf("%s: %s is invalid, but the fault does not name it: %v", p.Name, s.Name, fault)
+						t.Errorf("%s: %s is wrong, but the fault does not name it: %v", p.Name, s.Name, fault)
 					}
 				}
 				if isSecret(s.Name) && strings.Contains(err.Error(), "hunter2") {
@@ -65,7 +65,7 @@ func TestFaultsNameTheVariable(t *testing.T) {
 		}
 	}
 	if len(refused) < 30 {
-		t.Errorf("only %d settings refuse anything: %v", len(refused), slices.Sorted(maps.Keys(refused)))
+		t.Errorf("only %d settings refuse wrong values: %v", len(refused), slices.Sorted(maps.Keys(refused)))
 	}
 }
 
@@ -77,13 +77,13 @@ func faultsOf(err error) []error {
 	return []error{err}
 }
 
-// isSecret reports whether a setting has a secret, or can have one.
+// isSecret reports whether a setting has, or can have, a secret in its value.
 func isSecret(name string) bool {
 	return strings.HasSuffix(name, "DATABASE_URL") || strings.HasSuffix(name, "SECRET") ||
 		slices.Contains([]string{"NATS_URL", "MASTER_KEY", "BOOTSTRAP_CREDENTIALS"}, name)
 }
 
-func TestSettingsOfOtherServicesAreKnown(t *testing.T) {
+func TestSettingsOfOtherPartsAreKnown(t *testing.T) {
 	everything := config.Env{}
 	for _, p := range parts() {
 		for _, name := range config.Names(groups(p)...) {
@@ -92,7 +92,7 @@ func TestSettingsOfOtherServicesAreKnown(t *testing.T) {
 	}
 	for _, p := range parts() {
 		for _, warning := range config.Unknown(everything, config.Names(groups(p)...)) {
-			t.Errorf("%s, with the settings of all services: %s", p.Name, warning)
+			t.Errorf("%s, given the settings of all services: %s", p.Name, warning)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestProduction(t *testing.T) {
 	} {
 		i := slices.IndexFunc(parts(), func(p service.Part) bool { return p.Name == part })
 		s := parts()[i].Settings()
-		all := right()
+		all := valid()
 		maps.Copy(all, env)
 		_ = config.Read(all, s)
 		err := config.CheckProduction(all, s)
@@ -120,7 +120,7 @@ func TestProduction(t *testing.T) {
 			t.Errorf("%s: a secret is shown: %v", part, err)
 		}
 	}
-	t.Run("refuses the demonstration company", func(t *testing.T) {
+	t.Run("production refuses the demonstration company", func(t *testing.T) {
 		s := &Settings{}
 		env := config.Env{"RESERVATION_ENV": "production"}
 		if err := config.Read(env, s); err != nil {
@@ -132,15 +132,15 @@ func TestProduction(t *testing.T) {
 	})
 }
 
-// TestArrows compares the services that the source dials with the declared callers of each service,
-// and with the table in docs/SECURITY.md. reservectl can call every service with a database.
+// TestArrows compares the services' outgoing connections in the source with the lists of allowed
+// callers, and these with the page. reservectl can call every service.
 func TestArrows(t *testing.T) {
 	const operatorCommand = "reservectl"
 	page, err := os.ReadFile("../../docs/SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dialled := map[string][]string{} // callers, by service
+	dialled := map[string][]string{} // callers by service
 	for _, p := range parts() {
 		files, _ := filepath.Glob(filepath.Join("../../services", p.Name, "*.go"))
 		edge, _ := filepath.Glob(filepath.Join("../..", p.Name, "*.go"))
@@ -162,13 +162,13 @@ func TestArrows(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s declares the callers %q, but is called by %q", p.Name, got, want)
+			t.Errorf("%s allows the callers %q, but is called by %q", p.Name, got, want)
 		}
 	}
 }
 
-// dials returns the services that a file names in h.Dial("part", …), or in a list of services to
-// dial: {"part", cfg.PartAddr, …}.
+// dials returns the services that a file names in h.Dial("part", …), or in a list of
+// connections: {"part", cfg.PartAddr, …}.
 func dials(t *testing.T, path string, all []service.Part) (names []string) {
 	t.Helper()
 	if strings.HasSuffix(path, "_test.go") {

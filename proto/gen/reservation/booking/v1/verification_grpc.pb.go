@@ -32,10 +32,11 @@ const (
 // the caller's company.
 // Scope: platform:admin or bookings:read, except where an RPC says otherwise.
 type VerificationServiceClient interface {
-	// VerifyBookings compares every date's count with its bookings and holds, its capacity with its
-	// count, every discount code's uses with its transactions, the spaces of waitlist entries that
-	// are offered or being booked with those of their transactions, and the company's totals with its
-	// rows. It sends each difference as one message; the last message has checked set.
+	// VerifyBookings compares stored numbers with numbers computed from the rows: every date's count
+	// of its bookings and holds, every discount code's uses, and the company's totals. It also
+	// compares each date's capacity with its count, and the spaces of waitlist entries that are
+	// offered or being booked with those of their transactions. It sends each difference as one
+	// message; the last message has checked set.
 	VerifyBookings(ctx context.Context, in *VerifyBookingsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyBookingsResponse], error)
 	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
 	// have not returned, by transaction and booking, for comparison with the ledger of the pass
@@ -121,10 +122,11 @@ type VerificationService_CompareCustomersClient = grpc.ServerStreamingClient[Com
 // the caller's company.
 // Scope: platform:admin or bookings:read, except where an RPC says otherwise.
 type VerificationServiceServer interface {
-	// VerifyBookings compares every date's count with its bookings and holds, its capacity with its
-	// count, every discount code's uses with its transactions, the spaces of waitlist entries that
-	// are offered or being booked with those of their transactions, and the company's totals with its
-	// rows. It sends each difference as one message; the last message has checked set.
+	// VerifyBookings compares stored numbers with numbers computed from the rows: every date's count
+	// of its bookings and holds, every discount code's uses, and the company's totals. It also
+	// compares each date's capacity with its count, and the spaces of waitlist entries that are
+	// offered or being booked with those of their transactions. It sends each difference as one
+	// message; the last message has checked set.
 	VerifyBookings(*VerifyBookingsRequest, grpc.ServerStreamingServer[VerifyBookingsResponse]) error
 	// ExportPassPayments streams the credits that confirmed bookings took from customer passes and
 	// have not returned, by transaction and booking, for comparison with the ledger of the pass
