@@ -65,7 +65,7 @@ func TestKeyTokens(t *testing.T) { // invariants 2 and 4
 			}
 		}
 	})
-	t.Run("live no longer than their key", func(t *testing.T) {
+	t.Run("a token lives no longer than its key", func(t *testing.T) {
 		made, err := r.apiKeys.CreateApiKey(r.as(company), &authv1.CreateApiKeyRequest{Name: "short", ExpiresAfterDays: ptr(int32(1))})
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func TestKeyTokens(t *testing.T) { // invariants 2 and 4
 			}
 		}
 	})
-	t.Run("give no access to the auth service's own RPCs", func(t *testing.T) {
+	t.Run("a token gives no access to the auth service's own RPCs", func(t *testing.T) {
 		keyID, secret := r.key(company)
 		source := token.NewSource(func(context.Context) (string, time.Time, error) {
 			return r.token(keyID, secret), time.Now().Add(time.Hour), nil
@@ -237,7 +237,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("got %s (%v)", got, err)
 		}
 	})
-	t.Run("can return to the gateway's default limit", func(t *testing.T) {
+	t.Run("a key can return to the gateway's default limit", func(t *testing.T) {
 		made, err := r.apiKeys.CreateApiKey(r.as(company), &authv1.CreateApiKeyRequest{Name: "x", RateLimit: ptr(int32(5))})
 		if err != nil {
 			t.Fatal(err)
@@ -280,7 +280,7 @@ func TestKeys(t *testing.T) {
 			}
 		}
 	})
-	t.Run("change once per idempotency key", func(t *testing.T) {
+	t.Run("a key changes once per idempotency key", func(t *testing.T) {
 		keyID, _ := r.key(company)
 		for range 2 {
 			ctx := rpc.WithIdempotencyKey(r.as(company), "update")

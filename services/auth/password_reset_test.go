@@ -258,7 +258,7 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 	company := r.company()
 	boss := r.administrator(company, owner)
 
-	t.Run("have notices of an owner's actions until they are read", func(t *testing.T) {
+	t.Run("an administrator has notices of an owner's actions until they are read", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		ada.withTotp(time.Now())
 		res, err := r.admins.DisableAdministratorTotp(boss.ctx(), &authv1.DisableAdministratorTotpRequest{Id: ada.id})
@@ -291,7 +291,7 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 			t.Errorf("they stay, or %v", err)
 		}
 	})
-	t.Run("have notices of an ended session, a link and an operator's reset", func(t *testing.T) {
+	t.Run("an administrator has notices of an ended session, a link and an operator's reset", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		other := r.signedIn(ada.email, "")
 		list, err := r.admins.ListSessions(boss.ctx(), &authv1.ListSessionsRequest{AdministratorId: ada.id})
@@ -317,7 +317,7 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 			t.Errorf("got the notices %q", got)
 		}
 	})
-	t.Run("have notices of a new role, and none of their own actions", func(t *testing.T) {
+	t.Run("an administrator has a notice of a new role, and none of their own actions", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		for range 2 { // a repeated call changes nothing
 			if _, err := r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Role: ptr(owner)}); err != nil {
@@ -331,7 +331,7 @@ func TestNoticesOfOthersActions(t *testing.T) { // invariants 8 and 15
 			t.Errorf("got the notices %q", got)
 		}
 	})
-	t.Run("keep only the latest notices", func(t *testing.T) {
+	t.Run("only the latest notices are kept", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		for range maxNotices + 5 {
 			if _, err := r.admins.CreatePasswordReset(boss.ctx(), &authv1.CreatePasswordResetRequest{Id: ada.id}); err != nil {
@@ -351,7 +351,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 	company := r.company()
 	boss := r.administrator(company, owner)
 
-	t.Run("cannot be changed by their holder, another company or staff", func(t *testing.T) {
+	t.Run("refuses the account's holder, another company and staff", func(t *testing.T) {
 		ada, stranger := r.administrator(company, staff), r.administrator(r.company(), owner)
 		calls := func(p *person, id string) map[string]error {
 			ctx := p.ctx()
@@ -387,7 +387,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Error("a session has ended")
 		}
 	})
-	t.Run("have a name that their holder can change", func(t *testing.T) {
+	t.Run("an account's holder can change its name", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		res, err := r.admins.UpdateProfile(ada.ctx(), &authv1.UpdateProfileRequest{Name: "  نورا 🧘 <b> "})
 		if err != nil || res.GetAdministrator().GetName() != "نورا 🧘 <b>" {
@@ -403,7 +403,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Errorf("the audit log has %q", log)
 		}
 	})
-	t.Run("have recovery codes that can be replaced with the password", func(t *testing.T) {
+	t.Run("the password allows replacing the recovery codes", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		if _, err := r.admins.RenewRecoveryCodes(ada.ctx(), &authv1.RenewRecoveryCodesRequest{Password: goodPassword}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("without TOTP: %v", err)
@@ -423,7 +423,7 @@ func TestChangesOfOthersAccounts(t *testing.T) { // invariants 8 and 15
 			t.Error(err)
 		}
 	})
-	t.Run("show the TOTP secret again until it is confirmed", func(t *testing.T) {
+	t.Run("an account shows the TOTP secret again until it is confirmed", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		if _, err := r.admins.SetupTotp(ada.ctx(), &authv1.SetupTotpRequest{Again: true}); reason(err) != ReasonTotpNotSetUp {
 			t.Errorf("before there is one: %v", err)

@@ -34,7 +34,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			t.Error(err)
 		}
 	})
-	t.Run("have an e-mail address that is unique in the installation, regardless of case", func(t *testing.T) {
+	t.Run("an e-mail address is unique in the installation, regardless of case", func(t *testing.T) {
 		for _, at := range []string{company, other} {
 			_, err := r.admins.CreateAdministrator(r.as(at), &authv1.CreateAdministratorRequest{Email: "ADA@example.com"})
 			if f := fault.From(err); f == nil || f.Kind != fault.Refused || f.Reason != ReasonEmailExists {
@@ -63,7 +63,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			}
 		}
 	})
-	t.Run("get another role, which revokes the tokens of the previous one", func(t *testing.T) {
+	t.Run("a change of role revokes the tokens of the previous one", func(t *testing.T) {
 		boss, ada := r.administrator(company, owner), r.administrator(company, staff)
 		raw := ada.access()
 		res, err := r.admins.UpdateAdministrator(boss.ctx(), &authv1.UpdateAdministratorRequest{Id: ada.id, Role: owner.Enum(), Name: ptr("Ada L.")})
@@ -85,7 +85,7 @@ func TestAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			t.Errorf("what changes nothing raises the version: %v, %v", again, err)
 		}
 	})
-	t.Run("can sign in again after they are enabled", func(t *testing.T) {
+	t.Run("an administrator can sign in again after being enabled", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		for _, disabled := range []bool{true, true, false} {
 			if _, err := r.admins.UpdateAdministrator(r.as(company), &authv1.UpdateAdministratorRequest{Id: ada.id, Disabled: &disabled}); err != nil {
@@ -151,7 +151,7 @@ func TestAdministratorsOfACompany(t *testing.T) { // invariants 3, 8 and 12
 			t.Errorf("got %v", seen)
 		}
 	})
-	t.Run("change their password with the current one", func(t *testing.T) {
+	t.Run("an administrator changes the password with the current one", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		change := func(current, next string) error {
 			_, err := r.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: current, NewPassword: next, Address: "192.0.2.40"})
@@ -222,7 +222,7 @@ func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			t.Errorf("got %v, %v", log, err)
 		}
 	})
-	t.Run("cannot change settings as staff", func(t *testing.T) {
+	t.Run("staff cannot change settings", func(t *testing.T) {
 		ada := r.administrator(company, staff)
 		ctx := ada.ctx()
 		for name, err := range map[string]error{
@@ -242,7 +242,7 @@ func TestScopesOfAdministrators(t *testing.T) { // invariants 3, 8 and 12
 			t.Errorf("the company: %v", err)
 		}
 	})
-	t.Run("have every scope of a company as owners", func(t *testing.T) {
+	t.Run("owners have every scope of a company", func(t *testing.T) {
 		for _, scope := range scopes.Service() {
 			if scope != "redemptions:write" && !slices.Contains(roleScopes(roleOwner), scope) {
 				t.Errorf("%s is missing", scope)

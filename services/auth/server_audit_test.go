@@ -68,7 +68,7 @@ func TestAuditLog(t *testing.T) { // invariant 7
 			}
 		}
 	})
-	t.Run("can be filtered by actor, action, target and time, in pages", func(t *testing.T) {
+	t.Run("the log can be filtered by actor, action, target and time, in pages", func(t *testing.T) {
 		all := r.entries(company, &authv1.ListAuditEntriesRequest{})
 		for name, tt := range map[string]struct {
 			req  *authv1.ListAuditEntriesRequest
@@ -153,7 +153,7 @@ func TestAuditEntriesOfOtherServices(t *testing.T) { // invariant 7
 			}
 		}
 	})
-	t.Run("cannot be changed or deleted", func(t *testing.T) {
+	t.Run("an entry cannot be changed or deleted", func(t *testing.T) {
 		for _, sql := range []string{`update audit_log set actor = 'x'`, `delete from audit_log`, `truncate audit_log`} {
 			err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 				_, err := tx.Exec(ctx, sql)

@@ -51,7 +51,7 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("got %v", f)
 		}
 	})
-	t.Run("change only the fields that are set, once", func(t *testing.T) {
+	t.Run("an update changes only the fields that are set, once", func(t *testing.T) {
 		company := r.company()
 		res, err := r.companies.UpdateCompany(r.as(company), &authv1.UpdateCompanyRequest{Timezone: ptr("Asia/Tokyo")})
 		if err != nil || res.GetCompany().GetVersion() != 2 || res.GetCompany().GetTimezone() != "Asia/Tokyo" || res.GetCompany().GetName() != "Studio" {
@@ -94,7 +94,7 @@ func TestCompanies(t *testing.T) {
 			t.Errorf("a change of the name, which is not copied: %v", err)
 		}
 	})
-	t.Run("say whether customers' e-mail addresses must be unique", func(t *testing.T) {
+	t.Run("a company says whether customers' e-mail addresses must be unique", func(t *testing.T) {
 		made, err := r.companies.CreateCompany(r.as(""), &authv1.CreateCompanyRequest{Name: "x", Timezone: "UTC", Currency: "GBP", UniqueCustomerEmails: true})
 		if err != nil || !made.GetCompany().GetUniqueCustomerEmails() {
 			t.Fatalf("got %v, %v", made, err)
@@ -119,7 +119,7 @@ func TestCompanies(t *testing.T) {
 			}
 		}
 	})
-	t.Run("must exist before they get credentials", func(t *testing.T) {
+	t.Run("a company must exist before it gets credentials", func(t *testing.T) {
 		_, err := r.clients.CreateApiClient(r.as(id.New[id.Company]().String()), &authv1.CreateApiClientRequest{Name: "x", Scopes: []string{"profile:read"}})
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("got %v", err)

@@ -37,7 +37,7 @@ func TestInvitations(t *testing.T) { // invariant 13
 	}
 
 	t.Run("an invitation is accepted once, even concurrently, and signs the administrator in", func(t *testing.T) { acceptInvitationOnce(t, r, invite, accept, look) })
-	t.Run("end after 7 days, or when revoked", func(t *testing.T) {
+	t.Run("an invitation ends after 7 days, or when it is revoked", func(t *testing.T) {
 		late, revoked := invite(email(), staff), invite(email(), owner)
 		for range 2 {
 			_, err := r.admins.RevokeInvitation(boss.ctx(), &authv1.RevokeInvitationRequest{Id: revoked.GetInvitation().GetId()})

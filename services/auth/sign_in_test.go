@@ -184,7 +184,7 @@ func TestPendingSignInEnds(t *testing.T) { // invariant 14
 			t.Errorf("the oldest: %v", err)
 		}
 	})
-	t.Run("cannot be finished without its token", func(t *testing.T) {
+	t.Run("a pending sign-in cannot be finished without its token", func(t *testing.T) {
 		ada, secret := somebody()
 		one.pending(ada.email)
 		for _, raw := range []string{"", "unknown", ada.session, strings.Repeat("x", 4096), "a\x00b"} {
@@ -361,7 +361,7 @@ func TestKnownBrowsers(t *testing.T) { // invariant 10
 			t.Errorf("after half a year: %v", err)
 		}
 	})
-	t.Run("cannot be used to delay a signed-in administrator", func(t *testing.T) {
+	t.Run("guesses do not delay a signed-in administrator", func(t *testing.T) {
 		ada := one.administrator(company, owner)
 		besiege(ada.email)
 		if _, err := one.admins.ChangePassword(ada.ctx(), &authv1.ChangePasswordRequest{CurrentPassword: goodPassword, NewPassword: goodPassword + "3", Address: office}); err != nil {

@@ -34,7 +34,7 @@ func TestHolds(t *testing.T) { // invariant 16
 		resp, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: hold, PaymentMethod: method})
 		return resp.GetTransaction(), err
 	}
-	t.Run("take spaces until they expire", func(t *testing.T) {
+	t.Run("a hold takes spaces until it expires", func(t *testing.T) {
 		e := w.passEvent(&five, time.Hour, nil)
 		h := w.hold(mia, e, 5, "")
 		if until := time.Until(h.GetExpiresAt().AsTime()); until < 14*time.Minute || until > 15*time.Minute || h.GetBookings()[0].GetCard().GetGross() != 5000 {
@@ -77,7 +77,7 @@ func TestHolds(t *testing.T) { // invariant 16
 			}
 		}
 	})
-	t.Run("stay unchanged when a payment by pass is refused, and can be paid another way", func(t *testing.T) {
+	t.Run("a hold stays unchanged when a payment by pass is refused, and can be paid another way", func(t *testing.T) {
 		e := w.passEvent(&five, time.Hour, nil)
 		poor := w.customer(w.company, "Poor")
 		w.passes.give(poor, 1)
@@ -90,7 +90,7 @@ func TestHolds(t *testing.T) { // invariant 16
 			t.Errorf("got %v, %v", paid, err)
 		}
 	})
-	t.Run("can be released by the caller, once", func(t *testing.T) {
+	t.Run("the caller can release a hold, once", func(t *testing.T) {
 		e := w.passEvent(&five, time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		for n := range 2 {

@@ -111,7 +111,7 @@ func TestPayingAHoldByPass(t *testing.T) { // invariants 15 and 16
 			t.Errorf("got %v, %v\nwant %v", paid, err, h)
 		}
 	})
-	t.Run("can be tried again with more credits", func(t *testing.T) {
+	t.Run("a refused payment can be tried again with more credits", func(t *testing.T) {
 		e := w.passEvent(new(int32(2)), time.Hour, nil)
 		h := w.hold(mia, e, 2, "")
 		if _, err := confirm(h, byPass); fault.From(err).Reason != "PASS_EXHAUSTED" {

@@ -58,7 +58,7 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 			t.Errorf("%d spaces are taken", n)
 		}
 	})
-	t.Run("go to the next entry when the customer leaves", func(t *testing.T) {
+	t.Run("the spaces of an offer go to the next entry when the customer leaves", func(t *testing.T) {
 		e, bought := w.fullEvent(1)
 		first, second, third := w.waits(e, 1, byOffer), w.waits(e, 1, byOffer), w.waits(e, 1, byOffer)
 		leave := func(entry *bookingv1.WaitlistEntry, changed bool) {
@@ -144,7 +144,7 @@ func TestWaitlistOffersWhenTheEventChanges(t *testing.T) { // invariants 18 and 
 			t.Errorf("then %d of %d are", n, more)
 		}
 	})
-	t.Run("end with the date", func(t *testing.T) {
+	t.Run("offers end with the date", func(t *testing.T) {
 		e, _ := w.fullEvent(1)
 		first, second := w.waits(e, 1, byOffer), w.waits(e, 1, byOffer)
 		w.setCapacity(e, 2)

@@ -179,12 +179,12 @@ func TestExistingDuplicateEmails(t *testing.T) { // invariant 8
 			t.Errorf("%d doubles", w.doubles())
 		}
 	})
-	t.Run("cannot get a third customer", func(t *testing.T) {
+	t.Run("a third customer cannot get the address", func(t *testing.T) {
 		_, err := w.createWith(w.ctx(), "same@example.com")
 		wantTaken(t, err)
 		wantTaken(t, w.setEmail(w.mustCreateWith("other@example.com"), "same@example.com"))
 	})
-	t.Run("cannot return after one of them has changed the address", func(t *testing.T) {
+	t.Run("a duplicate cannot return after one customer has changed the address", func(t *testing.T) {
 		if err := w.setEmail(one, "one@example.com"); err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ import (
 func TestExportPanics(t *testing.T) { // invariant 4
 	w := open(t)
 	w.importN("r", 3)
-	t.Run("while rendering end the export with an error, and the process continues", func(t *testing.T) {
+	t.Run("a panic while rendering ends the export with an error, and the process continues", func(t *testing.T) {
 		e := &export{server: w.server, company: w.company} // without a shape, which panics
 		var failures []error
 		for c := range e.chunks(t.Context()) {

@@ -92,7 +92,7 @@ func TestPassLists(t *testing.T) {
 			}
 		})
 	}
-	t.Run("return nothing for an identifier that does not exist, in any form", func(t *testing.T) {
+	t.Run("an identifier that does not exist, in any form, has an empty list", func(t *testing.T) {
 		for _, req := range []*passv1.ListCustomerPassesRequest{
 			{CustomerId: w.customer()}, {CustomerId: "cust_x"}, {CustomerId: "cust_00000000000000000000000000"},
 			{PassTypeId: "pass_x"}, {PassTypeId: "pass_00000000000000000000000000"},

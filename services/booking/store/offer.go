@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// From the dates to their events, and to the options of these events. Each lateral join is
-	// evaluated once per date, even if the planner has no statistics of the tables.
+	// LockDatesSQL and OfferedOptionsSQL read the dates with their events, and the options of these
+	// events. Each lateral join is evaluated once per date, even if the planner has no statistics
+	// of the tables.
 	LockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked,
 			e.id, e.title, e.type, case when d.draft and e.status <> 'cancelled' then 'draft' else e.status end
 		from event_dates d cross join lateral (select e.id, e.title, e.type, e.status
