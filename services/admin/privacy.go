@@ -89,8 +89,8 @@ func (r *request) stored(s personalStore, customer string) ([]exportedRecord, er
 type erasePage struct {
 	Customer *customerv1.Customer
 	Form     *form
-	// Bookings and Passes must be cancelled before the erasure. More says that there are other
-	// bookings.
+	// Bookings and Passes must be cancelled before the erasure. More is true if the customer has
+	// more bookings than were read, which may have to be cancelled too.
 	Bookings []*bookingv1.Booking
 	Passes   []*passv1.CustomerPass
 	More     bool
