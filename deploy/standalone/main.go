@@ -180,7 +180,7 @@ const ready = `ready in %.1f s
 
   Interface A   %s   (description: %s/docs)
   Interface B   %s   (description: %s/docs)
-  dashboard     %s   (sign in as "admin" of the credentials says)
+  dashboard     %s   (sign in with "admin" from the credentials file)
   documentation %s/docs
   gRPC          auth %s, customer %s, booking %s, pass %s, webhook %s
   operators     http://%s/readyz, /metrics

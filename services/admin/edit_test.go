@@ -44,7 +44,7 @@ func TestChangingAnEvent(t *testing.T) {
 	t.Run("shows the event's details and saves the changes", func(t *testing.T) {
 		w.get("/events/evt_1/edit").must(t, `value="Yoga"`, `value="1.5"`, `name="version" value="7"`)
 		a := w.post("/events/evt_1/edit", "title", "Slow yoga", "description", "Two\r\nlines", "type", "workshop", "location", "Hall", "policy", "2.25", "version", "7")
-		w.get(a.to()).must(t, "The event is changed.")
+		w.get(a.to()).must(t, "The event was changed.")
 		req := last[*bookingv1.UpdateEventRequest](w, "UpdateEvent")
 		if req.GetTitle() != "Slow yoga" || req.GetDescription() != "Two\nlines" || req.GetType() != bookingv1.EventType_EVENT_TYPE_WORKSHOP || req.GetFreeCancellationMinutes() != 135 {
 			t.Errorf("%v", req)
@@ -100,9 +100,9 @@ func TestChangingAnEvent(t *testing.T) {
 	})
 	t.Run("shows a refusal of a price next to its field", func(t *testing.T) {
 		on(w.backend, "UpdateEvent", func(*bookingv1.UpdateEventRequest) (*bookingv1.UpdateEventResponse, error) {
-			return nil, fault.InvalidFields(fault.Field{Field: "pricing_options[0].name", Rule: "unique", Message: "is the name of another pricing option of the event"})
+			return nil, fault.InvalidFields(fault.Field{Field: "pricing_options[0].name", Rule: "unique", Message: "is already used by another pricing option of the event"})
 		})
-		w.post("/events/evt_1/prices", "name", "Drop-in", "price", "9").must(t, `id="name-wrong"`, "This is the name of another")
+		w.post("/events/evt_1/prices", "name", "Drop-in", "price", "9").must(t, `id="name-wrong"`, "The name is already used by another")
 	})
 }
 
@@ -121,7 +121,7 @@ func TestChangingADate(t *testing.T) {
 	t.Run("changes nothing if the form is unchanged", func(t *testing.T) {
 		w.get(path).must(t, `value="2027-07-01T09:30"`, `value="60"`, `value="8"`)
 		a := w.post(path, "start", "2027-07-01T09:30", "duration", "60", "capacity", "8")
-		w.get(a.to()).must(t, "Nothing to change: Thu 1 Jul 2027, 09:30–10:30. 2 of 8 spaces booked.")
+		w.get(a.to()).must(t, "Nothing was changed: Thu 1 Jul 2027, 09:30–10:30. 2 of 8 spaces booked.")
 		if updates() != 0 {
 			t.Error("the change was sent")
 		}
@@ -207,7 +207,7 @@ func TestAddingDates(t *testing.T) {
 		if r := req.GetRecurrence(); r.GetRule() != "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE;COUNT=4" || r.GetLocalStart() != "2027-03-13T02:30:00" || req.GetDates()[0].GetLocalStart() != "" {
 			t.Errorf("%v", req)
 		}
-		w.get(a.to()).must(t, "2 dates are added", "start later because the clocks go forward: Sun 14 Mar 2027, 03:30")
+		w.get(a.to()).must(t, "2 dates were added", "start later because the clocks go forward: Sun 14 Mar 2027, 03:30")
 	})
 	t.Run("names the missing fields", func(t *testing.T) {
 		w.post("/events/evt_1/dates", "start", "2027-03-14T02:30", "duration", "", "every", "FREQ=DAILY", "count", "").must(t,
@@ -243,12 +243,12 @@ func TestDiscountCodes(t *testing.T) {
 		return &bookingv1.UpdateDiscountCodeResponse{DiscountCode: code}, nil
 	})
 	t.Run("lists each code with its discount, uses, validity and status", func(t *testing.T) {
-		w.get("/discounts").must(t, "SUMMER", "12.5 % off", "3 of 10 times", "until 30 Jun 2037", "Active")
+		w.get("/discounts").must(t, "SUMMER", "12.5% off", "3 of 10 times", "until 30 Jun 2037", "Active")
 		w.get("/discounts/disc_1").must(t, "Yoga", `value="2037-06-30"`)
 	})
 	t.Run("adds a code that is valid until the end of its last day in the company's zone", func(t *testing.T) {
 		a := w.post("/discounts", "code", "SUMMER", "kind", "amount", "value", "5", "from", "2037-06-01", "until", "2037-06-30", "uses", "10", "event", "evt_1")
-		w.get(a.to()).must(t, "The code SUMMER is added")
+		w.get(a.to()).must(t, "The code SUMMER was added")
 		req := last[*bookingv1.CreateDiscountCodeRequest](w, "CreateDiscountCode")
 		if req.GetAmount() != 500 || req.GetValidUntil().AsTime().Format(time.RFC3339) != "2037-06-30T23:00:00Z" || req.GetMaxUses() != 10 || req.GetEventIds()[0] != "evt_1" {
 			t.Errorf("%v", req)
