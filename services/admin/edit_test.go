@@ -405,3 +405,33 @@ func TestAcceptingAnOffer(t *testing.T) {
 		w.get(a.to()).must(t, "The offer is booked for Ann Smith, 4 credits.")
 	})
 }
+
+// TestRefusedCredits checks that the refusal of too many credits says how many there are, and
+// does not advise another way to pay.
+func TestRefusedCredits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	on(w.backend, "GetCustomerPass", func(*passv1.GetCustomerPassRequest) (*passv1.GetCustomerPassResponse, error) {
+		return &passv1.GetCustomerPassResponse{CustomerPass: &passv1.CustomerPass{
+			Id: "cp_1", CustomerId: "cust_1", PassTypeId: "pass_1", RemainingUses: 2, ExpiryDate: "2027-01-31",
+		}}, nil
+	})
+	on(w.backend, "GetPassType", func(*passv1.GetPassTypeRequest) (*passv1.GetPassTypeResponse, error) {
+		return &passv1.GetPassTypeResponse{PassType: &passv1.PassType{Id: "pass_1", Title: "Ten Classes"}}, nil
+	})
+	on(w.backend, "BatchGetCustomers", func(*customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+		return &customerv1.BatchGetCustomersResponse{Customers: []*customerv1.Customer{{Id: "cust_1", FirstName: "Ann"}}}, nil
+	})
+	on(w.backend, "ListLedgerEntries", func(*passv1.ListLedgerEntriesRequest) (*passv1.ListLedgerEntriesResponse, error) {
+		return &passv1.ListLedgerEntriesResponse{}, nil
+	})
+	on(w.backend, "AdjustCredits", func(*passv1.AdjustCreditsRequest) (*passv1.AdjustCreditsResponse, error) {
+		return nil, fault.Refuse("PASS_EXHAUSTED", "the pass does not have enough credits left")
+	})
+	a := w.post("/passes/cp_1/adjust", "credits", "-5", "reason", "A mistake")
+	a.must(t, "The pass has 2 credits left. You cannot remove more than that.")
+	if strings.Contains(a.body, "by card") {
+		t.Errorf("the page advises another way to pay: %s", a.body)
+	}
+}
