@@ -20,7 +20,7 @@ func newCustomer(in *edgebv1.CustomerWrite) *customerv1.CreateCustomerRequest {
 }
 
 func customerUpdate(in *edgebv1.CustomerWrite) *customerv1.UpdateCustomerRequest {
-	in = edge.Given(in)
+	in = edge.OrEmpty(in)
 	return &customerv1.UpdateCustomerRequest{
 		FirstName: in.FirstName, LastName: in.LastName, Email: in.Email, Mobile: in.Mobile, Archived: in.Archived,
 	}

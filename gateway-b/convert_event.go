@@ -82,12 +82,12 @@ func firstDateNames() map[string]string {
 // newEvent converts the body of POST /events. names maps the fields in errors about the service's
 // request to the members of the body.
 func newEvent(in *edgebv1.EventWrite) (out *bookingv1.CreateEventRequest, names map[string]string, err error) {
-	in = edge.Given(in)
+	in = edge.OrEmpty(in)
 	var b body
 	out = &bookingv1.CreateEventRequest{
 		Title: in.GetTitle(), Description: in.GetDescription(), Timezone: in.GetTimezone(), Location: in.GetLocation(),
 		Type: value[bookingv1.EventType](&b, "type", in.Type), Status: value[bookingv1.EventStatus](&b, "status", in.Status),
-		FreeCancellationMinutes: edge.Given(in.GetFreeCancellationMinutes()).Value,
+		FreeCancellationMinutes: edge.OrEmpty(in.GetFreeCancellationMinutes()).Value,
 	}
 	b.notEmpty("timezone", in.Timezone)
 	if len(in.GetDates()) > 0 {
@@ -167,7 +167,7 @@ func capacityOf(own, usual *edgev1.NullableInt) *int32 {
 	if own != nil {
 		return own.Value
 	}
-	return edge.Given(usual).Value
+	return edge.OrEmpty(usual).Value
 }
 
 func (b *body) newPricingOption(i int, p *edgebv1.PricingOptionWrite) *bookingv1.NewPricingOption {
@@ -177,7 +177,7 @@ func (b *body) newPricingOption(i int, p *edgebv1.PricingOptionWrite) *bookingv1
 	b.checkPricingOption(i, p)
 	return &bookingv1.NewPricingOption{
 		Name: p.GetName(), Price: p.GetPrice().GetMinor(), Currency: p.GetCurrency(), TaxRateBasisPoints: p.GetTaxRate().GetBasisPoints(),
-		Credits: edge.Given(p.GetCredits()).Value,
+		Credits: edge.OrEmpty(p.GetCredits()).Value,
 	}
 }
 
@@ -200,7 +200,7 @@ func (b *body) checkPricingOption(i int, p *edgebv1.PricingOptionWrite) {
 
 // eventUpdate converts the body of PUT /events/{id}.
 func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) {
-	in = edge.Given(in)
+	in = edge.OrEmpty(in)
 	var b body
 	out := &bookingv1.UpdateEventRequest{
 		Title: in.Title, Description: in.Description, Timezone: in.Timezone, Location: in.Location,

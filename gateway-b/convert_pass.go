@@ -20,7 +20,7 @@ func passType(t *passv1.PassType) *edgebv1.Pass {
 
 // newPassType converts the body of POST /passes.
 func newPassType(in *edgebv1.PassWrite) (*passv1.CreatePassTypeRequest, error) {
-	in = edge.Given(in)
+	in = edge.OrEmpty(in)
 	var b body
 	out := &passv1.CreatePassTypeRequest{
 		Title: in.GetTitle(), Description: in.GetDescription(), TotalUses: in.GetTotalUses(), ValidityCount: in.GetValidityCount(),
@@ -36,7 +36,7 @@ func newPassType(in *edgebv1.PassWrite) (*passv1.CreatePassTypeRequest, error) {
 
 // passTypeUpdate converts the body of PUT /passes/{id}.
 func passTypeUpdate(in *edgebv1.PassWrite) (*passv1.UpdatePassTypeRequest, error) {
-	in = edge.Given(in)
+	in = edge.OrEmpty(in)
 	var b body
 	out := &passv1.UpdatePassTypeRequest{
 		Title: in.Title, Description: in.Description, TotalUses: in.TotalUses, ValidityCount: in.ValidityCount,
@@ -79,7 +79,7 @@ func newCustomerPass(in *edgebv1.CustomerPassCreate) (*passv1.AssignCustomerPass
 
 // customerPassUpdate converts the body of PUT /customer-passes/{id}.
 func customerPassUpdate(in *edgebv1.CustomerPassUpdate) (*passv1.UpdateCustomerPassRequest, error) {
-	in = edge.Given(in)
+	in = edge.OrEmpty(in)
 	var b body
 	out := &passv1.UpdateCustomerPassRequest{
 		ExpiryDate: in.ExpiryDate, RemainingUses: in.RemainingUses, Reason: in.GetReason(),

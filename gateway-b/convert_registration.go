@@ -90,7 +90,7 @@ func payment(out *edgebv1.Registration, b *bookingv1.Booking, currency string) {
 
 // newPurchase converts the body of POST /events/{id}/registrations.
 func newPurchase(event string, in *edgebv1.RegistrationWrite) (*bookingv1.CreateTransactionRequest, error) {
-	in = edge.Given(in)
+	in = edge.OrEmpty(in)
 	var b body
 	line := &bookingv1.TransactionLine{
 		EventId: event, EventDateId: identifier(in.EventDateId), PricingOptionId: identifier(in.PricingOptionId), Spaces: 1,

@@ -21,14 +21,14 @@ func startPostgres(ctx context.Context, s *Settings, log *slog.Logger) (*pgserve
 		Durable: pgserver.Safe, Log: log, MaxConnections: 100,
 	})
 	if errors.Is(err, pgserver.ErrPortTaken) {
-		err = fmt.Errorf("port %d (PostgreSQL): is taken by another program\nanother PORT_BASE (now %d) moves all ports",
+		err = fmt.Errorf("port %d (PostgreSQL) is used by another program\nset another PORT_BASE (now %d) to move all ports",
 			s.PortBase+portPostgres, s.PortBase)
 	}
 	return srv, err
 }
 
-// prepareDatabases makes each part's database and roles where they are missing,
-// brings it to the part's schema, and returns the URLs that the parts connect with.
+// prepareDatabases creates the missing databases and roles of the services, and migrates the
+// databases. It returns the URLs with which the services connect, by service.
 func prepareDatabases(ctx context.Context, adminURL string, s *Settings, st *state, parts []service.Part) (map[string]string, error) {
 	urls := map[string]string{}
 	owners := map[string]string{}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,9 +12,9 @@ import (
 )
 
 func TestDataDirectories(t *testing.T) {
-	for name, before := range map[string]fs.FileMode{"new": 0, "one that everybody could read": 0o755, "one that everybody could write": 0o777} {
+	for name, before := range map[string]fs.FileMode{"a new": 0, "a world-readable": 0o755, "a world-writable": 0o777} {
 		for _, umask := range []int{0, 0o022, 0o077} {
-			t.Run(name+" is for its owner only", func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s directory becomes accessible to its owner only, with umask %03o", name, umask), func(t *testing.T) {
 				former := syscall.Umask(umask)
 				t.Cleanup(func() { syscall.Umask(former) })
 				dir := filepath.Join(t.TempDir(), "data")
@@ -33,7 +34,7 @@ func TestDataDirectories(t *testing.T) {
 			})
 		}
 	}
-	t.Run("a database of another account in it can still be reached", func(t *testing.T) {
+	t.Run("another account can still reach its database in the directory", func(t *testing.T) {
 		if os.Geteuid() != 0 {
 			t.Skip("only root runs PostgreSQL as another account")
 		}
@@ -50,7 +51,7 @@ func TestDataDirectories(t *testing.T) {
 		wantMode(t, dir, 0o711)
 		wantMode(t, filepath.Join(dir, "nats"), 0o700)
 	})
-	t.Run("secrets are for their owner only, whatever an interrupted run left", func(t *testing.T) {
+	t.Run("files with secrets are readable by their owner only, even after an interrupted run", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "state.json")
 		for _, name := range []string{path, path + ".next"} {
 			if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -84,6 +85,6 @@ func wantMode(t *testing.T, path string, want fs.FileMode) {
 		t.Fatal(err)
 	}
 	if got := info.Mode().Perm(); got != want {
-		t.Errorf("%s has the rights %o, want %o", filepath.Base(path), got, want)
+		t.Errorf("%s has the mode %o, want %o", filepath.Base(path), got, want)
 	}
 }

@@ -30,7 +30,7 @@ import (
 	"reservation.dev/services/webhook"
 )
 
-// parts are all parts of the platform.
+// parts returns all services of the platform.
 func parts() []service.Part {
 	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), webhook.Part(), admin.Part(), gatewaya.Part(), gatewayb.Part()}
 }
@@ -43,12 +43,12 @@ type instance struct {
 	log      *slog.Logger
 	logOf    func(part string) *slog.Logger
 	nats     *server.Server
-	postgres *pgserver.Server // nil: not ours
-	urls     map[string]string
+	postgres *pgserver.Server  // nil: the server of DATABASE_URL is used
+	urls     map[string]string // database URLs by service
 }
 
-// serve runs all parts until ctx ends. announce is called once everything is
-// ready, and again whenever the credentials were renewed.
+// serve runs all services until ctx ends. It calls announce when all are ready, and again each
+// time the credentials are renewed.
 func (in *instance) serve(ctx context.Context, announce func(credentials.File) error) error {
 	metrics := telemetry.Registry()
 	health := service.NewHealth()
@@ -59,7 +59,7 @@ func (in *instance) serve(ctx context.Context, announce func(credentials.File) e
 	g := service.NewGroup(ctx, in.log)
 	g.Go("operators", operators.Run)
 	if in.postgres != nil {
-		// Nothing works without it, and whoever started us can start us again.
+		// Nothing works without PostgreSQL, so the process ends with it and can be restarted.
 		g.Go("postgres", in.postgres.Wait)
 	}
 	for _, p := range parts() {
@@ -67,7 +67,7 @@ func (in *instance) serve(ctx context.Context, announce func(credentials.File) e
 		if err != nil {
 			return err
 		}
-		// A part is unready until it says otherwise, also before it runs.
+		// A service counts as unready from the start, even before it runs.
 		health.SetServing(p.Name, false)
 		host := &service.Host{
 			Part: p.Name, Env: env, Log: in.logOf(p.Name), Health: health,
@@ -92,8 +92,8 @@ func (in *instance) serve(ctx context.Context, announce func(credentials.File) e
 	return g.Wait()
 }
 
-// partEnv returns the settings of one part: the process's own, and what the
-// instance decides.
+// partEnv returns the settings of one service: the settings of the process, with those that the
+// instance itself chooses.
 func (in *instance) partEnv(name string) (config.Env, error) {
 	s := in.settings
 	env := maps.Clone(in.env)
@@ -103,8 +103,10 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	env["PASS_ADDR"] = s.addr(portPass)
 	env["WEBHOOK_ADDR"] = s.addr(portWebhook)
 	env["DATABASE_URL"] = in.urls[name]
-	for _, ours := range []string{"DATABASE_URL_FILE", "NATS_URL", "NATS_CA_FILE", "NATS_CERT_FILE", "NATS_KEY_FILE", "NATS_CREDENTIALS_FILE"} {
-		delete(env, ours) // the administrator's, and of a server that there is not
+	// DATABASE_URL_FILE has the URL of the administrator's role, and the NATS settings are for a
+	// server that standalone does not use.
+	for _, unused := range []string{"DATABASE_URL_FILE", "NATS_URL", "NATS_CA_FILE", "NATS_CERT_FILE", "NATS_KEY_FILE", "NATS_CREDENTIALS_FILE"} {
+		delete(env, unused)
 	}
 	env["MASTER_KEY"] = in.state.MasterKey
 	env["SERVICE_CREDENTIAL_ID"] = in.state.Credentials[name].ID
@@ -136,12 +138,12 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	case "gateway-b":
 		env["HTTP_ADDR"] = s.addr(portB)
 	default:
-		return nil, fmt.Errorf("part %s has no port", name)
+		return nil, fmt.Errorf("the service %s has no port", name)
 	}
 	return env, nil
 }
 
-// dashboardURL is where browsers find the dashboard.
+// dashboardURL returns the URL at which browsers reach the dashboard.
 func (in *instance) dashboardURL() string {
 	if url := in.env["ADMIN_URL"]; url != "" {
 		return url
@@ -149,8 +151,8 @@ func (in *instance) dashboardURL() string {
 	return "http://" + in.settings.addr(portDashboard)
 }
 
-// forDevelopment lets webhooks reach this machine where nobody else reaches the
-// instance: who tries it has the receiver beside it.
+// forDevelopment allows webhooks to receivers on this machine if only this machine can reach the
+// instance, because developers run both on one machine.
 func (s *Settings) forDevelopment(env config.Env) error {
 	if host, err := netip.ParseAddr(s.Host); env["WEBHOOK_PRIVATE_ADDRESSES"] == "" && err == nil && host.IsLoopback() && s.Stage != service.Production {
 		env["WEBHOOK_PRIVATE_ADDRESSES"] = "allow"
@@ -162,11 +164,12 @@ func (s *Settings) forDevelopment(env config.Env) error {
 	return localca.Ensure(s.localCA(), time.Now())
 }
 
-// localCA is the certificate of the authority that receivers on this machine get
-// theirs from; its key lies beside it.
+// localCA returns the file with the certificate of the authority for receivers on this machine.
+// Its key is in the same directory.
 func (s *Settings) localCA() string { return filepath.Join(s.DataDir, "webhook-ca.pem") }
 
-// bootstrap returns the platform credentials that auth is to know.
+// bootstrap returns the value of BOOTSTRAP_CREDENTIALS: the platform credentials of the services
+// and the operator.
 func (in *instance) bootstrap() (string, error) {
 	type entry struct {
 		ID     string   `json:"id"`
@@ -182,7 +185,7 @@ func (in *instance) bootstrap() (string, error) {
 	return string(text), err
 }
 
-// waitReady returns when every part serves.
+// waitReady returns when all services are ready.
 func waitReady(ctx context.Context, health *service.Health) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -198,12 +201,12 @@ func waitReady(ctx context.Context, health *service.Health) error {
 	}
 }
 
-// tokenLifetime is how long the token in credentials.json lives; it is renewed
-// at half of that.
+// tokenLifetime is the lifetime of the token in credentials.json. The token is renewed after half
+// of it.
 const tokenLifetime = 24 * time.Hour
 
-// publish seeds the demonstration company, announces the credentials, and keeps
-// the token in them fresh.
+// publish seeds the demonstration company and announces the credentials. Then it renews their
+// token until ctx ends.
 func (in *instance) publish(ctx context.Context, announce func(credentials.File) error) error {
 	op, err := dialOperator(in)
 	if err != nil {

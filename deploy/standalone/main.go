@@ -23,17 +23,17 @@ import (
 
 const help = `standalone runs the whole reservation platform in one process.
 
-usage: standalone            run until Ctrl-C
+usage: standalone            run the platform until Ctrl-C
        standalone settings   print the settings and their defaults
 
-Settings are environment variables; PORT_BASE and DATA_DIR let several
-instances run side by side.
+Settings are environment variables. To run several instances on one machine,
+give each its own PORT_BASE and DATA_DIR.
 `
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	if len(os.Args) > 1 {
 		os.Exit(command(os.Args[1], os.Stdout))
 	}
@@ -79,7 +79,7 @@ func run(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	err = in.runWithPostgres(ctx, out, began)
-	if cancelled(ctx, err) { // a request to stop is not a failure, even during the start
+	if cancelled(ctx, err) { // stopping is not a failure, even during the start
 		return nil
 	}
 	return err
@@ -100,13 +100,13 @@ func newInstance(env config.Env) (*instance, error) {
 		return nil, err
 	}
 	logOf := func(part string) *slog.Logger {
-		l, _ := telemetry.Logger(os.Stderr, part, s.LogLevel, s.LogFormat) // those of log are right
+		l, _ := telemetry.Logger(os.Stderr, part, s.LogLevel, s.LogFormat) // cannot fail: log has the same settings
 		return l
 	}
 	return &instance{settings: s, env: env, log: log, logOf: logOf}, nil
 }
 
-// prepare checks everything that can be wrong before anything is started.
+// prepare checks the ports and all settings before anything is started.
 func (in *instance) prepare() (err error) {
 	if err := in.settings.checkPorts(); err != nil {
 		return err
@@ -131,10 +131,10 @@ func (in *instance) prepare() (err error) {
 // private one.
 func (in *instance) runWithPostgres(ctx context.Context, out io.Writer, began time.Time) (err error) {
 	if url := in.settings.DatabaseURL.Reveal(); url != "" {
-		fmt.Fprintf(out, "data in %s and on the PostgreSQL server of DATABASE_URL …\n", in.settings.DataDir)
+		fmt.Fprintf(out, "starting; the data is in %s and on the PostgreSQL server of DATABASE_URL …\n", in.settings.DataDir)
 		return in.run(ctx, url, out, began)
 	}
-	fmt.Fprintf(out, "data in %s; starting PostgreSQL …\n", in.settings.DataDir)
+	fmt.Fprintf(out, "starting; the data is in %s …\n", in.settings.DataDir)
 	if in.postgres, err = startPostgres(ctx, in.settings, in.log); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (in *instance) runWithPostgres(ctx context.Context, out io.Writer, began ti
 	return in.run(ctx, in.postgres.AdminURL(), out, began)
 }
 
-// run starts NATS and the parts, and prints how to reach them once they are ready.
+// run starts NATS and the services. When they are ready, it prints their addresses.
 func (in *instance) run(ctx context.Context, adminURL string, out io.Writer, began time.Time) (err error) {
 	if in.urls, err = prepareDatabases(ctx, adminURL, in.settings, in.state, parts()); err != nil {
 		return err
@@ -180,16 +180,16 @@ const ready = `ready in %.1f s
 
   Interface A   %s   (description: %s/docs)
   Interface B   %s   (description: %s/docs)
-  dashboard     %s   (sign in with "admin" from the credentials file)
+  dashboard     %s   (e-mail address and password: "admin" in the credentials)
   documentation %s/docs
   gRPC          auth %s, customer %s, booking %s, pass %s, webhook %s
   operators     http://%s/readyz, /metrics
   credentials   %s
 
-Ctrl-C ends everything; the data stays.
+Press Ctrl-C to stop the platform. Its data stays.
 `
 
-// cancelled tells whether err is no more than that ctx has ended.
+// cancelled reports whether err means only that ctx has ended.
 func cancelled(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled)
 }

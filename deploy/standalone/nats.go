@@ -8,16 +8,16 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// startNATS starts the embedded NATS server. It listens nowhere: the parts
-// reach it inside the process.
+// startNATS starts the embedded NATS server. It listens on no port: the services connect to it
+// within the process.
 func startNATS(dataDir string) (*server.Server, error) {
 	srv, err := server.NewServer(&server.Options{
 		ServerName: "standalone",
 		DontListen: true,
 		JetStream:  true,
 		StoreDir:   filepath.Join(dataDir, "nats"),
-		// Events are deleted from the outbox once NATS has them; this bounds
-		// what the loss of the machine itself can take.
+		// Services delete events from the outbox once NATS has them. This bounds how many
+		// events the crash of the machine can lose.
 		SyncInterval: time.Second,
 		NoSigs:       true,
 		NoLog:        true,

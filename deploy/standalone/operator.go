@@ -29,7 +29,7 @@ func dialOperator(in *instance) (*operatorClient, error) {
 	op := &operatorClient{in: in}
 	dial := func(port int) *grpc.ClientConn {
 		conn, err := rpc.Dial(in.settings.addr(port), rpc.DialOptions{})
-		if err != nil { // the address is one that the part listens on
+		if err != nil { // reported below
 			return nil
 		}
 		op.conns = append(op.conns, conn)
@@ -45,14 +45,14 @@ func dialOperator(in *instance) (*operatorClient, error) {
 	return op, nil
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (op *operatorClient) Close() {
 	for _, conn := range op.conns {
 		_ = conn.Close()
 	}
 }
 
-// seedDemonstration makes the demonstration company once.
+// seedDemonstration creates the demonstration company unless it exists.
 func (op *operatorClient) seedDemonstration(ctx context.Context) error {
 	st := op.in.state
 	if st.Demo == nil {
@@ -61,7 +61,7 @@ func (op *operatorClient) seedDemonstration(ctx context.Context) error {
 	return op.demo.Seed(ctx, st.Demo, st.save)
 }
 
-// token gets a token of the operator that is bound to a company; "": to none.
+// token fetches a token of the operator that is bound to a company; "": to none.
 func (op *operatorClient) token(ctx context.Context, company string) (string, error) {
 	c := op.in.state.Credentials[operator]
 	res, err := op.tokens.IssueToken(ctx, &authv1.IssueTokenRequest{
@@ -73,7 +73,7 @@ func (op *operatorClient) token(ctx context.Context, company string) (string, er
 	return res.GetAccessToken(), nil
 }
 
-// as returns a context whose calls the operator makes for a company; "": for none.
+// as returns a context for calls of the operator for a company; "": for none.
 func (op *operatorClient) as(ctx context.Context, company string) context.Context {
 	return rpc.As(ctx, token.NewSource(func(ctx context.Context) (string, time.Time, error) {
 		raw, err := op.token(ctx, company)
@@ -81,7 +81,7 @@ func (op *operatorClient) as(ctx context.Context, company string) context.Contex
 	}), id.Company{})
 }
 
-// credentials returns what credentials.json holds, with a fresh token.
+// credentials returns the contents of credentials.json, with a new token.
 func (op *operatorClient) credentials(ctx context.Context) (credentials.File, error) {
 	s := op.in.settings
 	c := credentials.File{

@@ -28,9 +28,9 @@ func TestOperationsPage(t *testing.T) {
 	before, rest, opened := strings.Cut(string(text), tableHead)
 	table, after, closed := strings.Cut(rest, tableEnd)
 	if !opened || !closed {
-		t.Fatal("the table of settings is not where it should be")
+		t.Fatal("the page has no markers around the table of settings")
 	}
-	t.Run("its table has every setting of every part, with its default", func(t *testing.T) {
+	t.Run("the table has every setting of every service, with its default", func(t *testing.T) {
 		want := settingsTable()
 		if *update {
 			if err := os.WriteFile(operations, []byte(before+tableHead+want+tableEnd+after), 0o644); err != nil {
@@ -39,10 +39,10 @@ func TestOperationsPage(t *testing.T) {
 			return
 		}
 		if table != want {
-			t.Errorf("the table is not that of the code; run this test with -update. The code has\n%s", want)
+			t.Errorf("the table differs from the code; run this test with -update. The code has\n%s", want)
 		}
 	})
-	t.Run("it has the order of the ports", func(t *testing.T) {
+	t.Run("the page has the order of the ports", func(t *testing.T) {
 		for offset, name := range map[int]string{
 			portA: "Interface A", portB: "Interface B", portDashboard: "the dashboard", portAuth: "auth", portCustomer: "customer", portBooking: "booking", portPass: "pass", portWebhook: "webhook",
 			portPostgres: "PostgreSQL", portAdmin: "operators",
@@ -54,14 +54,14 @@ func TestOperationsPage(t *testing.T) {
 	})
 }
 
-// line is a setting, and the programs that have it in this form.
+// line is a setting with the programs that have it, with the same default and description.
 type line struct {
 	config.Setting
 	programs []string
 }
 
-// settingsTable is the table of the page, in the order of the programs' own
-// settings tables; what several programs have alike is one row.
+// settingsTable returns the table of the page, in the order of the programs' own settings tables.
+// A setting that is the same in several programs has one row.
 func settingsTable() string {
 	var lines []*line
 	add := func(program string, groups ...any) {

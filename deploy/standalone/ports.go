@@ -8,13 +8,12 @@ import (
 	"syscall"
 )
 
-// The ports, as offsets from PORT_BASE. The gaps belong to the faces and
-// services that have a fixed place in the order.
+// The ports, as offsets from PORT_BASE.
 const (
 	portA         = 0 // Interface A
 	portB         = 1 // Interface B
 	portDashboard = 2
-	portAuth      = 3 // gRPC, as the next four
+	portAuth      = 3 // gRPC, like the next four
 	portCustomer  = 4
 	portBooking   = 5
 	portPass      = 6
@@ -24,8 +23,8 @@ const (
 	lastPort      = portAdmin
 )
 
-// addr returns the address of a port. What the operators' port tells is nobody
-// else's, so that it is opened on this machine alone.
+// addr returns the address of a port. The operators' port is open on this machine only, because it
+// is not for others.
 func (s *Settings) addr(offset int) string {
 	host := s.Host
 	if offset == portAdmin {
@@ -34,9 +33,9 @@ func (s *Settings) addr(offset int) string {
 	return net.JoinHostPort(host, strconv.Itoa(s.PortBase+offset))
 }
 
-// checkPorts says which ports cannot be opened, before anything is started for
-// which they are needed. That of PostgreSQL may be that of a predecessor which is
-// still shutting down, and pgserver knows to wait for it.
+// checkPorts reports the ports that cannot be opened, before anything is started. It does not check
+// PostgreSQL's port, which an earlier server that is shutting down can still use: pgserver waits
+// for it.
 func (s *Settings) checkPorts() error {
 	var faults []error
 	for _, port := range []struct {
@@ -51,7 +50,7 @@ func (s *Settings) checkPorts() error {
 			err = l.Close()
 		}
 		if errors.Is(err, syscall.EADDRINUSE) {
-			err = errors.New("is taken by another program")
+			err = errors.New("used by another program")
 		}
 		if err != nil {
 			faults = append(faults, fmt.Errorf("port %d (%s): %w", s.PortBase+port.offset, port.use, err))
@@ -61,5 +60,5 @@ func (s *Settings) checkPorts() error {
 		return nil
 	}
 	return errors.Join(append(faults, fmt.Errorf(
-		"another PORT_BASE (now %d) moves all ports; LISTEN_HOST (now %s) says on which address they are opened", s.PortBase, s.Host))...)
+		"set another PORT_BASE (now %d) to move all ports, or another LISTEN_HOST (now %s) to listen on another address", s.PortBase, s.Host))...)
 }

@@ -19,8 +19,8 @@ import (
 	"reservation.dev/platform/service"
 )
 
-// right are settings with which every part starts.
-func right() config.Env {
+// valid returns settings that every service accepts.
+func valid() config.Env {
 	return config.Env{
 		"DATABASE_URL": "postgres://x:p@127.0.0.1/x", "MASTER_KEY": strings.Repeat("A", 43) + "=",
 		"SERVICE_CREDENTIAL_ID": "svc_01jb4x9m3vf6ksn8w2d7pq5r0t", "SERVICE_CREDENTIAL_SECRET": strings.Repeat("5", 64),
@@ -28,7 +28,7 @@ func right() config.Env {
 	}
 }
 
-// groups are the settings of a part's commands.
+// groups returns the settings structs of a service's commands.
 func groups(p service.Part) []any {
 	all := []any{&service.Process{}, p.Settings()}
 	if p.Migrations != nil {
@@ -42,11 +42,11 @@ func TestFaultsNameTheVariable(t *testing.T) {
 	refused := map[string]bool{}
 	for _, p := range parts() {
 		for i, group := range groups(p) {
-			if err := config.Read(right(), group); err != nil {
+			if err := config.Read(valid(), group); err != nil {
 				t.Fatalf("%s: %v", p.Name, err)
 			}
 			for _, s := range config.Settings(group) {
-				env := right()
+				env := valid()
 				env[s.Name] = garbage
 				err := config.Read(env, groups(p)[i])
 				if err == nil {
@@ -55,7 +55,7 @@ func TestFaultsNameTheVariable(t *testing.T) {
 				refused[s.Name] = true
 				for _, fault := range faultsOf(err) {
 					if !strings.Contains(fault.Error(), s.Name) {
-						t.Errorf("%s: %s is wrong, and the fault does not say so: %v", p.Name, s.Name, fault)
+						t.Errorf("%s: %s is wrong, but the fault does not name it: %v", p.Name, s.Name, fault)
 					}
 				}
 				if isSecret(s.Name) && strings.Contains(err.Error(), "hunter2") {
@@ -65,7 +65,7 @@ func TestFaultsNameTheVariable(t *testing.T) {
 		}
 	}
 	if len(refused) < 30 {
-		t.Errorf("only %d settings refuse anything: %v", len(refused), slices.Sorted(maps.Keys(refused)))
+		t.Errorf("only %d settings refuse wrong values: %v", len(refused), slices.Sorted(maps.Keys(refused)))
 	}
 }
 
@@ -77,7 +77,7 @@ func faultsOf(err error) []error {
 	return []error{err}
 }
 
-// isSecret tells the settings that have a secret, or may.
+// isSecret reports whether a setting has, or can have, a secret in its value.
 func isSecret(name string) bool {
 	return strings.HasSuffix(name, "DATABASE_URL") || strings.HasSuffix(name, "SECRET") ||
 		slices.Contains([]string{"NATS_URL", "MASTER_KEY", "BOOTSTRAP_CREDENTIALS"}, name)
@@ -92,7 +92,7 @@ func TestSettingsOfOtherPartsAreKnown(t *testing.T) {
 	}
 	for _, p := range parts() {
 		for _, warning := range config.Unknown(everything, config.Names(groups(p)...)) {
-			t.Errorf("%s, given the settings of all parts: %s", p.Name, warning)
+			t.Errorf("%s, given the settings of all services: %s", p.Name, warning)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func TestProduction(t *testing.T) {
 	} {
 		i := slices.IndexFunc(parts(), func(p service.Part) bool { return p.Name == part })
 		s := parts()[i].Settings()
-		all := right()
+		all := valid()
 		maps.Copy(all, env)
 		_ = config.Read(all, s)
 		err := config.CheckProduction(all, s)
@@ -120,7 +120,7 @@ func TestProduction(t *testing.T) {
 			t.Errorf("%s: a secret is shown: %v", part, err)
 		}
 	}
-	t.Run("an instance with the demonstration company is none", func(t *testing.T) {
+	t.Run("production refuses the demonstration company", func(t *testing.T) {
 		s := &Settings{}
 		env := config.Env{"RESERVATION_ENV": "production"}
 		if err := config.Read(env, s); err != nil {
@@ -132,15 +132,15 @@ func TestProduction(t *testing.T) {
 	})
 }
 
-// TestArrows compares who dials whom, in the source, with who may call whom, and
-// with the page that says so. The operator's command may call every service.
+// TestArrows compares the services' outgoing connections in the source with the lists of allowed
+// callers, and these with the page. reservectl can call every service.
 func TestArrows(t *testing.T) {
 	const operatorCommand = "reservectl"
 	page, err := os.ReadFile("../../docs/SECURITY.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dialled := map[string][]string{} // callers, by part
+	dialled := map[string][]string{} // callers by service
 	for _, p := range parts() {
 		files, _ := filepath.Glob(filepath.Join("../../services", p.Name, "*.go"))
 		edge, _ := filepath.Glob(filepath.Join("../..", p.Name, "*.go"))
@@ -162,13 +162,13 @@ func TestArrows(t *testing.T) {
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
-			t.Errorf("%s may be called by %q, and is by %q", p.Name, got, want)
+			t.Errorf("%s allows the callers %q, but is called by %q", p.Name, got, want)
 		}
 	}
 }
 
-// dials returns the parts that a file names in h.Dial("part", …), or in a list of
-// what is dialled: {"part", cfg.PartAddr, …}.
+// dials returns the services that a file names in h.Dial("part", …), or in a list of
+// connections: {"part", cfg.PartAddr, …}.
 func dials(t *testing.T, path string, all []service.Part) (names []string) {
 	t.Helper()
 	if strings.HasSuffix(path, "_test.go") {

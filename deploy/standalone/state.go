@@ -16,21 +16,21 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// state is what the instance remembers of itself, in DATA_DIR/state.json. It
-// holds secrets and is readable by its owner only.
+// state holds the secrets and the demonstration company of the instance. It is stored in
+// DATA_DIR/state.json, which only its owner can read.
 type state struct {
-	// MasterKey encrypts what the services must be able to show again; 32 bytes, base64.
+	// MasterKey encrypts stored secrets: 32 bytes in base64.
 	MasterKey string `json:"master_key"`
-	// Roles are the passwords of the database roles.
+	// Roles has the passwords of the database roles.
 	Roles map[string]string `json:"roles"`
-	// Credentials are the platform credentials of the operator and of the parts.
+	// Credentials has the platform credentials of the operator and of the services.
 	Credentials map[string]credentials.Credential `json:"credentials"`
 	Demo        *demonstration.State              `json:"demo,omitempty"`
 
 	path string
 }
 
-// loadState reads the state, or makes a fresh one.
+// loadState reads the state, or creates a new one. It adds missing credentials and saves it.
 func loadState(dir string) (*state, error) {
 	s := &state{path: filepath.Join(dir, "state.json")}
 	text, err := os.ReadFile(s.path)
@@ -63,7 +63,7 @@ const operator = "operator"
 
 func (s *state) save() error { return credentials.Write(s.path, s) }
 
-// secretFor returns the password of a database role, made at its first use.
+// secretFor returns the password of a database role. It generates one on first use.
 func (s *state) secretFor(role string) string {
 	if s.Roles[role] == "" {
 		s.Roles[role] = hex.EncodeToString(random(16))

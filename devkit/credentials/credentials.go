@@ -1,5 +1,5 @@
-// Package credentials has the credentials.json: what a stranger needs to use a running
-// platform. standalone and reservectl demonstration write it.
+// Package credentials defines credentials.json: the addresses and credentials that a new user of a
+// running platform needs. standalone and reservectl demonstration write it.
 package credentials
 
 import (
@@ -17,41 +17,40 @@ type File struct {
 	GRPC       GRPC       `json:"grpc"`
 	Webhooks   Webhooks   `json:"webhooks"`
 	CompanyID  string     `json:"company_id,omitempty"`
-	// AdminPort is where /readyz and /metrics are; empty: one for each part.
+	// AdminPort is the address of /readyz and /metrics; empty: each service has its own.
 	AdminPort string `json:"admin_port,omitempty"`
 }
 
-// InterfaceA is Interface A, and a client of the demonstration company.
+// InterfaceA has the address of Interface A and an API client of the demonstration company.
 type InterfaceA struct {
 	BaseURL      string `json:"base_url"`
 	ClientID     string `json:"client_id,omitempty"`
 	ClientSecret string `json:"client_secret,omitempty"`
 }
 
-// InterfaceB is Interface B, and a key of the demonstration company.
+// InterfaceB has the address of Interface B and an API key of the demonstration company.
 type InterfaceB struct {
 	APIBaseURL string `json:"api_base_url"`
 	APIKey     string `json:"api_key,omitempty"`
 	APISecret  string `json:"api_secret,omitempty"`
 }
 
-// Admin is the dashboard, and the owner of the demonstration company.
+// Admin has the address of the dashboard and the owner of the demonstration company.
 type Admin struct {
 	URL      string `json:"url"`
 	Email    string `json:"email,omitempty"`
 	Password string `json:"password,omitempty"`
 }
 
-// Webhooks has the file of the authority (see localca) by which receivers on this
-// machine are trusted; empty where WEBHOOK_CA_FILE names others.
+// Webhooks has the file of the authority (see localca) that issues certificates to receivers on
+// this machine. It is empty if WEBHOOK_CA_FILE names other authorities.
 type Webhooks struct {
 	CAFile string `json:"ca_file,omitempty"`
 }
 
-// GRPC has the services' addresses, the operator's credential and a token of it.
-// standalone binds the token to the demonstration company: it calls for no other
-// company. The token is renewed in the file before it expires. The credential gets
-// others, which name any company or none.
+// GRPC has the services' addresses, the operator's credential and a token. standalone binds the
+// token to the demonstration company, so it works for no other company, and renews it in the file
+// before it expires. With the credential, a program can request tokens for any company or for none.
 type GRPC struct {
 	Auth              string     `json:"auth"`
 	Customer          string     `json:"customer"`
@@ -68,14 +67,15 @@ type Credential struct {
 	Secret string `json:"secret"`
 }
 
-// Write replaces a file by v as JSON, as a whole and for its owner only.
+// Write replaces a file with v as JSON. The file is never partly written, and only its owner can
+// read it.
 func Write(path string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
 	next := path + ".next"
-	// One that is left of an interrupted run may have wider rights.
+	// A file of an interrupted run may have wider permissions.
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

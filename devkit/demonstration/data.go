@@ -26,7 +26,7 @@ const (
 	demoWeeks     = 26   // of classes, before today and after
 )
 
-// demoData is what the seeding steps hand on to each other.
+// demoData holds the results that the seeding steps share.
 type demoData struct {
 	on     *Platform
 	random *rand.Rand
@@ -37,11 +37,11 @@ type demoData struct {
 	events    []*bookingv1.Event
 }
 
-func keyed(ctx context.Context, key string) context.Context {
+func withKey(ctx context.Context, key string) context.Context {
 	return rpc.WithIdempotencyKey(ctx, "demonstration:"+strings.ReplaceAll(key, " ", "-"))
 }
 
-func (d *demoData) people(ctx context.Context) error {
+func (d *demoData) importCustomers(ctx context.Context) error {
 	req := &customerv1.ImportCustomersRequest{}
 	for i := range demoCustomers {
 		p := sampledata.PersonAt(i)
@@ -66,7 +66,7 @@ func (d *demoData) people(ctx context.Context) error {
 	})
 }
 
-// exchange sends one batch of an import, and reads what is answered.
+// exchange sends one batch of an import and calls each with the responses.
 func exchange[Q, R any](stream grpc.BidiStreamingClient[Q, R], req *Q, each func(*R) error) error {
 	if err := errors.Join(stream.Send(req), stream.CloseSend()); err != nil {
 		return err
@@ -94,7 +94,7 @@ type offering struct {
 	duration, capacity int32
 	price              int64
 	credits            int32
-	once               int // days from today of a one-off; 0: weekly
+	once               int // for a one-off event, days from today (negative: in the past); 0: weekly
 }
 
 func offerings() []offering {
@@ -111,7 +111,7 @@ func offerings() []offering {
 	}
 }
 
-func (d *demoData) offer(ctx context.Context) error {
+func (d *demoData) createEvents(ctx context.Context) error {
 	for i, o := range offerings() {
 		req := &bookingv1.CreateEventRequest{
 			Title: o.title, Description: o.description, Type: o.kind, Timezone: demoZone,
@@ -121,7 +121,7 @@ func (d *demoData) offer(ctx context.Context) error {
 		if o.credits > 0 {
 			req.PricingOptions[0].Credits = &o.credits
 		}
-		res, err := d.on.events.CreateEvent(keyed(ctx, o.title), req)
+		res, err := d.on.events.CreateEvent(withKey(ctx, o.title), req)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.title, err)
 		}
@@ -130,8 +130,8 @@ func (d *demoData) offer(ctx context.Context) error {
 	return nil
 }
 
-// dates returns the dates of an offering: each week at the same wall time, half
-// a year back and half a year ahead, or the one day of a one-off.
+// dates returns the dates of an offering. A weekly one has a date each week at the same local time,
+// from half a year ago to half a year ahead. A one-off has a single date.
 func (d *demoData) dates(o offering) []*bookingv1.NewEventDate {
 	at := func(day time.Time) *bookingv1.NewEventDate {
 		starts := time.Date(day.Year(), day.Month(), day.Day(), o.hour, o.minute, 0, 0, d.zone)
@@ -152,20 +152,20 @@ func (d *demoData) dates(o offering) []*bookingv1.NewEventDate {
 	return dates
 }
 
-func (d *demoData) passes(ctx context.Context) error {
+func (d *demoData) createPasses(ctx context.Context) error {
 	types := []*passv1.CreatePassTypeRequest{
 		{Title: "Ten Classes", Description: "Ten credits for any class.", TotalUses: 10, ValidityCount: 6, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH, Price: 11000, EligibleEventTypes: []string{"class"}},
 		{Title: "Intro Month", Description: "Five credits in your first month.", TotalUses: 5, ValidityCount: 1, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH, Price: 4000, EligibleEventTypes: []string{"class"}},
 	}
 	for i, req := range types {
-		res, err := d.on.passes.CreatePassType(keyed(ctx, req.GetTitle()), req)
+		res, err := d.on.passes.CreatePassType(withKey(ctx, req.GetTitle()), req)
 		if err != nil {
 			return fmt.Errorf("%s: %w", req.GetTitle(), err)
 		}
 		for n := range 15 {
 			customer := d.customers[(i*15+n)*3%len(d.customers)]
 			start := d.today.In(d.zone).AddDate(0, 0, -d.random.IntN(60)).Format(time.DateOnly)
-			_, err := d.on.passes.AssignCustomerPass(keyed(ctx, fmt.Sprintf("%s-%d", req.GetTitle(), n)),
+			_, err := d.on.passes.AssignCustomerPass(withKey(ctx, fmt.Sprintf("%s-%d", req.GetTitle(), n)),
 				&passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: res.GetPassType().GetId(), StartDate: start})
 			if err != nil {
 				return err
@@ -175,8 +175,8 @@ func (d *demoData) passes(ctx context.Context) error {
 	return nil
 }
 
-// history imports the purchases of the past half year.
-func (d *demoData) history(ctx context.Context) error {
+// importHistory imports the purchases of the past half year.
+func (d *demoData) importHistory(ctx context.Context) error {
 	req := &bookingv1.ImportTransactionsRequest{}
 	for i := range demoHistory {
 		req.Transactions = append(req.Transactions, d.purchase(i))
@@ -187,7 +187,7 @@ func (d *demoData) history(ctx context.Context) error {
 	}
 	return exchange(stream, req, func(res *bookingv1.ImportTransactionsResponse) error {
 		for _, r := range res.GetResults() {
-			// A full class is no fault of the demonstration.
+			// A purchase may be refused because the class is full.
 			if r.GetOutcome() == bookingv1.ImportOutcome_IMPORT_OUTCOME_REFUSED && !strings.HasSuffix(r.GetField(), ".spaces") {
 				return fmt.Errorf("purchase %s: %s %s", r.GetReference(), r.GetField(), r.GetMessage())
 			}
@@ -196,14 +196,14 @@ func (d *demoData) history(ctx context.Context) error {
 	})
 }
 
-// purchase makes the i-th purchase: mostly one space by card, some by credits,
-// some cancelled, some refunded, some for somebody else.
+// purchase returns the i-th purchase. Most are one space by card; some are by pass, cancelled,
+// refunded, or for another customer.
 func (d *demoData) purchase(i int) *bookingv1.ImportedTransaction {
 	r := d.random
 	event := d.events[r.IntN(len(d.events))]
 	date := event.GetDates()[r.IntN(len(event.GetDates()))]
 	option := event.GetPricingOptions()[0]
-	// The first customers buy most.
+	// A few customers buy a lot: the smaller of two draws prefers low numbers.
 	buyer := min(r.IntN(demoCustomers), r.IntN(demoCustomers))
 	bought := date.GetStartsAt().AsTime().Add(-time.Duration(1+r.IntN(9*24)) * time.Hour)
 	if latest := d.today.Add(-time.Minute); bought.After(latest) {
@@ -236,15 +236,15 @@ func (d *demoData) purchase(i int) *bookingv1.ImportedTransaction {
 	}
 }
 
-// upcoming books a few coming dates as a customer would today.
-func (d *demoData) upcoming(ctx context.Context) error {
+// bookUpcoming books two spaces on the next available date of each event, as customers would today.
+func (d *demoData) bookUpcoming(ctx context.Context) error {
 	now := d.today
 	for i, event := range d.events {
 		for _, date := range event.GetDates() {
 			if !date.GetStartsAt().AsTime().After(now.Add(time.Hour)) {
 				continue
 			}
-			_, err := d.on.bookings.CreateTransaction(keyed(ctx, "upcoming-"+event.GetTitle()), &bookingv1.CreateTransactionRequest{
+			_, err := d.on.bookings.CreateTransaction(withKey(ctx, "upcoming-"+event.GetTitle()), &bookingv1.CreateTransactionRequest{
 				PurchaserId: d.customers[i], PaymentReference: fmt.Sprintf("pay_demo_upcoming_%d", i),
 				Lines: []*bookingv1.TransactionLine{
 					{EventDateId: date.GetId(), Spaces: 1},
@@ -252,7 +252,7 @@ func (d *demoData) upcoming(ctx context.Context) error {
 				},
 			})
 			if fault.Is(err, fault.Refused) {
-				continue // the imported purchases have filled it
+				continue // the imported purchases have filled the date
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", event.GetTitle(), err)

@@ -1,9 +1,9 @@
-// Package demonstration makes the demonstration company: a studio with customers,
-// a year of classes around today, passes, and past and coming bookings.
+// Package demonstration creates the demonstration company: a studio with customers, passes, a year
+// of classes around today, and past and future bookings.
 //
-// It goes on where an interrupted run ended: what it makes carries references and
-// idempotency keys, and what it must remember (the credentials that are shown
-// once) is kept by its caller before the next step.
+// It continues after an interrupted run without creating anything twice: its requests have
+// references and idempotency keys, and the caller saves credentials, which are shown only once,
+// before the next step.
 package demonstration
 
 import (
@@ -30,29 +30,29 @@ const (
 	demoName     = "Riverside Yoga & Movement"
 	demoZone     = "Europe/London"
 	demoCurrency = "GBP"
-	// demoOwner signs in to its dashboard.
+	// demoOwner is the e-mail address with which the owner signs in to the dashboard.
 	demoOwner = "owner@riverside.example"
 )
 
-// State is what a demonstration company is remembered by: its API client, its API
-// key and its owner. The zero value is one that is not made yet.
+// State records the progress of creating a demonstration company, with its credentials. The zero
+// value is a company that does not exist yet.
 type State struct {
 	CompanyID    string `json:"company_id"`
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
 	APIKey       string `json:"api_key,omitempty"`
 	APISecret    string `json:"api_secret,omitempty"`
-	// The owner is made once the password is kept here.
+	// The password is saved here before the owner is created.
 	OwnerEmail    string `json:"owner_email,omitempty"`
 	OwnerPassword string `json:"owner_password,omitempty"`
 	OwnerMade     bool   `json:"owner_made,omitempty"`
-	// StartedAt is the "today" of the seeded data: a run that goes on where
-	// another was interrupted makes the same requests.
+	// StartedAt is the "today" of the seeded data, so that a run that continues an interrupted
+	// one makes the same requests.
 	StartedAt time.Time `json:"started_at"`
 	Complete  bool      `json:"complete"`
 }
 
-// Show puts what st holds into c.
+// Show copies the credentials of st into c.
 func (st *State) Show(c *credentials.File) {
 	c.CompanyID = st.CompanyID
 	c.InterfaceA.ClientID, c.InterfaceA.ClientSecret = st.ClientID, st.ClientSecret
@@ -62,9 +62,9 @@ func (st *State) Show(c *credentials.File) {
 	}
 }
 
-// Platform is where the company is made.
+// Platform is the platform to create the company on.
 type Platform struct {
-	// As returns a context whose calls the operator makes for a company; "": for none.
+	// As returns a context for calls of the operator for a company; "": for none.
 	As func(ctx context.Context, company string) context.Context
 
 	companies authv1.CompanyServiceClient
@@ -77,7 +77,7 @@ type Platform struct {
 	passes    passv1.PassServiceClient
 }
 
-// On returns the platform whose services have these connections.
+// On returns a platform that calls the services over the given connections.
 func On(auth, customer, booking, pass grpc.ClientConnInterface, as func(ctx context.Context, company string) context.Context) *Platform {
 	return &Platform{
 		As:        as,
@@ -89,8 +89,8 @@ func On(auth, customer, booking, pass grpc.ClientConnInterface, as func(ctx cont
 	}
 }
 
-// Seed makes what st says is not made yet. save keeps st; it is called whenever
-// something is in it that must not be lost.
+// Seed creates what st says does not exist yet. It calls save each time st must be saved before the
+// next step.
 func (p *Platform) Seed(ctx context.Context, st *State, save func() error) error {
 	if st.CompanyID == "" {
 		if err := p.makeCompany(ctx, st, save); err != nil {
@@ -116,7 +116,7 @@ func (p *Platform) Seed(ctx context.Context, st *State, save func() error) error
 	if d.zone, err = zone.Load(demoZone); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{d.people, d.offer, d.passes, d.history, d.upcoming} {
+	for _, step := range []func(context.Context) error{d.importCustomers, d.createEvents, d.createPasses, d.importHistory, d.bookUpcoming} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (p *Platform) Seed(ctx context.Context, st *State, save func() error) error
 	return save()
 }
 
-// makeCompany makes the company and its API client, and remembers both.
+// makeCompany creates the company and its API client, and saves both.
 func (p *Platform) makeCompany(ctx context.Context, st *State, save func() error) error {
 	company, err := p.companies.CreateCompany(p.As(ctx, ""), &authv1.CreateCompanyRequest{
 		Name: demoName, Timezone: demoZone, Currency: demoCurrency,
@@ -135,7 +135,7 @@ func (p *Platform) makeCompany(ctx context.Context, st *State, save func() error
 	}
 	id := company.GetCompany().GetId()
 	client, err := p.clients.CreateApiClient(p.As(ctx, id), &authv1.CreateApiClientRequest{
-		Name: "Demonstration", Description: "Made with the demonstration company.", Scopes: scopes.InterfaceA(),
+		Name: "Demonstration", Description: "Created with the demonstration company.", Scopes: scopes.InterfaceA(),
 	})
 	if err != nil {
 		return err
@@ -145,10 +145,10 @@ func (p *Platform) makeCompany(ctx context.Context, st *State, save func() error
 	return save()
 }
 
-// makeKey makes the company's API key, and remembers it.
+// makeKey creates the company's API key and saves it.
 func (p *Platform) makeKey(ctx context.Context, st *State, save func() error) error {
 	key, err := p.keys.CreateApiKey(ctx, &authv1.CreateApiKeyRequest{
-		Name: "Demonstration", Description: "Made with the demonstration company.",
+		Name: "Demonstration", Description: "Created with the demonstration company.",
 	})
 	if err != nil {
 		return err
@@ -157,8 +157,8 @@ func (p *Platform) makeKey(ctx context.Context, st *State, save func() error) er
 	return save()
 }
 
-// makeOwner makes the company's owner. The password is kept before it is set, so
-// that it is known whenever this is interrupted.
+// makeOwner creates the company's owner. It saves the password first, so that the password is known
+// even if makeOwner is interrupted.
 func (p *Platform) makeOwner(ctx context.Context, st *State, save func() error) error {
 	if st.OwnerPassword == "" {
 		b := make([]byte, 12)
@@ -172,7 +172,7 @@ func (p *Platform) makeOwner(ctx context.Context, st *State, save func() error) 
 		Email: st.OwnerEmail, Name: "Robin Riverside", Password: st.OwnerPassword,
 	})
 	if err != nil && fault.From(err).Reason == "EMAIL_ALREADY_EXISTS" {
-		// Made by a run that ended before it could say so.
+		// An interrupted run created the owner and did not save that.
 		_, err = p.admins.ResetAdministratorPassword(ctx, &authv1.ResetAdministratorPasswordRequest{
 			Administrator: st.OwnerEmail, Password: st.OwnerPassword,
 		})

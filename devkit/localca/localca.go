@@ -1,9 +1,9 @@
-// Package localca is a certificate authority for one machine: receivers of
-// webhooks on loopback get certificates from it, so that trying the platform
-// needs neither a public name nor a check that is switched off.
+// Package localca is a certificate authority for one machine. It issues certificates to receivers of
+// webhooks on loopback addresses, so that developers need no public host name and do not have to
+// turn off the verification of certificates.
 //
-// It can vouch for loopback alone (a name constraint, which verifiers enforce):
-// its key, lost, opens nothing else.
+// It can issue certificates for loopback only: a name constraint, which verifiers enforce. A stolen
+// key is useless for other hosts.
 package localca
 
 import (
@@ -27,20 +27,21 @@ import (
 
 const (
 	caLifetime = 10 * 365 * 24 * time.Hour
-	// renewBefore is how long before its end a CA is replaced by a new one.
+	// renewBefore is how long before it expires a CA is replaced.
 	renewBefore  = 90 * 24 * time.Hour
 	leafLifetime = 30 * 24 * time.Hour
-	// backdated allows for clocks that differ a little.
+	// backdated is how far in the past a certificate becomes valid, because clocks differ.
 	backdated = time.Hour
 )
 
-// KeyFile is where the key of the CA lies whose certificate is in certFile: beside it.
+// KeyFile returns the file with the key of the CA whose certificate is in certFile. Both are in the
+// same directory.
 func KeyFile(certFile string) string {
 	return strings.TrimSuffix(certFile, filepath.Ext(certFile)) + ".key"
 }
 
-// Ensure makes a CA with its certificate in certFile and its key beside it, for
-// the owner only, unless there is one that is good for a while.
+// Ensure creates a CA with its certificate in certFile and its key in KeyFile, which only the owner
+// can read. It keeps a CA that is valid for at least another renewBefore.
 func Ensure(certFile string, now time.Time) error {
 	ca, err := Load(certFile)
 	if err == nil && now.Before(ca.cert.NotAfter.Add(-renewBefore)) {
@@ -67,7 +68,7 @@ func Ensure(certFile string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	// The key first: whoever sees the certificate finds its key.
+	// The key comes first, so that it exists when others see the certificate.
 	return errors.Join(write(KeyFile(certFile), "EC PRIVATE KEY", text, 0o600), write(certFile, "CERTIFICATE", der, 0o644))
 }
 
@@ -85,10 +86,10 @@ func serial() *big.Int {
 	return new(big.Int).SetBytes(n)
 }
 
-// write replaces a file as a whole.
+// write replaces a file. The file is never partly written.
 func write(path, kind string, der []byte, mode fs.FileMode) error {
 	next := path + ".next"
-	// One that is left of an interrupted run may have wider rights.
+	// A file of an interrupted run may have wider permissions.
 	if err := os.Remove(next); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -104,8 +105,8 @@ type CA struct {
 	key  *ecdsa.PrivateKey
 }
 
-// Load reads the CA whose certificate is in certFile. An error is fs.ErrNotExist
-// where there is none.
+// Load reads the CA whose certificate is in certFile. The error is fs.ErrNotExist if a file is
+// missing.
 func Load(certFile string) (*CA, error) {
 	certText, err := os.ReadFile(certFile)
 	if err != nil {
@@ -121,13 +122,12 @@ func Load(certFile string) (*CA, error) {
 	}
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || !pair.Leaf.IsCA {
-		return nil, fmt.Errorf("%s is no certificate authority of ours", certFile)
+		return nil, fmt.Errorf("%s is not a local certificate authority of the platform", certFile)
 	}
 	return &CA{cert: pair.Leaf, key: key}, nil
 }
 
-// Issue returns a fresh certificate for localhost and the addresses of loopback,
-// with a key that is kept nowhere else.
+// Issue returns a new certificate for localhost and the loopback addresses. Its key is not stored.
 func (ca *CA) Issue(now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -23,7 +23,7 @@ func TestLocalCA(t *testing.T) {
 		}
 		return ca
 	}
-	t.Run("without one there is none", func(t *testing.T) {
+	t.Run("Load reports a missing CA", func(t *testing.T) {
 		if _, err := Load(file); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("got %v", err)
 		}
@@ -38,7 +38,7 @@ func TestLocalCA(t *testing.T) {
 		_, err := leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: name})
 		return err
 	}
-	t.Run("its certificates are good for loopback", func(t *testing.T) {
+	t.Run("certificates are valid for loopback", func(t *testing.T) {
 		pair, err := ca.Issue(now)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestLocalCA(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what it signs for another name or address is worth nothing", func(t *testing.T) {
+	t.Run("certificates for other names and addresses are not trusted", func(t *testing.T) {
 		for _, template := range []*x509.Certificate{{DNSNames: []string{"example.com"}}, {IPAddresses: []net.IP{net.IPv4(10, 0, 0, 1)}}} {
 			template.SerialNumber, template.NotBefore, template.NotAfter = serial(), now.Add(-time.Hour), now.Add(time.Hour)
 			der, err := x509.CreateCertificate(rand.Reader, template, ca.cert, &ca.key.PublicKey, ca.key)
@@ -65,13 +65,13 @@ func TestLocalCA(t *testing.T) {
 			}
 		}
 	})
-	t.Run("its key is its owner's alone", func(t *testing.T) {
+	t.Run("only the owner can read the key", func(t *testing.T) {
 		info, err := os.Stat(KeyFile(file))
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("got %v, %v", info, err)
 		}
 	})
-	t.Run("it stays, and is renewed before its end", func(t *testing.T) {
+	t.Run("Ensure keeps a CA until shortly before it expires", func(t *testing.T) {
 		if err := Ensure(file, now.Add(time.Hour)); err != nil || !load(t).cert.Equal(ca.cert) {
 			t.Errorf("it was replaced, %v", err)
 		}
@@ -79,12 +79,12 @@ func TestLocalCA(t *testing.T) {
 			t.Errorf("it was not replaced, %v", err)
 		}
 	})
-	t.Run("something else is no CA", func(t *testing.T) {
+	t.Run("Ensure refuses another file and does not overwrite it", func(t *testing.T) {
 		if err := os.WriteFile(file, []byte("nonsense"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := Ensure(file, now); err == nil {
-			t.Error("it was taken, or overwritten")
+			t.Error("the file was accepted or overwritten")
 		}
 	})
 }

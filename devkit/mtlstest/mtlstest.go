@@ -1,5 +1,5 @@
-// Package mtlstest makes the certificates that tests of transport security need,
-// and mounts them as Kubernetes mounts a secret.
+// Package mtlstest creates certificates for tests of TLS, and mounts them in the same way as
+// Kubernetes mounts a secret.
 package mtlstest
 
 import (
@@ -19,30 +19,29 @@ import (
 	"time"
 )
 
-// CA is an authority that a test trusts, or does not.
+// CA is a certificate authority for tests.
 type CA struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	// PEM is its certificate.
+	// PEM is the certificate.
 	PEM []byte
 }
 
-// Leaf says what a certificate is for. It serves and calls, for an hour, unless
-// told otherwise.
+// Leaf describes a certificate to issue.
 type Leaf struct {
 	DNS  []string
 	URIs []string
 	IPs  []string
-	// Ends is when it ends; zero: in an hour.
+	// Ends is when the certificate expires; zero: in an hour.
 	Ends time.Time
-	// Usages are what it is for; none: for serving and calling.
+	// Usages are the extended key usages; none: server and client authentication.
 	Usages []x509.ExtKeyUsage
 }
 
 // Pair is a certificate with its key, in PEM.
 type Pair struct{ Cert, Key []byte }
 
-// NewCA makes an authority.
+// NewCA creates an authority.
 func NewCA(t testing.TB, name string) *CA {
 	t.Helper()
 	key := newKey(t)
@@ -62,13 +61,13 @@ func NewCA(t testing.TB, name string) *CA {
 	return &CA{cert: cert, key: key, PEM: block("CERTIFICATE", der)}
 }
 
-// Issue makes a certificate for a part of the given DNS names, and loopback.
+// Issue issues a certificate for the given DNS names and 127.0.0.1.
 func (ca *CA) Issue(t testing.TB, names ...string) Pair {
 	t.Helper()
 	return ca.IssueLeaf(t, Leaf{DNS: names, IPs: []string{"127.0.0.1"}})
 }
 
-// IssueLeaf makes a certificate.
+// IssueLeaf issues a certificate.
 func (ca *CA) IssueLeaf(t testing.TB, l Leaf) Pair {
 	t.Helper()
 	key := newKey(t)
@@ -128,9 +127,8 @@ func block(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Mount is a directory with files that are all replaced at once, as Kubernetes
-// does: each is a link into ..data, which is a link to the directory of the
-// present content.
+// Mount is a directory whose files are all replaced in one step, as in a Kubernetes secret. Each
+// file is a link into ..data, which is a link to the directory with the current contents.
 type Mount struct {
 	dir   string
 	count int
@@ -143,7 +141,7 @@ const (
 	CAFile   = "ca.crt"
 )
 
-// NewMount makes a directory with the pair and the authorities.
+// NewMount creates a Mount with the pair and the authorities.
 func NewMount(t testing.TB, pair Pair, authorities ...*CA) *Mount {
 	t.Helper()
 	m := &Mount{dir: t.TempDir()}
@@ -156,10 +154,10 @@ func NewMount(t testing.TB, pair Pair, authorities ...*CA) *Mount {
 	return m
 }
 
-// Path is where one of the files is.
+// Path returns the path of one of the files.
 func (m *Mount) Path(name string) string { return filepath.Join(m.dir, name) }
 
-// Env are the settings of a part that has its certificate from the mount.
+// Env returns the settings of a service that reads its certificate from the mount.
 func (m *Mount) Env() map[string]string {
 	return map[string]string{
 		"GRPC_TLS_CERT_FILE": m.Path(CertFile), "GRPC_TLS_KEY_FILE": m.Path(KeyFile), "GRPC_TLS_CA_FILE": m.Path(CAFile),

@@ -15,17 +15,17 @@ import (
 	"syscall"
 )
 
-// account is who PostgreSQL runs as.
+// account is the operating system's account that PostgreSQL runs as.
 type account struct {
 	name       string
-	credential *syscall.Credential // nil: as this process
+	credential *syscall.Credential // nil: the account of this process
 }
 
-// unprivileged are the accounts that stand in for root, best first.
+// unprivileged returns the accounts to use instead of root, in order of preference.
 func unprivileged() []string { return []string{"postgres", "nobody"} }
 
-// accountFor returns the account for the cluster in data, whose owner it is if
-// that exists.
+// accountFor returns the account that runs the cluster in data. If the cluster exists, this is its
+// owner.
 func accountFor(data string) (account, error) {
 	info, err := os.Stat(data)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -35,7 +35,7 @@ func accountFor(data string) (account, error) {
 	if os.Geteuid() != 0 {
 		if exists && owner(info).Uid != uint32(os.Geteuid()) {
 			return account{}, fmt.Errorf("the cluster %s belongs to %s: start it as that user or as root, "+
-				"or give another directory", data, nameOf(owner(info).Uid))
+				"or use another directory", data, nameOf(owner(info).Uid))
 		}
 		return account{name: nameOf(uint32(os.Geteuid()))}, nil
 	}
@@ -48,8 +48,8 @@ func accountFor(data string) (account, error) {
 			return a, nil
 		}
 	}
-	return account{}, fmt.Errorf("PostgreSQL does not run as root, and there is no account of %v to run it as: "+
-		"create one, or start as an ordinary user", unprivileged())
+	return account{}, fmt.Errorf("PostgreSQL does not run as root, and none of the accounts %v exists: "+
+		"create one of them, or start as an ordinary user", unprivileged())
 }
 
 func lookUp(name string) (account, error) {
@@ -68,11 +68,10 @@ func lookUp(name string) (account, error) {
 	return account{name: name, credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 }
 
-// Protect closes a directory to other accounts, regardless of the umask and of the
-// rights that it had before. server is the directory of a server that is dir or lies
-// in it; "": there is none. If another account runs that server, because root started
-// it, other accounts may pass through dir but not list it. Protect does not change a
-// directory that belongs to another account.
+// Protect closes a directory to other accounts, regardless of the umask and of its permissions
+// before. server is the directory of a server, which is dir or is inside it; "": there is no server.
+// If another account runs the server, because root started it, other accounts can pass through dir
+// but not list it. Protect does not change a directory that belongs to another account.
 func Protect(dir, server string) error {
 	info, err := os.Stat(dir)
 	if err != nil || int(owner(info).Uid) != os.Geteuid() {
@@ -88,9 +87,9 @@ func Protect(dir, server string) error {
 	return os.Chmod(dir, mode)
 }
 
-// enterable opens a server's new directory to this account, and if root starts the
-// server, lets other accounts pass through it. A new cluster goes there only if the
-// account of the server can enter it.
+// enterable makes a server's new directory accessible to this account. If root starts the server,
+// other accounts can pass through the directory too: a new cluster is created there only if the
+// server's account can enter it.
 func enterable(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil || int(owner(info).Uid) != os.Geteuid() {
@@ -112,8 +111,8 @@ func nameOf(uid uint32) string {
 	return "user " + id
 }
 
-// own gives path to the account.
-func (a account) own(path string) error {
+// chown makes the account the owner of path.
+func (a account) chown(path string) error {
 	if a.credential == nil {
 		return nil
 	}
@@ -129,8 +128,8 @@ func (a account) canRun(ctx context.Context, b Binaries) error {
 	return nil
 }
 
-// canEnter tells whether the account can reach dir; it can run the programs. It
-// tries instead of reading permissions, for those are not all there is.
+// canEnter reports whether the account can enter dir. It runs a program there instead of reading
+// permissions, because other things than permissions can prevent access.
 func (a account) canEnter(ctx context.Context, b Binaries, dir string) bool {
 	return a.credential == nil || a.try(ctx, b, dir) == nil
 }

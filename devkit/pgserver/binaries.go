@@ -15,15 +15,15 @@ import (
 	"strings"
 )
 
-// oldestMajor is the oldest PostgreSQL that the platform's SQL runs on.
+// oldestMajor is the oldest major version of PostgreSQL that the platform supports.
 const oldestMajor = 15
 
-// binEnv names the directory of PostgreSQL's programs, for when it is not found.
+// binEnv is the environment variable with the directory of PostgreSQL's programs.
 const binEnv = "POSTGRES_BIN"
 
 // Binaries is an installation of PostgreSQL's server.
 type Binaries struct {
-	// Dir has initdb and postgres.
+	// Dir is the directory with initdb and postgres.
 	Dir string
 	// Major is the major version, such as 15.
 	Major int
@@ -31,11 +31,10 @@ type Binaries struct {
 
 func (b Binaries) path(program string) string { return filepath.Join(b.Dir, program) }
 
-// Find returns a PostgreSQL server of version 15 or newer. If dir is empty, the
-// environment's POSTGRES_BIN stands for it. A directory that is named is the only one
-// looked at; without one the search goes over PATH and the places where
-// packages of Linux distributions and of macOS put it, newest first. The
-// error tells what was found unusable, and what to do.
+// Find returns a PostgreSQL server of version 15 or newer. If dir is empty, Find uses POSTGRES_BIN
+// of the environment. If one of them names a directory, Find looks only there. Otherwise it searches
+// PATH and the directories of Linux and macOS packages, newest first. The error lists the unusable
+// servers that it found and says what to do.
 func Find(ctx context.Context, dir string) (Binaries, error) {
 	return find(ctx, dir, 0)
 }
@@ -48,7 +47,7 @@ func find(ctx context.Context, dir string, major int) (Binaries, error) {
 	if dir != "" {
 		b, err := inspect(ctx, dir, major)
 		if err != nil {
-			return Binaries{}, fmt.Errorf("PostgreSQL's programs: %w (the directory was named by %s or a setting)", err, binEnv)
+			return Binaries{}, fmt.Errorf("PostgreSQL's programs: %w (%s or a setting names the directory)", err, binEnv)
 		}
 		return b, nil
 	}
@@ -67,14 +66,14 @@ func find(ctx context.Context, dir string, major int) (Binaries, error) {
 	if major != 0 {
 		wanted = strconv.Itoa(major)
 	}
-	advice := fmt.Errorf("no PostgreSQL server %s was found: install it (deploy/install-postgres.sh does), "+
-		"name the directory of initdb and postgres in %s, or use another server by DATABASE_URL", wanted, binEnv)
+	advice := fmt.Errorf("no PostgreSQL server %s was found: install it with deploy/install-postgres.sh, "+
+		"set %s to the directory of initdb and postgres, or use another server with DATABASE_URL", wanted, binEnv)
 	return Binaries{}, errors.Join(append([]error{advice}, faults...)...)
 }
 
-// places are where packages put PostgreSQL's programs: Debian, Red Hat, Alpine,
-// source builds, Homebrew on both kinds of Mac, Postgres.app.
-func places() []string {
+// searchPatterns returns the directories in which packages install PostgreSQL's programs: Debian,
+// Red Hat, Alpine, source builds, Homebrew on both kinds of Mac, Linuxbrew and Postgres.app.
+func searchPatterns() []string {
 	return []string{
 		"/usr/lib/postgresql/*/bin",
 		"/usr/pgsql-*/bin",
@@ -88,7 +87,7 @@ func places() []string {
 	}
 }
 
-// candidates lists the directories that may have a server, best first.
+// candidates lists the directories that may have a server, in order of preference.
 func candidates(ctx context.Context) []string {
 	var dirs []string
 	if out, err := exec.CommandContext(ctx, "pg_config", "--bindir").Output(); err == nil {
@@ -97,14 +96,14 @@ func candidates(ctx context.Context) []string {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		dirs = append(dirs, filepath.Dir(path))
 	}
-	for _, pattern := range places() {
-		found, _ := filepath.Glob(pattern) // the patterns are sound
-		slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(numberIn(b), numberIn(a)) })
+	for _, pattern := range searchPatterns() {
+		found, _ := filepath.Glob(pattern) // cannot fail: the patterns are valid
+		slices.SortStableFunc(found, func(a, b string) int { return cmp.Compare(lastNumber(b), lastNumber(a)) })
 		dirs = append(dirs, found...)
 	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(dirs, func(dir string) bool {
-		// pg_config comes with the client library too: most have no server beside it.
+		// pg_config is also part of the client library, often without a server.
 		if _, err := os.Stat(filepath.Join(dir, "postgres")); err != nil || seen[dir] {
 			return true
 		}
@@ -115,8 +114,8 @@ func candidates(ctx context.Context) []string {
 
 var number = regexp.MustCompile(`[0-9]+`)
 
-// numberIn returns the last number of a path, which is where versions stand.
-func numberIn(path string) int {
+// lastNumber returns the last number in a path, which is usually the version.
+func lastNumber(path string) int {
 	all := number.FindAllString(path, -1)
 	if len(all) == 0 {
 		return 0
@@ -127,7 +126,8 @@ func numberIn(path string) int {
 
 var versionLine = regexp.MustCompile(`PostgreSQL\) ([0-9]+)`)
 
-// inspect tells whether dir has the programs of a server of the wanted version.
+// inspect returns the server in dir, or an error if its programs are missing or have another
+// version than wanted.
 func inspect(ctx context.Context, dir string, major int) (Binaries, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -151,7 +151,7 @@ func inspect(ctx context.Context, dir string, major int) (Binaries, error) {
 	}
 	match := versionLine.FindStringSubmatch(out.String())
 	if match == nil {
-		return Binaries{}, fmt.Errorf("%s --version says %q, which is not PostgreSQL", b.path("postgres"), bytes.TrimSpace(out.Bytes()))
+		return Binaries{}, fmt.Errorf("%s --version prints %q, which is not PostgreSQL", b.path("postgres"), bytes.TrimSpace(out.Bytes()))
 	}
 	b.Major, _ = strconv.Atoi(match[1])
 	if b.Major < oldestMajor {

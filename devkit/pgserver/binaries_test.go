@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fakeBinaries makes programs that behave as the scripts say.
+// fakeBinaries writes the given shell scripts as the programs of a server.
 func fakeBinaries(t *testing.T, dir, postgres, initdb string) {
 	t.Helper()
 	script(t, filepath.Join(dir, "postgres"), postgres)
@@ -16,7 +16,7 @@ func fakeBinaries(t *testing.T, dir, postgres, initdb string) {
 }
 
 func TestFind(t *testing.T) {
-	t.Run("without a directory the machine's server is found", func(t *testing.T) {
+	t.Run("finds the machine's server without a directory", func(t *testing.T) {
 		b, err := Find(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -25,7 +25,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("found version %d", b.Major)
 		}
 	})
-	t.Run("POSTGRES_BIN names the directory, and a setting goes before it", func(t *testing.T) {
+	t.Run("uses the directory of POSTGRES_BIN unless a setting names another one", func(t *testing.T) {
 		env, setting := t.TempDir(), t.TempDir()
 		fakeBinaries(t, env, `echo "postgres (PostgreSQL) 16.2 (Debian 16.2-1)"`, "exit 0")
 		fakeBinaries(t, setting, `echo "postgres (PostgreSQL) 18beta1"`, "exit 0")
@@ -37,7 +37,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("got %v, %v", b, err)
 		}
 	})
-	t.Run("a directory that cannot be used is named with the reason", func(t *testing.T) {
+	t.Run("reports an unusable directory with the reason", func(t *testing.T) {
 		empty, old, other, broken, flat := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
 		fakeBinaries(t, old, `echo "postgres (PostgreSQL) 14.11"`, "exit 0")
 		fakeBinaries(t, other, `echo "something else"`, "exit 0")
@@ -53,7 +53,7 @@ func TestFind(t *testing.T) {
 			mustContain(t, err, dir, reason, binEnv)
 		}
 	})
-	t.Run("when there is no server of the wanted version the error says what to do and what was looked at", func(t *testing.T) {
+	t.Run("without a server of the wanted version, says what to do and where it searched", func(t *testing.T) {
 		t.Setenv(binEnv, "")
 		dir := t.TempDir()
 		fakeBinaries(t, dir, `echo "postgres (PostgreSQL) 13.3"`, "exit 0")
@@ -62,16 +62,16 @@ func TestFind(t *testing.T) {
 		_, err := find(t.Context(), "", 99)
 		mustContain(t, err, "99", "install-postgres.sh", binEnv, "DATABASE_URL", dir, "older than 15")
 	})
-	t.Run("versions are told from paths", func(t *testing.T) {
+	t.Run("reads versions from paths", func(t *testing.T) {
 		for path, want := range map[string]int{
 			"/usr/lib/postgresql/15/bin": 15, "/opt/homebrew/opt/postgresql@17/bin": 17, "/usr/pgsql-16/bin": 16, "/usr/local/pgsql/bin": 0,
 		} {
-			if got := numberIn(path); got != want {
+			if got := lastNumber(path); got != want {
 				t.Errorf("%s: %d", path, got)
 			}
 		}
 	})
-	t.Run("an initdb that fails is quoted, and leaves nothing behind (5)", func(t *testing.T) {
+	t.Run("quotes the output of an initdb that fails, and leaves no files (5)", func(t *testing.T) {
 		bin := filepath.Join(openDir(t), "bin")
 		fakeBinaries(t, bin, `echo "postgres (PostgreSQL) 15.1"`, `echo "initdb: error: no space for it" >&2; exit 1`)
 		dir := openDir(t)
@@ -83,7 +83,7 @@ func TestFind(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a server that does not come up is quoted", func(t *testing.T) {
+	t.Run("quotes the output of a server that does not start", func(t *testing.T) {
 		bin := filepath.Join(openDir(t), "bin")
 		fakeBinaries(t, bin, `[ "$1" = --version ] && { echo "postgres (PostgreSQL) 15.1"; exit 0; }; echo "FATAL: no memory for it"; exit 1`,
 			`for a; do case $a in --pgdata=*) echo 15 > "${a#--pgdata=}/PG_VERSION";; esac; done`)

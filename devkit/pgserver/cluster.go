@@ -22,14 +22,14 @@ import (
 
 const (
 	superuser = "postgres"
-	// awayBase is where clusters go that cannot be in their directory.
-	awayBase = "/var/lib/reservation"
+	// externalBase is the directory of clusters whose account cannot enter Options.Dir.
+	externalBase = "/var/lib/reservation"
 )
 
-// cluster is a data directory and what belongs to it.
+// cluster is a data directory with its files, account and password.
 type cluster struct {
 	home     string // Options.Dir
-	root     string // where data is: home, or a directory below awayBase
+	root     string // the directory of data: home, or a directory below externalBase
 	bin      Binaries
 	account  account
 	password string
@@ -41,13 +41,13 @@ func (c *cluster) running() string  { return filepath.Join(c.root, "running") }
 func (c *cluster) instance() string { return filepath.Join(c.home, "instance") }
 func (c *cluster) secret() string   { return filepath.Join(c.home, "password") }
 
-// away tells whether the cluster is not in its directory.
-func (c *cluster) away() bool { return c.root != c.home }
+// external reports whether the cluster is outside its home directory.
+func (c *cluster) external() bool { return c.root != c.home }
 
 var instanceID = regexp.MustCompile(`^[0-9a-f]{16}$`)
 
-// findCluster finds the cluster of the directory home, or a place for one. The
-// caller holds the directory's lock.
+// findCluster returns the cluster of the directory home, or a place to create one. The caller holds
+// the directory's lock.
 func findCluster(ctx context.Context, home, binDir string, log *slog.Logger) (*cluster, error) {
 	c := &cluster{home: home, root: home}
 	id, err := os.ReadFile(c.instance())
@@ -58,11 +58,11 @@ func findCluster(ctx context.Context, home, binDir string, log *slog.Logger) (*c
 	if known {
 		name := strings.TrimSpace(string(id))
 		if !instanceID.MatchString(name) {
-			return nil, fmt.Errorf("%s does not hold the name of a cluster: %q", c.instance(), name)
+			return nil, fmt.Errorf("%s does not contain the name of a cluster: %q", c.instance(), name)
 		}
-		c.root = filepath.Join(awayBase, name)
+		c.root = filepath.Join(externalBase, name)
 		if _, err := os.Stat(c.root); err != nil {
-			return nil, fmt.Errorf("the cluster that %s names is not there: %w (restore it, or remove %s to begin with an empty one)",
+			return nil, fmt.Errorf("the cluster that %s names does not exist: %w (restore it, or remove %s to start with an empty one)",
 				c.instance(), err, home)
 		}
 	}
@@ -75,7 +75,7 @@ func findCluster(ctx context.Context, home, binDir string, log *slog.Logger) (*c
 	}
 	if c.bin, err = find(ctx, binDir, major); err != nil {
 		if major != 0 {
-			return nil, fmt.Errorf("the cluster %s was made by PostgreSQL %d: %w", c.data(), major, err)
+			return nil, fmt.Errorf("the cluster %s needs PostgreSQL %d: %w", c.data(), major, err)
 		}
 		return nil, err
 	}
@@ -89,18 +89,18 @@ func findCluster(ctx context.Context, home, binDir string, log *slog.Logger) (*c
 		return nil, err
 	}
 	if major != 0 {
-		return nil, fmt.Errorf("%s, to whom the cluster %s belongs, cannot enter that directory: its parents must be executable for that account",
+		return nil, fmt.Errorf("%s, the owner of the cluster %s, cannot enter that directory: make its parent directories executable for that account",
 			c.account.name, c.data())
 	}
-	if err := c.moveAway(); err != nil {
+	if err := c.moveOut(); err != nil {
 		return nil, err
 	}
-	log.Info("the database is kept outside its directory, which the account that runs it cannot enter",
+	log.Info("the database is outside its directory, because the account that runs it cannot enter the directory",
 		"account", c.account.name, "dir", home, "cluster", c.root)
 	return c, nil
 }
 
-// major returns the version that made the cluster, 0 if there is none yet.
+// major returns the major version of the cluster, or 0 if there is no cluster yet.
 func (c *cluster) major() (int, error) {
 	text, err := os.ReadFile(filepath.Join(c.data(), "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -112,19 +112,19 @@ func (c *cluster) major() (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
-// moveAway gives the cluster a root that its account can enter.
-func (c *cluster) moveAway() error {
+// moveOut creates a root below externalBase, which the cluster's account can enter.
+func (c *cluster) moveOut() error {
 	id := randomHex(8)
-	root := filepath.Join(awayBase, id)
-	for _, dir := range []string{awayBase, root} {
+	root := filepath.Join(externalBase, id)
+	for _, dir := range []string{externalBase, root} {
 		if err := os.MkdirAll(dir, 0o711); err != nil {
 			return err
 		}
-		if err := os.Chmod(dir, 0o711); err != nil { // whatever the umask
+		if err := os.Chmod(dir, 0o711); err != nil { // MkdirAll depends on the umask
 			return err
 		}
 	}
-	// For the person who wonders whose this is.
+	// For people who want to know which server the directory belongs to.
 	if err := os.WriteFile(filepath.Join(root, "home"), []byte(c.home+"\n"), 0o600); err != nil {
 		return err
 	}
@@ -135,7 +135,8 @@ func (c *cluster) moveAway() error {
 	return nil
 }
 
-// create makes the cluster unless it is there. It appears whole, by a rename.
+// create creates the cluster unless it exists. A rename makes the complete cluster appear at its
+// place.
 func (c *cluster) create(ctx context.Context, durable Durability, lock *os.File) error {
 	major, err := c.major()
 	if err != nil {
@@ -153,7 +154,7 @@ func (c *cluster) create(ctx context.Context, durable Durability, lock *os.File)
 	if err := os.Mkdir(c.staging(), 0o700); err != nil {
 		return err
 	}
-	if err := c.account.own(c.staging()); err != nil {
+	if err := c.account.chown(c.staging()); err != nil {
 		return err
 	}
 	passwordFile := filepath.Join(c.root, "initdb.password")
@@ -161,7 +162,7 @@ func (c *cluster) create(ctx context.Context, durable Durability, lock *os.File)
 	if err := writeFile(passwordFile, c.password+"\n"); err != nil {
 		return err
 	}
-	if err := c.account.own(passwordFile); err != nil {
+	if err := c.account.chown(passwordFile); err != nil {
 		return err
 	}
 	cmd := exec.Command(c.bin.path("initdb"), c.initArgs(durable, passwordFile)...)
@@ -186,19 +187,19 @@ func (c *cluster) initArgs(durable Durability, passwordFile string) []string {
 	if durable == Fast {
 		args = append(args, "--no-sync")
 	}
-	// Text sorts by code point, which is what C.UTF-8 means; named C, PostgreSQL
-	// knows that bytes compare alike, and an index serves LIKE 'x%'.
+	// Text sorts by code point, as in C.UTF-8. If the collation is named C, PostgreSQL knows that
+	// this is the order of the bytes, and uses an index for LIKE 'x%'.
 	switch {
 	case runtime.GOOS != "darwin":
 		return append(args, "--locale-provider=libc", "--locale=C.UTF-8", "--lc-collate=C")
-	case c.bin.Major >= 17: // macOS may not have C.UTF-8, but PostgreSQL brings its own
+	case c.bin.Major >= 17: // macOS may not have C.UTF-8, but PostgreSQL includes it
 		return append(args, "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C")
 	default:
 		return append(args, "--locale-provider=libc", "--locale=C", "--lc-ctype=en_US.UTF-8")
 	}
 }
 
-// readPassword reads the superuser's password, or makes it for a new cluster.
+// readPassword reads the superuser's password. For a new cluster, it generates one.
 func (c *cluster) readPassword(exists bool) error {
 	text, err := os.ReadFile(c.secret())
 	c.password = strings.TrimSpace(string(text))
@@ -208,7 +209,7 @@ func (c *cluster) readPassword(exists bool) error {
 	case err != nil && !errors.Is(err, os.ErrNotExist):
 		return err
 	case exists:
-		return fmt.Errorf("the password of the cluster %s is missing: restore %s, or remove %s to begin with an empty one",
+		return fmt.Errorf("the password of the cluster %s is missing: restore %s, or remove %s to start with an empty one",
 			c.data(), c.secret(), c.home)
 	}
 	var b [24]byte
@@ -217,20 +218,20 @@ func (c *cluster) readPassword(exists bool) error {
 	return writeFile(c.secret(), c.password+"\n")
 }
 
-// remove deletes the cluster and what Start put into its directory.
+// remove deletes the cluster and the files that Start created in its directory.
 func (c *cluster) remove() error {
 	var errs []error
 	for _, name := range []string{"data", "data.new", "running", "instance", "password", "postgres.log", "postgres.log.1"} {
 		errs = append(errs, os.RemoveAll(filepath.Join(c.home, name)))
 	}
-	if c.away() {
+	if c.external() {
 		errs = append(errs, os.RemoveAll(c.root))
 	}
 	errs = append(errs, os.Remove(filepath.Join(c.home, "lock")))
 	return errors.Join(errs...)
 }
 
-// writeFile puts text at path, for this account alone, whole or not at all.
+// writeFile replaces a file. Only this account can read it, and it is never partly written.
 func writeFile(path, text string) error {
 	next := path + ".new"
 	if err := os.Remove(next); err != nil && !errors.Is(err, os.ErrNotExist) {

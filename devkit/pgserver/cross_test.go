@@ -13,13 +13,13 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// insufficientPrivilege is how PostgreSQL refuses a role that may not connect.
+// insufficientPrivilege is PostgreSQL's error code for a role that is not allowed to connect.
 const insufficientPrivilege = "42501"
 
 func TestRolesConnectToTheirOwnDatabaseOnly(t *testing.T) {
 	s := start(t, Options{Dir: t.TempDir(), Durable: Fast})
 	ctx := t.Context()
-	urls := map[string][]string{} // by database: the owner's and the application's
+	urls := map[string][]string{} // by database: of the owner and of the application
 	for _, part := range []string{"booking", "pass"} {
 		owner, app, err := s.EnsureDatabase(ctx, part, part+"_owner", part)
 		if err != nil {
@@ -27,11 +27,11 @@ func TestRolesConnectToTheirOwnDatabaseOnly(t *testing.T) {
 		}
 		urls[part] = []string{owner, app}
 	}
-	// By hand, as an administrator might who does not know of the right to connect.
+	// An administrator may create a database without revoking the right to connect.
 	byHand(t, s, "create role webhook_owner login password 'p'", "create role webhook login password 'p'", "create database webhook owner webhook_owner")
 	urls["webhook"] = []string{roleURL(t, s, "webhook_owner", "webhook"), roleURL(t, s, "webhook", "webhook")}
 	schema := pg.Migrations{Part: "webhook", AppRole: "webhook", FS: fstest.MapFS{"0001_a.sql": {Data: []byte("-- +goose Up\ncreate table a (b integer);\n")}}}
-	for range 2 { // a repeat changes nothing
+	for range 2 { // the second run changes nothing
 		if err := pg.Migrate(ctx, urls["webhook"][0], schema); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func roleURL(t *testing.T, s *Server, role, database string) string {
 	return u.String()
 }
 
-// tryConnecting tries a role's URL with another database.
+// tryConnecting tries to connect to another database with a role's URL.
 func tryConnecting(ctx context.Context, t *testing.T, raw, database string) error {
 	t.Helper()
 	u, err := url.Parse(raw)

@@ -13,21 +13,22 @@ import (
 	"time"
 )
 
-// Linux only: elsewhere no kernel ends a server whose parent was killed.
+// TestParentKilled runs on Linux only, because other kernels do not end a server whose parent was
+// killed.
 func TestParentKilled(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := openDir(t)
-	t.Run("when its parent is killed PostgreSQL ends within seconds, and a start meanwhile waits for it (1, 2, 3)", func(t *testing.T) {
+	t.Run("PostgreSQL ends within seconds after its parent is killed, and Start waits for that (1, 2, 3)", func(t *testing.T) {
 		h := startHolder(t, self, dir, nil)
 		execute(t, h.AdminURL, `create table kept (v text); insert into kept values ('yes')`)
 		if err := h.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		s := start(t, Options{Dir: dir})
-		// Dead, it may still wait for somebody to collect it, without a command line.
+		// It may still be a zombie, which has no command line.
 		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", h.PID)); len(line) > 0 {
 			t.Errorf("process %d of the killed parent still runs: %q", h.PID, line)
 		}
@@ -37,17 +38,17 @@ func TestParentKilled(t *testing.T) {
 		stop(t, s)
 		eventually(t, 10*time.Second, noneOn(t, filepath.Join(dir, "data")))
 	})
-	t.Run("nobody needs to start another for that (3)", func(t *testing.T) {
+	t.Run("PostgreSQL ends even if no other server is started (3)", func(t *testing.T) {
 		h := startHolder(t, self, dir, nil)
-		connect(t, h.AdminURL) // a session must not hold it up
+		connect(t, h.AdminURL) // a session must not delay the shutdown
 		if err := h.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, 10*time.Second, noneOn(t, filepath.Join(dir, "data")))
 	})
-	t.Run("a server that its parent's death did not end is ended by the next start (2)", func(t *testing.T) {
-		// Where there is no death signal the server lives on: as one whose parent
-		// lets go of the directory without stopping it.
+	t.Run("Start ends a server that did not end with its parent (2)", func(t *testing.T) {
+		// Without a death signal, the server continues to run. The test gets the same state by
+		// releasing the directory without stopping the server.
 		orphan, err := Start(t.Context(), Options{Dir: dir})
 		if err != nil {
 			t.Fatal(err)
@@ -74,10 +75,10 @@ func TestInterrupt(t *testing.T) {
 	})
 }
 
-// TestSlowAccounts is about who runs PostgreSQL, which only root can choose.
+// TestSlowAccounts tests the account that runs PostgreSQL, which only root can choose.
 func TestSlowAccounts(t *testing.T) {
 	if os.Geteuid() != 0 {
-		return // and nothing to test: there is one account
+		return // nothing to test: without root, there is only one account
 	}
 	for _, name := range unprivileged() {
 		t.Run("an ordinary user runs the server as itself: "+name, func(t *testing.T) {
@@ -92,7 +93,7 @@ func TestSlowAccounts(t *testing.T) {
 			if err := os.Mkdir(state, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := a.own(state); err != nil {
+			if err := a.chown(state); err != nil {
 				t.Fatal(err)
 			}
 			h := startHolder(t, program, state, a.credential)
@@ -102,7 +103,7 @@ func TestSlowAccounts(t *testing.T) {
 			if err := h.cmd.Wait(); err != nil {
 				t.Fatal(err)
 			}
-			// Root runs it as the user whose cluster it is.
+			// Root runs it as the owner of the cluster.
 			s := start(t, Options{Dir: state})
 			mustRunAs(t, s.process.cmd.Process.Pid, a.credential.Uid)
 			execute(t, s.AdminURL(), `select v from kept`)
@@ -112,7 +113,7 @@ func TestSlowAccounts(t *testing.T) {
 	t.Run("root runs the server as an unprivileged account", func(t *testing.T) {
 		dir := openDir(t)
 		s := start(t, Options{Dir: dir, Durable: Fast})
-		if s.cluster.away() {
+		if s.cluster.external() {
 			t.Errorf("the cluster of an open directory is in %s", s.cluster.root)
 		}
 		if s.cluster.account.credential.Uid == 0 {
@@ -121,7 +122,7 @@ func TestSlowAccounts(t *testing.T) {
 		mustRunAs(t, s.process.cmd.Process.Pid, s.cluster.account.credential.Uid)
 		remove(t, s)
 	})
-	t.Run("another user's cluster is refused", func(t *testing.T) {
+	t.Run("refuses the cluster of another user", func(t *testing.T) {
 		dir := openDir(t)
 		stop(t, start(t, Options{Dir: dir, Durable: Fast}))
 		nobody, err := lookUp("nobody")
@@ -131,7 +132,7 @@ func TestSlowAccounts(t *testing.T) {
 		program := filepath.Join(dir, "holder")
 		copyFile(t, os.Args[0], program)
 		for _, path := range []string{dir, filepath.Join(dir, "lock")} {
-			if err := nobody.own(path); err != nil {
+			if err := nobody.chown(path); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,14 +149,14 @@ func TestSlowAccounts(t *testing.T) {
 
 func TestClosedDirectories(t *testing.T) {
 	if os.Geteuid() != 0 {
-		return // and nothing to test: there is one account
+		return // nothing to test: without root, there is only one account
 	}
-	t.Run("the cluster of a directory that the account cannot enter is kept elsewhere", func(t *testing.T) {
+	t.Run("keeps the cluster elsewhere if the account cannot enter the directory", func(t *testing.T) {
 		outer := closedDir(t)
 		dir := filepath.Join(outer, "state")
 		s := start(t, Options{Dir: dir})
 		root := s.cluster.root
-		if !strings.HasPrefix(root, awayBase+"/") {
+		if !strings.HasPrefix(root, externalBase+"/") {
 			t.Fatalf("the cluster is in %s", root)
 		}
 		execute(t, s.AdminURL(), `create table kept (v text); insert into kept values ('yes')`)
@@ -202,7 +203,7 @@ func TestClosedDirectories(t *testing.T) {
 		_, err := Start(t.Context(), Options{Dir: again})
 		mustContain(t, err, "instance", root, "restore")
 	})
-	t.Run("programs that the account may not run are named", func(t *testing.T) {
+	t.Run("reports programs that the account cannot run", func(t *testing.T) {
 		bin := filepath.Join(closedDir(t), "bin")
 		fakeBinaries(t, bin, `echo "postgres (PostgreSQL) 15.1"`, "exit 1")
 		_, err := Start(t.Context(), Options{Dir: openDir(t), BinDir: bin})

@@ -15,7 +15,7 @@ func TestClientSettingsOfTheMachineAreForgotten(t *testing.T) {
 	}
 	s := start(t, Options{Dir: openDir(t)})
 	if got := value(t, s.AdminURL(), "select current_user || ' ' || current_setting('TimeZone')"); got != "postgres UTC" {
-		t.Errorf("the session is of %q, want postgres UTC", got)
+		t.Errorf("the session has the role and time zone %q, want postgres UTC", got)
 	}
 	for name := range foreign {
 		if text, ok := os.LookupEnv(name); ok {

@@ -23,8 +23,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// holderEnv makes the test binary a program that starts a server, tells about
-// it and lives until it is killed. Its value is the server's directory.
+// holderEnv makes the test binary start a server, print its address, and run until its standard
+// input is closed or it is killed. The value is the server's directory.
 const holderEnv = "PGSERVER_TEST_HOLD"
 
 func TestMain(m *testing.M) {
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// held is what the holder prints about its server.
-type held struct {
+// serverInfo is what the holder prints about its server.
+type serverInfo struct {
 	AdminURL string
 	PID      int
 }
@@ -47,7 +47,7 @@ func hold(dir string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	_ = json.NewEncoder(os.Stdout).Encode(held{s.AdminURL(), s.process.cmd.Process.Pid})
+	_ = json.NewEncoder(os.Stdout).Encode(serverInfo{s.AdminURL(), s.process.cmd.Process.Pid})
 	_, _ = io.Copy(io.Discard, os.Stdin) // until the test closes it
 	if err := s.Stop(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -57,7 +57,7 @@ func hold(dir string) {
 
 // holder is a process that runs a server.
 type holder struct {
-	held
+	serverInfo
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
@@ -89,7 +89,7 @@ func startHolder(t *testing.T, program, dir string, credential *syscall.Credenti
 	if err != nil {
 		t.Fatalf("the process that starts a server ended: %v", err)
 	}
-	if err := json.Unmarshal(line, &h.held); err != nil {
+	if err := json.Unmarshal(line, &h.serverInfo); err != nil {
 		t.Fatal(err)
 	}
 	return h
@@ -102,8 +102,7 @@ func (w testWriter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// openDir returns a directory that every account can enter; t.TempDir's is its
-// owner's alone.
+// openDir returns a directory that every account can enter. Only the owner can enter t.TempDir's.
 func openDir(t *testing.T) string {
 	t.Helper()
 	dir := closedDir(t)
@@ -113,7 +112,7 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
-// closedDir returns a directory that nobody else can enter.
+// closedDir returns a directory that no other account can enter.
 func closedDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pgserver-test-*")
@@ -183,7 +182,7 @@ func value(t *testing.T, url, sql string) string {
 	return v
 }
 
-// eventually waits for what another process does.
+// eventually waits until cond returns nil. It is for conditions that another process fulfils.
 func eventually(t *testing.T, timeout time.Duration, cond func() error) {
 	t.Helper()
 	deadline := time.Now().Add(timeout)
@@ -199,8 +198,8 @@ func eventually(t *testing.T, timeout time.Duration, cond func() error) {
 	}
 }
 
-// programsOn lists the processes that have dir in their command line or are
-// children of such, the helper processes of a PostgreSQL server.
+// programsOn lists the processes with dir in their command line, and their children: the helper
+// processes of a PostgreSQL server.
 func programsOn(t *testing.T, dir string) []int {
 	t.Helper()
 	out, err := exec.Command("ps", "-A", "-o", "pid=,ppid=,args=").Output()
@@ -236,7 +235,7 @@ func noneOn(t *testing.T, dir string) func() error {
 	}
 }
 
-// logSignal is a logger that closes a channel at a certain message.
+// logSignal returns a logger and a channel that it closes when it gets the message.
 func logSignal(t *testing.T, message string) (*slog.Logger, <-chan struct{}) {
 	seen := make(chan struct{})
 	return slog.New(&signalHandler{Handler: slog.NewTextHandler(testWriter{t}, nil), message: message, seen: seen}), seen
@@ -264,7 +263,7 @@ func script(t *testing.T, path, text string) {
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	// The umask of whoever runs the tests may have closed both to others.
+	// The umask may have closed both to other accounts.
 	if err := errors.Join(os.Chmod(filepath.Dir(path), 0o755), os.Chmod(path, 0o755)); err != nil {
 		t.Fatal(err)
 	}

@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// predecessorTimeout bounds how long Start waits for another server on its
-	// directory to end.
+	// predecessorTimeout limits how long Start waits for an earlier server on its directory to
+	// end.
 	predecessorTimeout = 30 * time.Second
-	// orphanTimeout is how long a server without parent gets to end of itself,
-	// which on Linux it does, before it is told to.
+	// orphanTimeout is how long Start waits for a server whose parent has died to end by itself,
+	// as it does on Linux, before Start shuts it down.
 	orphanTimeout = 2 * time.Second
 	lockPoll      = 20 * time.Millisecond
 )
 
 var errLocked = errors.New("locked")
 
-// tryLock locks the file at path, made if need be, or returns errLocked. The
-// lock ends when all copies of the descriptor are closed, those that child
-// processes inherited included, and so at the latest with the processes.
+// tryLock locks the file at path, and creates it if necessary. If it is locked, tryLock returns
+// errLocked. The lock is released when all copies of the descriptor are closed, including those that
+// child processes inherited. So it is released at the latest when the processes end.
 func tryLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -41,7 +41,7 @@ func tryLock(path string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	// The file may have been removed by who held the lock before.
+	// The previous holder of the lock may have removed the file.
 	if ours, err := f.Stat(); err == nil {
 		if there, err := os.Stat(path); err == nil && os.SameFile(ours, there) {
 			return f, nil
@@ -51,8 +51,8 @@ func tryLock(path string) (*os.File, error) {
 	return nil, errLocked
 }
 
-// lock waits for the lock at path, which the process that manages a directory
-// holds, and writes this process's id into it for others' messages.
+// lock waits for the lock at path, which the process that manages a directory holds. It writes the
+// identifier of this process into the file, for the messages of other processes.
 func lock(ctx context.Context, path string, log *slog.Logger) (*os.File, error) {
 	f, err := waitForLock(ctx, path, func(waited time.Duration) {
 		if waited == 0 {
@@ -60,7 +60,7 @@ func lock(ctx context.Context, path string, log *slog.Logger) (*os.File, error) 
 		}
 	})
 	if errors.Is(err, errLocked) {
-		return nil, fmt.Errorf("process %d is using this directory (it holds %s): stop it, or give another directory", pidIn(path), path)
+		return nil, fmt.Errorf("process %d is using this directory (it locks %s): stop it, or use another directory", pidIn(path), path)
 	}
 	if err != nil {
 		return nil, err
@@ -70,16 +70,16 @@ func lock(ctx context.Context, path string, log *slog.Logger) (*os.File, error) 
 	return f, nil
 }
 
-// lockCluster waits for the lock at path, which PostgreSQL's processes hold. The
-// caller holds the directory's lock, so that a server that lives has lost its
-// parent and is ending; if it does not, it is told to.
+// lockCluster waits for the lock at path, which PostgreSQL's processes hold. The caller holds the
+// directory's lock, so the parent of a running server has died and the server is ending. If it does
+// not end within orphanTimeout, lockCluster shuts it down.
 func lockCluster(ctx context.Context, path, data string, log *slog.Logger) (*os.File, error) {
-	told := false
+	signalled := false
 	f, err := waitForLock(ctx, path, func(waited time.Duration) {
-		if waited < orphanTimeout || told {
+		if waited < orphanTimeout || signalled {
 			return
 		}
-		told = true
+		signalled = true
 		pid := postmasterPID(data)
 		log.Info("shutting down a database server that was left running", "data", data, "pid", pid)
 		if pid > 1 {
@@ -87,13 +87,13 @@ func lockCluster(ctx context.Context, path, data string, log *slog.Logger) (*os.
 		}
 	})
 	if errors.Is(err, errLocked) {
-		return nil, fmt.Errorf("a PostgreSQL server (process %d) still runs on %s and does not end: stop it by hand", postmasterPID(data), data)
+		return nil, fmt.Errorf("a PostgreSQL server (process %d) still runs on %s and does not end: stop it yourself", postmasterPID(data), data)
 	}
 	return f, err
 }
 
-// waitForLock tries until predecessorTimeout has passed; waiting is called after
-// each vain attempt.
+// waitForLock tries to get the lock until predecessorTimeout has passed. It calls waiting after each
+// failed attempt.
 func waitForLock(ctx context.Context, path string, waiting func(waited time.Duration)) (*os.File, error) {
 	ticker := time.NewTicker(lockPoll)
 	defer ticker.Stop()
@@ -122,7 +122,7 @@ func waitForLock(ctx context.Context, path string, waiting func(waited time.Dura
 	}
 }
 
-// pidIn returns the process id on the first line of a file, 0 if there is none.
+// pidIn returns the process identifier on the first line of a file, or 0 if there is none.
 func pidIn(path string) int {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	// logLimit bounds postgres.log; with the file before it that makes twice as much.
+	// logLimit bounds the size of postgres.log in bytes. postgres.log.1 can be as large.
 	logLimit = 4 << 20
-	// tailLimit is how much of the log's end is kept for error messages.
+	// tailLimit is how many bytes of the log's end are kept for error messages.
 	tailLimit = 4 << 10
 )
 
-// logFile takes what the server says. It never fails: a full disk must not take
-// the server's standard error away.
+// logFile writes the server's output to a file. Writes never fail, so that a full disk does not
+// close the server's standard error.
 type logFile struct {
 	mu    sync.Mutex
 	path  string
@@ -65,7 +65,7 @@ func (l *logFile) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// rotate makes the present file the one before.
+// rotate renames the file to postgres.log.1 and opens a new one.
 func (l *logFile) rotate() {
 	if l.file != nil {
 		l.file.Close()
@@ -93,8 +93,8 @@ func (l *logFile) last() string {
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
 
-// said tells whether text stands in the log's end.
-func (l *logFile) said(text string) bool {
+// contains reports whether the log's end contains text.
+func (l *logFile) contains(text string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return bytes.Contains(l.tail, []byte(text))

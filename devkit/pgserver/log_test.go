@@ -8,7 +8,7 @@ import (
 )
 
 func TestLog(t *testing.T) {
-	t.Run("the log is bounded, and its end is kept", func(t *testing.T) {
+	t.Run("the log has a bounded size and keeps its end", func(t *testing.T) {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "postgres.log")
 		l, err := openLog(path, 100)
@@ -39,7 +39,7 @@ func TestLog(t *testing.T) {
 			t.Errorf("the file ends with %q, %v", text, err)
 		}
 	})
-	t.Run("a log that is opened again goes on, within its bound", func(t *testing.T) {
+	t.Run("a log that is opened again continues, within the same bound", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "postgres.log")
 		for range 3 {
 			l, err := openLog(path, 20)
@@ -54,7 +54,7 @@ func TestLog(t *testing.T) {
 			t.Errorf("the file holds %q, %v", text, err)
 		}
 	})
-	t.Run("a file that cannot be written does not fail the server", func(t *testing.T) {
+	t.Run("writes succeed even if the file cannot be written", func(t *testing.T) {
 		l, err := openLog(filepath.Join(t.TempDir(), "postgres.log"), 100)
 		if err != nil {
 			t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 	"syscall"
 )
 
-// PostgreSQL's lock file has the server's process id in its first line and its
-// state in the eighth.
+// PostgreSQL's lock file has the server's process identifier on the first line and its state on the
+// eighth.
 const (
 	pidFile   = "postmaster.pid"
 	stateLine = 7
@@ -22,7 +22,7 @@ const (
 
 func postmasterPID(data string) int { return pidIn(filepath.Join(data, pidFile)) }
 
-// isReady tells whether the server pid accepts connections.
+// isReady reports whether the server with this process identifier accepts connections.
 func isReady(data string, pid int) bool {
 	text, err := os.ReadFile(filepath.Join(data, pidFile))
 	if err != nil {
@@ -33,18 +33,17 @@ func isReady(data string, pid int) bool {
 		strings.TrimSpace(lines[stateLine]) == "ready"
 }
 
-// clearPIDFile removes the lock file of a server that was killed, if its process
-// id now belongs to another program. PostgreSQL itself tells by the id alone,
-// and would not start; ids come again soon in containers. The caller holds the
-// cluster's lock, so that a server started by this package cannot be alive; one
-// that somebody started by hand is refused.
+// clearPIDFile removes the lock file of a killed server if its process identifier now belongs to
+// another program. PostgreSQL itself only looks at the identifier and would not start; containers
+// reuse identifiers soon. The caller holds the cluster's lock, so no server of this package can be
+// running. clearPIDFile returns an error if somebody else started a server on the cluster.
 func clearPIDFile(data string) error {
 	pid := postmasterPID(data)
 	if pid <= 0 || errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-		return nil // PostgreSQL finds that out by itself
+		return nil // PostgreSQL notices that itself
 	}
 	if isServerOn(pid, data) {
-		return fmt.Errorf("a PostgreSQL server that was started by hand (process %d) is running on %s: stop it first", pid, data)
+		return fmt.Errorf("a PostgreSQL server that another program started (process %d) is running on %s: stop it first", pid, data)
 	}
 	err := os.Remove(filepath.Join(data, pidFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -53,8 +52,8 @@ func clearPIDFile(data string) error {
 	return err
 }
 
-// isServerOn tells whether process pid is a PostgreSQL server on data; if that
-// cannot be found out, it says yes.
+// isServerOn reports whether the process pid is a PostgreSQL server on data. It returns true if it
+// cannot find out.
 func isServerOn(pid int, data string) bool {
 	proc := filepath.Join("/proc", strconv.Itoa(pid))
 	if dir, err := os.Readlink(filepath.Join(proc, "cwd")); err == nil {

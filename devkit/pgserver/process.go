@@ -14,27 +14,27 @@ import (
 	"time"
 )
 
-// process is a program that was started, in a process group of its own so that
-// Ctrl-C in a terminal reaches only its parent.
+// process is a running program. It has its own process group, so that Ctrl-C in a terminal reaches
+// only its parent.
 type process struct {
 	cmd  *exec.Cmd
-	done chan struct{} // closed once it has ended
-	err  error         // how it ended; read it after done
+	done chan struct{} // closed when the program has ended
+	err  error         // the program's result; read it after done
 }
 
-// spawn starts cmd. If this process dies, the kernel sends deathSignal, where it can.
+// spawn starts cmd. If this process dies, the kernel sends it deathSignal (on Linux only).
 func spawn(cmd *exec.Cmd, a account, deathSignal syscall.Signal) (*process, error) {
 	cmd.SysProcAttr = attributes(deathSignal)
 	cmd.SysProcAttr.Setpgid = true
 	cmd.SysProcAttr.Credential = a.credential
 	cmd.Env = environment()
-	// A grandchild that outlives the program must not keep Wait on its output.
+	// Wait must not wait forever for a grandchild that keeps the output open.
 	cmd.WaitDelay = 5 * time.Second
 	p := &process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The kernel takes the end of the thread that forked for the parent's
-		// death, so that thread belongs to the child until the child has ended.
+		// For the kernel, the parent is dead when the thread that forked has ended. So this
+		// thread must live as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -51,7 +51,7 @@ func spawn(cmd *exec.Cmd, a account, deathSignal syscall.Signal) (*process, erro
 	return p, nil
 }
 
-// run runs cmd to its end. A cancelled ctx kills it with all its children.
+// run runs cmd and waits for its end. If ctx is cancelled, run kills it and all its children.
 func run(ctx context.Context, cmd *exec.Cmd, a account) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -70,16 +70,15 @@ func run(ctx context.Context, cmd *exec.Cmd, a account) error {
 	}
 }
 
-// How long a server gets to end after each of the harder signals.
+// The times that a server gets to end after SIGQUIT and SIGKILL.
 const (
 	quitTimeout = 5 * time.Second
 	killTimeout = 5 * time.Second
 )
 
-// shutDown ends a PostgreSQL server: sessions are cut off and everything is
-// written (SIGINT); if that is not done when ctx ends, at once (SIGQUIT, from
-// which the next start recovers), and in the end by force. It returns an error
-// unless the shutdown was a clean one.
+// shutDown ends a PostgreSQL server. SIGINT disconnects the sessions and writes everything to disk.
+// If the server still runs when ctx ends, shutDown sends SIGQUIT, from which the next start recovers,
+// and last SIGKILL. It returns an error unless the shutdown was clean.
 func (p *process) shutDown(ctx context.Context) error {
 	if err := p.signal(syscall.SIGINT); err != nil {
 		return err
@@ -89,7 +88,7 @@ func (p *process) shutDown(ctx context.Context) error {
 		return p.err
 	case <-ctx.Done():
 	}
-	unclean := fmt.Errorf("PostgreSQL did not shut down in time and was made to: %w", context.Cause(ctx))
+	unclean := fmt.Errorf("PostgreSQL did not shut down in time and was stopped immediately: %w", context.Cause(ctx))
 	steps := []struct {
 		signal  syscall.Signal
 		timeout time.Duration
@@ -115,8 +114,8 @@ func (p *process) signal(sig syscall.Signal) error {
 	return fmt.Errorf("signal %s to PostgreSQL: %w", sig, err)
 }
 
-// environment is what PostgreSQL's programs see of this process's environment.
-// PGDATA, PGPORT, PGOPTIONS, locales and the like would change what they do.
+// environment returns the environment for PostgreSQL's programs. Most variables of this process are
+// left out, because some (PGDATA, PGPORT, PGOPTIONS, locales) would change the programs' behaviour.
 func environment() []string {
 	env := []string{"LC_ALL=C", "TZ=UTC"}
 	for _, entry := range os.Environ() {

@@ -4,8 +4,8 @@ package pgserver
 
 import "syscall"
 
-// attributes has no death signal to set here: what a killed parent leaves
-// running is shut down by the next Start.
+// attributes sets no death signal, because only Linux has one. If the parent is killed, the next
+// Start shuts the server down.
 func attributes(syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{}
 }

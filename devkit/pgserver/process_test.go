@@ -11,7 +11,7 @@ import (
 func sleepCommand() *exec.Cmd { return exec.Command("sleep", "600") }
 
 func TestEnvironment(t *testing.T) {
-	t.Run("PostgreSQL sees none of the variables that change what it does", func(t *testing.T) {
+	t.Run("variables that change PostgreSQL's behaviour are left out", func(t *testing.T) {
 		for _, name := range []string{"PGDATA", "PGPORT", "PGOPTIONS", "LANG", "LC_CTYPE"} {
 			t.Setenv(name, "surprise")
 		}

@@ -25,32 +25,32 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Durability is what the crash of the machine may cost.
+// Durability is how much data the crash of the machine can destroy.
 type Durability int
 
 const (
 	// Safe loses nothing that was committed.
 	Safe Durability = iota
-	// Fast never waits for the disk. The crash of the machine destroys the
-	// cluster; that of a process does not. It is for tests.
+	// Fast never waits for the disk. If the machine crashes, the cluster is lost; if only a
+	// process crashes, it is not. It is for tests.
 	Fast
 )
 
-// Options say which server to run.
+// Options configures a server.
 type Options struct {
-	// Dir is the server's directory, made if need be. There is one server to a
-	// directory.
+	// Dir is the server's directory. Start creates it if necessary. Each directory has one
+	// server.
 	Dir string
-	// BinDir has initdb and postgres; "" is for Find to look.
+	// BinDir is the directory of initdb and postgres; "": Find searches for it.
 	BinDir string
-	// Port on the loopback address; 0 takes a free one, another at each start.
+	// Port is the port on the loopback address; 0: a free port, another one at each start.
 	Port int
-	// Durable is Safe unless said otherwise.
+	// Durable is Safe by default.
 	Durable Durability
-	// MaxConnections bounds the sessions; 0 is 100.
+	// MaxConnections bounds the number of sessions; 0: 100.
 	MaxConnections int
-	// Log is told what takes long and where things are; nil is nowhere. The
-	// server's own log is in Dir.
+	// Log gets messages about long waits and unusual locations; nil: none. The server's own log
+	// is in Dir.
 	Log *slog.Logger
 }
 
@@ -65,20 +65,20 @@ type Server struct {
 	log     *logFile
 	locks   []*os.File
 
-	// freePort finds a port for a server that was given none.
+	// freePort returns a free port for a server without a given port.
 	freePort func() (int, error)
 
 	mu       sync.Mutex
 	stopping bool
-	released bool // others may have the directory
+	released bool // other processes can use the directory
 	removed  bool
 }
 
-// Start runs the server of opts.Dir and returns when it accepts connections.
-// On a new directory that takes about a second. It waits up to 30 s for a
-// server that is leaving the directory. The server goes on after ctx ends; a
-// ctx that ends before Start does leaves no process. Start removes the variables
-// of PostgreSQL clients (PGHOST, PGSERVICE, …) from the environment of the process.
+// Start starts the server of opts.Dir and returns when it accepts connections. In a new directory,
+// this takes about a second. Start waits up to 30 s for an earlier server in the directory to end.
+// The server continues to run after ctx ends; if ctx ends before Start returns, Start leaves no
+// process. Start removes the variables of PostgreSQL clients (PGHOST, PGSERVICE, …) from the
+// environment of the process.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	opts, err := opts.complete()
 	if err != nil {
@@ -97,13 +97,13 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 
 func (o Options) complete() (Options, error) {
 	if o.Dir == "" {
-		return o, errors.New("no directory is given")
+		return o, errors.New("Options.Dir is required")
 	}
 	if o.Port < 0 || o.Port > 65535 {
-		return o, fmt.Errorf("%d is no port", o.Port)
+		return o, fmt.Errorf("Options.Port must be between 0 and 65535, not %d", o.Port)
 	}
 	if o.MaxConnections < 0 {
-		return o, fmt.Errorf("%d is no number of connections", o.MaxConnections)
+		return o, fmt.Errorf("Options.MaxConnections must not be negative: %d", o.MaxConnections)
 	}
 	if o.MaxConnections == 0 {
 		o.MaxConnections = defaultMaxConnections
@@ -134,7 +134,7 @@ func (s *Server) start(ctx context.Context) error {
 		return err
 	}
 	s.cluster = c
-	if c.away() {
+	if c.external() {
 		if err := Protect(c.home, c.home); err != nil {
 			return err
 		}
@@ -146,7 +146,7 @@ func (s *Server) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// PostgreSQL inherits it: from then on the lock says whether it lives.
+	// PostgreSQL inherits the descriptor. From then on, the file is locked as long as it runs.
 	defer running.Close()
 	if err := c.create(ctx, s.opts.Durable, running); err != nil {
 		return err
@@ -169,23 +169,23 @@ func (s *Server) lock(ctx context.Context, dir string) error {
 	return nil
 }
 
-// lockRoot locks a cluster that is away: two directories may name the same one,
-// when one is a copy of the other.
+// lockRoot locks an external cluster. Two directories can name the same cluster if one is a copy of
+// the other.
 func (s *Server) lockRoot(ctx context.Context) error {
-	if !s.cluster.away() {
+	if !s.cluster.external() {
 		return nil
 	}
 	return s.lock(ctx, s.cluster.root)
 }
 
-// portTaken is how PostgreSQL says that it cannot listen.
+// portTaken is PostgreSQL's message if it cannot listen on its port.
 const portTaken = "could not create any TCP/IP sockets"
 
-// ErrPortTaken says that another program listens on the port that was given.
+// ErrPortTaken reports that another program listens on the given port.
 var ErrPortTaken = errors.New("another program listens on it")
 
-// launch starts the server. Between finding a free port and its use another
-// program may take it, so that is tried more than once.
+// launch starts the server. If another program takes a free port before the server does, launch
+// tries another one.
 func (s *Server) launch(ctx context.Context, running *os.File) error {
 	const attempts = 5
 	for attempt := 1; ; attempt++ {
@@ -200,7 +200,7 @@ func (s *Server) launch(ctx context.Context, running *os.File) error {
 		if err == nil {
 			return nil
 		}
-		if !s.log.said(portTaken) || ctx.Err() != nil {
+		if !s.log.contains(portTaken) || ctx.Err() != nil {
 			return err
 		}
 		if s.opts.Port != 0 {
@@ -229,7 +229,7 @@ func (s *Server) launchOnce(ctx context.Context, running *os.File) error {
 		defer cancel()
 		stopped := p.shutDown(stop)
 		select {
-		case <-p.done: // and how does not matter
+		case <-p.done: // it has ended, so an unclean shutdown does not matter
 			return err
 		default:
 			return errors.Join(err, stopped)
@@ -247,7 +247,7 @@ func (s *Server) awaitReady(ctx context.Context, p *process) error {
 	for !isReady(s.cluster.data(), p.cmd.Process.Pid) {
 		select {
 		case <-p.done:
-			return fmt.Errorf("PostgreSQL ended while it started: %w\n%s", exitError(p.err), s.log.last())
+			return fmt.Errorf("PostgreSQL did not start: %w\n%s", exitError(p.err), s.log.last())
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticker.C:
@@ -261,7 +261,7 @@ func (s *Server) awaitReady(ctx context.Context, p *process) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// args are settings that hold whatever postgresql.conf or ALTER SYSTEM say.
+// args returns the server's arguments. These settings override postgresql.conf and ALTER SYSTEM.
 func (s *Server) args() []string {
 	settings := []string{
 		"listen_addresses=127.0.0.1",
@@ -300,7 +300,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// AdminURL is the superuser's URL, with the password. Its database is postgres.
+// AdminURL returns the superuser's URL, with the password. Its database is postgres.
 func (s *Server) AdminURL() string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(superuser, s.cluster.password),
@@ -309,8 +309,8 @@ func (s *Server) AdminURL() string {
 	return u.String()
 }
 
-// EnsureDatabase is pg.EnsureDatabase on this server. The roles'
-// passwords follow from the superuser's, so they are the same after a restart.
+// EnsureDatabase calls pg.EnsureDatabase on this server. The roles' passwords are derived from the
+// superuser's password, so they are the same after a restart.
 func (s *Server) EnsureDatabase(ctx context.Context, name, ownerRole, appRole string) (ownerURL, appURL string, err error) {
 	return pg.EnsureDatabase(ctx, s.AdminURL(), name, ownerRole, appRole, s.secretFor)
 }
@@ -321,8 +321,8 @@ func (s *Server) secretFor(role string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:24])
 }
 
-// Wait returns nil when ctx ends or Stop was called, and an error with the last
-// lines of the log when the server ended by itself.
+// Wait waits until the server or ctx ends. It returns an error with the last lines of the log if the
+// server ended without Stop, and otherwise nil.
 func (s *Server) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -334,7 +334,7 @@ func (s *Server) Wait(ctx context.Context) error {
 	if s.stopping {
 		return nil
 	}
-	return fmt.Errorf("the private database in %s ended by itself: %w\n%s", s.opts.Dir, exitError(s.process.err), s.log.last())
+	return fmt.Errorf("the private database in %s ended unexpectedly: %w\n%s", s.opts.Dir, exitError(s.process.err), s.log.last())
 }
 
 func exitError(err error) error {
@@ -344,10 +344,9 @@ func exitError(err error) error {
 	return err
 }
 
-// Stop cuts sessions off, writes everything out and returns when the server has
-// ended. If ctx ends first the server is made to end at once, which the next
-// Start recovers from, and Stop says so in its error. It may be called again,
-// also at the same time.
+// Stop disconnects the sessions, writes everything to disk, and returns when the server has ended.
+// If ctx ends first, the server is stopped immediately, from which the next Start recovers, and Stop
+// returns an error. Stop can be called several times, even at the same time.
 func (s *Server) Stop(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -358,8 +357,8 @@ func (s *Server) Stop(ctx context.Context) error {
 	return err
 }
 
-// Remove stops the server and deletes all of its data, wherever they are. The
-// directory itself stays. It may be called after Stop.
+// Remove stops the server and deletes all its data, including an external cluster. The directory
+// itself stays. Remove can be called after Stop.
 func (s *Server) Remove(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -369,7 +368,7 @@ func (s *Server) Remove(ctx context.Context) error {
 	}
 	defer s.releaseAll()
 	if s.released {
-		// Under the locks, or it could be the next server's data.
+		// Without the locks, this could delete the data of the next server.
 		s.released, s.locks = false, nil
 		if err := errors.Join(s.lock(ctx, s.opts.Dir), s.lockRoot(ctx)); err != nil {
 			return err
@@ -379,9 +378,9 @@ func (s *Server) Remove(ctx context.Context) error {
 	return errors.Join(err, s.cluster.remove())
 }
 
-// end ends the server unless it has ended. The caller holds mu.
+// end shuts the server down unless it has ended. The caller holds mu.
 func (s *Server) end(ctx context.Context) error {
-	if s.ended() { // by itself, or by an earlier call
+	if s.ended() { // unexpectedly, or in an earlier call
 		return nil
 	}
 	s.stopping = true
@@ -395,12 +394,12 @@ func (s *Server) ended() bool {
 	select {
 	case <-s.process.done:
 		return true
-	default: // a server that does not die keeps the directory
+	default: // a server that does not end keeps the directory locked
 		return false
 	}
 }
 
-// releaseAll lets others have the directory. The caller holds mu.
+// releaseAll releases the locks of the directory. The caller holds mu.
 func (s *Server) releaseAll() {
 	if s.released {
 		return

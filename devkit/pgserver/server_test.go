@@ -22,11 +22,11 @@ import (
 )
 
 func TestServer(t *testing.T) {
-	whole := t // servers outlive the subtest that starts them
+	whole := t // servers run longer than the subtest that starts them
 	dir := openDir(t)
 	s := start(t, Options{Dir: dir, MaxConnections: 33})
 
-	t.Run("it listens on the loopback address only, and lets nobody in without a password (4)", func(t *testing.T) {
+	t.Run("listens on the loopback address only and requires a password (4)", func(t *testing.T) {
 		for setting, want := range map[string]string{
 			"listen_addresses": "127.0.0.1", "unix_socket_directories": "", "max_connections": "33", "fsync": "on", "jit": "off",
 		} {
@@ -36,7 +36,7 @@ func TestServer(t *testing.T) {
 		}
 		open := value(t, s.AdminURL(), `select count(*)::text from pg_hba_file_rules where auth_method <> 'scram-sha-256'`)
 		if open != "0" {
-			t.Errorf("%s rules let in without a password", open)
+			t.Errorf("%s rules require no password", open)
 		}
 		u, _ := url.Parse(s.AdminURL())
 		u.User = url.UserPassword("postgres", "guess")
@@ -45,7 +45,7 @@ func TestServer(t *testing.T) {
 			t.Error("a wrong password was let in")
 		}
 	})
-	t.Run("passwords are readable by their owner alone (4)", func(t *testing.T) {
+	t.Run("only the owner can read passwords (4)", func(t *testing.T) {
 		for name, want := range map[string]os.FileMode{"password": 0o600, "postgres.log": 0o600, "data": 0o700} {
 			info, err := os.Stat(filepath.Join(dir, name))
 			if err != nil {
@@ -59,7 +59,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("initdb's copy of the password is left: %v", err)
 		}
 	})
-	t.Run("text is UTF-8 and sorts by code point, and lower() knows all letters", func(t *testing.T) {
+	t.Run("text is UTF-8 and sorts by code point, and lower() handles all letters", func(t *testing.T) {
 		if got := value(t, s.AdminURL(), `select current_setting('server_encoding')`); got != "UTF8" {
 			t.Errorf("the encoding is %s", got)
 		}
@@ -70,7 +70,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("lower: %s", got)
 		}
 	})
-	t.Run("what was committed is there after a restart (1)", func(t *testing.T) {
+	t.Run("committed data survives a restart (1)", func(t *testing.T) {
 		execute(t, s.AdminURL(), `create table kept (v text); insert into kept values ('yes')`)
 		stop(t, s)
 		s = start(whole, Options{Dir: dir})
@@ -78,19 +78,19 @@ func TestServer(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	})
-	t.Run("a server that is killed is noticed, and recovers at the next start (1)", func(t *testing.T) {
+	t.Run("Wait reports a killed server, and the next start recovers its data (1)", func(t *testing.T) {
 		execute(t, s.AdminURL(), `insert into kept values ('before the crash')`)
 		if err := syscall.Kill(s.process.cmd.Process.Pid, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		mustContain(t, s.Wait(t.Context()), "ended by itself", "killed")
+		mustContain(t, s.Wait(t.Context()), "ended unexpectedly", "killed")
 		stop(t, s)
 		s = start(whole, Options{Dir: dir})
 		if got := value(t, s.AdminURL(), `select count(*)::text from kept`); got != "2" {
 			t.Errorf("%s rows are left", got)
 		}
 	})
-	t.Run("a stop without patience ends the server at once, and says so (1, 3)", func(t *testing.T) {
+	t.Run("Stop with an ended context stops the server immediately and returns an error (1, 3)", func(t *testing.T) {
 		execute(t, s.AdminURL(), `insert into kept values ('before the hard stop')`)
 		over, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -101,7 +101,7 @@ func TestServer(t *testing.T) {
 			t.Errorf("%s rows are left", got)
 		}
 	})
-	t.Run("sessions do not hold a stop up, and stops may come twice and at once (3)", func(t *testing.T) {
+	t.Run("sessions do not delay Stop, which can be called several times at the same time (3)", func(t *testing.T) {
 		conn := connect(t, s.AdminURL())
 		if _, err := conn.Exec(t.Context(), `begin; lock table kept`); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestServer(t *testing.T) {
 		}
 		eventually(t, 10*time.Second, noneOn(t, dir))
 	})
-	t.Run("a removed server leaves nothing in its directory, also after a stop", func(t *testing.T) {
+	t.Run("Remove leaves no files in the directory, even after Stop", func(t *testing.T) {
 		for range 2 {
 			remove(t, s)
 		}
@@ -165,7 +165,7 @@ func TestOneDirectory(t *testing.T) {
 	dir := openDir(t)
 	first := start(t, Options{Dir: dir, Durable: Fast})
 
-	t.Run("a start on a directory in use says by whom (2)", func(t *testing.T) {
+	t.Run("Start on a directory in use names the process that uses it (2)", func(t *testing.T) {
 		log, waiting := logSignal(t, "waiting for another process")
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -183,7 +183,7 @@ func TestOneDirectory(t *testing.T) {
 			t.Errorf("the lock names process %d", pid)
 		}
 	})
-	t.Run("a second start waits for the first server to stop (2)", func(t *testing.T) {
+	t.Run("Start waits for the first server to stop (2)", func(t *testing.T) {
 		log, waiting := logSignal(t, "waiting for another process")
 		type outcome struct {
 			s   *Server
@@ -202,7 +202,7 @@ func TestOneDirectory(t *testing.T) {
 		}
 		stop(t, got.s)
 	})
-	t.Run("a server that somebody started by hand is left alone (2)", func(t *testing.T) {
+	t.Run("a server that another program started keeps running (2)", func(t *testing.T) {
 		c := first.cluster
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -218,10 +218,10 @@ func TestOneDirectory(t *testing.T) {
 		}
 		defer s.process.shutDown(ctx)
 		_, err = Start(ctx, Options{Dir: dir, Durable: Fast})
-		mustContain(t, err, "started by hand", strconv.Itoa(s.process.cmd.Process.Pid))
+		mustContain(t, err, "another program started", strconv.Itoa(s.process.cmd.Process.Pid))
 	})
-	t.Run("the lock file of a dead server whose process id another program has is no obstacle (2)", func(t *testing.T) {
-		// As after a crash, with the id of a living process of the same account.
+	t.Run("Start ignores the lock file of a killed server whose process identifier another program has (2)", func(t *testing.T) {
+		// This is the state after a crash if another process of the account got the identifier.
 		p := sleeper(t, first.cluster.account)
 		data := first.cluster.data()
 		lines := []string{strconv.Itoa(p.cmd.Process.Pid), data, "1", "5432", "", "127.0.0.1", "0 0", "ready"}
@@ -229,12 +229,12 @@ func TestOneDirectory(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := first.cluster.account.own(path); err != nil {
+		if err := first.cluster.account.chown(path); err != nil {
 			t.Fatal(err)
 		}
 		stop(t, start(t, Options{Dir: dir, Durable: Fast}))
 	})
-	t.Run("a cluster of another version is refused and not touched (5)", func(t *testing.T) {
+	t.Run("a cluster of another version is refused and stays unchanged (5)", func(t *testing.T) {
 		path := filepath.Join(first.cluster.data(), "PG_VERSION")
 		before, err := os.ReadFile(path)
 		if err != nil {
@@ -247,7 +247,7 @@ func TestOneDirectory(t *testing.T) {
 		_, err = Start(t.Context(), Options{Dir: dir})
 		mustContain(t, err, "PostgreSQL 99", "not 99", dir)
 	})
-	t.Run("a cluster whose password is gone is refused (5)", func(t *testing.T) {
+	t.Run("a cluster without its password is refused (5)", func(t *testing.T) {
 		secret := first.cluster.secret()
 		before, err := os.ReadFile(secret)
 		if err != nil {
@@ -263,7 +263,7 @@ func TestOneDirectory(t *testing.T) {
 	remove(t, first)
 }
 
-// sleeper starts a program that is no PostgreSQL.
+// sleeper starts a program that is not PostgreSQL.
 func sleeper(t *testing.T, a account) *process {
 	t.Helper()
 	p, err := spawn(sleepCommand(), a, syscall.SIGKILL)
@@ -286,7 +286,7 @@ func TestPort(t *testing.T) {
 	defer taken.Close()
 	port := taken.Addr().(*net.TCPAddr).Port
 
-	t.Run("a port that is taken is named", func(t *testing.T) {
+	t.Run("a used port is reported", func(t *testing.T) {
 		_, err := Start(t.Context(), Options{Dir: dir, Port: port, Durable: Fast})
 		mustContain(t, err, "port "+strconv.Itoa(port)+" is taken")
 		if !errors.Is(err, ErrPortTaken) {
@@ -294,7 +294,7 @@ func TestPort(t *testing.T) {
 		}
 		eventually(t, 10*time.Second, noneOn(t, dir))
 	})
-	t.Run("a free port that another program takes first is replaced", func(t *testing.T) {
+	t.Run("another free port is used if another program takes the first one", func(t *testing.T) {
 		opts, err := Options{Dir: dir, Durable: Fast}.complete()
 		if err != nil {
 			t.Fatal(err)
@@ -312,7 +312,7 @@ func TestPort(t *testing.T) {
 		}
 		stop(t, s)
 		if asked != 2 {
-			t.Errorf("a port was looked for %d times", asked)
+			t.Errorf("freePort was called %d times", asked)
 		}
 	})
 	t.Run("a given port is used", func(t *testing.T) {
@@ -323,7 +323,7 @@ func TestPort(t *testing.T) {
 		}
 		remove(t, s)
 	})
-	t.Run("options that make no sense are refused", func(t *testing.T) {
+	t.Run("invalid options are refused", func(t *testing.T) {
 		for _, opts := range []Options{{}, {Dir: dir, Port: -1}, {Dir: dir, Port: 65536}, {Dir: dir, MaxConnections: -1}} {
 			if _, err := Start(t.Context(), opts); err == nil {
 				t.Errorf("%+v was accepted", opts)
@@ -334,7 +334,7 @@ func TestPort(t *testing.T) {
 
 func TestCancel(t *testing.T) {
 	dir := openDir(t)
-	t.Run("a start that is cancelled midway leaves no process, and the next one succeeds (3, 5)", func(t *testing.T) {
+	t.Run("a cancelled start leaves no process, and the next start succeeds (3, 5)", func(t *testing.T) {
 		for timeout := 30 * time.Millisecond; ; timeout += timeout / 2 {
 			ctx, cancel := context.WithTimeout(t.Context(), timeout)
 			b := time.Now()
@@ -351,7 +351,7 @@ func TestCancel(t *testing.T) {
 			eventually(t, 10*time.Second, noneOn(t, dir))
 		}
 	})
-	t.Run("a start that is cancelled when the server is about to come up leaves no process (3)", func(t *testing.T) {
+	t.Run("a start that is cancelled shortly before the server is ready leaves no process (3)", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		failed := make(chan error)

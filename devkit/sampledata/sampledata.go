@@ -1,5 +1,5 @@
-// Package sampledata makes believable people and offerings, the same ones for
-// the same numbers: for the demonstration company and for load data.
+// Package sampledata generates realistic people for the demonstration company and for load data.
+// The same number always gives the same person.
 package sampledata
 
 import (
@@ -14,8 +14,8 @@ type Person struct {
 	FirstName, LastName, Email, Mobile string
 }
 
-// PersonAt returns the n-th person. The e-mail addresses are in example.com,
-// and the numbers in a range that is reserved for fiction.
+// PersonAt returns the n-th person. E-mail addresses are in example.com, and telephone numbers are
+// in a range that is reserved for fiction.
 func PersonAt(n int) Person {
 	r := rand.New(rand.NewPCG(uint64(n), 0x7065726f736e))
 	first, last := firstNames[r.IntN(len(firstNames))], lastNames[r.IntN(len(lastNames))]
@@ -30,7 +30,7 @@ func PersonAt(n int) Person {
 	return p
 }
 
-// mailbox turns a name into what a mail address may hold.
+// mailbox turns a name into the local part of an e-mail address.
 func mailbox(name string) string {
 	var b strings.Builder
 	for _, c := range strings.ToLower(name) {
@@ -47,7 +47,7 @@ func mailbox(name string) string {
 	return b.String()
 }
 
-// plain spells letters without their accents.
+// plain maps accented letters to plain ones.
 var plain = map[rune]string{
 	'á': "a", 'à': "a", 'â': "a", 'ä': "ae", 'å': "a", 'ã': "a", 'æ': "ae", 'ç': "c", 'č': "c", 'ć': "c",
 	'é': "e", 'è': "e", 'ê': "e", 'ë': "e", 'ě': "e", 'ę': "e", 'í': "i", 'î': "i", 'ï': "i", 'ı': "i",

@@ -18,10 +18,9 @@ import (
 	"reservation.dev/platform/bus"
 )
 
-// Bus connects t to a NATS server that the process shares, under a prefix that
-// only t uses. Its streams exist; they and the connection go when t ends.
-// A second call in the same test makes a second connection, as another process
-// of the same installation would.
+// Bus connects t to a NATS server that the tests of the process share, with a prefix that only t
+// uses. The streams exist. When t ends, they are deleted and the connection is closed. Another call
+// in the same test returns another connection, like another process of the same platform.
 func Bus(t testing.TB) *bus.Bus {
 	t.Helper()
 	s := sharedNATS(t)
@@ -32,8 +31,7 @@ func Bus(t testing.TB) *bus.Bus {
 	return b
 }
 
-// BusConfig returns the settings with which a process or another connection
-// joins the bus of t.
+// BusConfig returns the settings with which another process or connection uses the bus of t.
 func BusConfig(t testing.TB) bus.Config {
 	t.Helper()
 	s := sharedNATS(t)
@@ -49,8 +47,8 @@ func BusConfig(t testing.TB) bus.Config {
 	return cfg
 }
 
-// NATSURL returns the loopback address of the shared server, for tests that run
-// processes; their BUS_PREFIX is BusConfig's.
+// NATSURL returns the loopback address of the shared server, for tests that run processes. The
+// processes need the BUS_PREFIX of BusConfig.
 func NATSURL(t testing.TB) string {
 	t.Helper()
 	return sharedNATS(t).URL()
@@ -96,8 +94,7 @@ func sharedNATS(t testing.TB) *NATSServer {
 	return o.s
 }
 
-// NATSServer is a NATS server with JetStream that a test can stop and start
-// again on the same port, with or without its data.
+// NATSServer is a NATS server with JetStream that a test can stop and start again on the same port.
 type NATSServer struct {
 	dir string
 
@@ -106,7 +103,7 @@ type NATSServer struct {
 	s    *natsserver.Server // nil while stopped
 }
 
-// NewNATSServer starts a server of its own for t.
+// NewNATSServer starts a NATS server that only t uses.
 func NewNATSServer(t testing.TB) *NATSServer {
 	t.Helper()
 	s := &NATSServer{dir: t.TempDir(), port: natsserver.RANDOM_PORT}
@@ -115,24 +112,24 @@ func NewNATSServer(t testing.TB) *NATSServer {
 	return s
 }
 
-// URL is the address at which the server is, or was, reached.
+// URL returns the server's address, which stays the same after a restart.
 func (s *NATSServer) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return fmt.Sprintf("nats://127.0.0.1:%d", s.port)
 }
 
-// Dir is where the server keeps its streams.
+// Dir returns the directory of the server's streams.
 func (s *NATSServer) Dir() string { return s.dir }
 
-// Connect connects to the server over TCP, as a part does.
+// Connect connects to the server over TCP, as a service does.
 func (s *NATSServer) Connect(t testing.TB, cfg bus.Config) *bus.Bus {
 	t.Helper()
 	cfg.URL = s.URL()
 	return connect(t, cfg)
 }
 
-// Start starts a stopped server on the port and the data it had.
+// Start starts a stopped server on the same port and with the same data.
 func (s *NATSServer) Start(t testing.TB) {
 	t.Helper()
 	if err := s.start(); err != nil {
@@ -194,7 +191,7 @@ func (s *NATSServer) running() *natsserver.Server {
 	return s.s
 }
 
-// removeStreams deletes what a test leaves on the shared server.
+// removeStreams deletes the streams of a test from the shared server.
 func (s *NATSServer) removeStreams(t testing.TB, prefix string) {
 	b, err := bus.Connect(context.Background(), bus.Config{Prefix: prefix}, Log(t), nats.InProcessServer(s.running()))
 	if err != nil {
@@ -212,7 +209,7 @@ func (s *NATSServer) removeStreams(t testing.TB, prefix string) {
 	}
 }
 
-// busState is what the tests of a process share of the bus.
+// busState holds what the tests of a process share to use the bus.
 type busState struct {
 	nats        onceNATS
 	prefixes    sync.Map // testing.TB -> its prefix

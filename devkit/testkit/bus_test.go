@@ -27,7 +27,7 @@ func TestBus(t *testing.T) {
 		return s.CachedInfo().State.Msgs
 	}
 
-	t.Run("the connections of one test share its streams, those of another do not", func(t *testing.T) {
+	t.Run("connections of one test share its streams, and connections of another test do not", func(t *testing.T) {
 		one, again := testkit.Bus(t), testkit.Bus(t)
 		publish(t, one)
 		publish(t, again)
@@ -41,7 +41,7 @@ func TestBus(t *testing.T) {
 		})
 	})
 
-	t.Run("a process joins by URL and prefix", func(t *testing.T) {
+	t.Run("a process uses the streams with the URL and the prefix", func(t *testing.T) {
 		b := testkit.Bus(t)
 		process, err := bus.Connect(t.Context(), bus.Config{URL: testkit.NATSURL(t), Prefix: testkit.BusConfig(t).Prefix}, testkit.Log(t))
 		if err != nil {
@@ -54,7 +54,7 @@ func TestBus(t *testing.T) {
 		}
 	})
 
-	t.Run("the streams go when the test ends", func(t *testing.T) {
+	t.Run("the streams are deleted when the test ends", func(t *testing.T) {
 		var prefix string
 		t.Run("inner", func(t *testing.T) { prefix = testkit.Bus(t).Prefix() })
 		b := testkit.Bus(t)

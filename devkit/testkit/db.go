@@ -20,7 +20,7 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Roles of the test databases: as in production the service's role owns nothing.
+// Roles of the test databases. As in production, the application's role owns nothing.
 const (
 	ownerRole = "testkit_owner"
 	appRole   = "testkit_app"
@@ -29,8 +29,8 @@ const (
 
 const setupTimeout = 2 * time.Minute
 
-// DB returns a database of its own for t, with the schema of m, opened as the
-// application role. It is dropped when t ends.
+// DB returns a database that only t uses, with the schema of m, opened with the application role. It
+// is dropped when t ends.
 func DB(t testing.TB, m pg.Migrations) *pg.DB {
 	t.Helper()
 	_, appURL := DBURLs(t, m)
@@ -42,8 +42,8 @@ func DB(t testing.TB, m pg.Migrations) *pg.DB {
 	return db
 }
 
-// DBURLs is DB for tests that run processes, or that need the owner of the
-// tables: it returns the URLs of the owner and of the application role.
+// DBURLs is DB for tests that run processes or need the owner of the tables. It returns the URLs of
+// the owner and of the application role.
 func DBURLs(t testing.TB, m pg.Migrations) (ownerURL, appURL string) {
 	t.Helper()
 	needMain(t)
@@ -69,8 +69,8 @@ func DBURLs(t testing.TB, m pg.Migrations) (ownerURL, appURL string) {
 	return s.url(name, ownerRole), s.url(name, appRole)
 }
 
-// EmptyDB returns the owner's and the application role's URL of a database
-// without any schema, dropped when t ends.
+// EmptyDB creates a database without a schema and returns its URLs with the owner and with the
+// application role. It is dropped when t ends.
 func EmptyDB(t testing.TB) (ownerURL, appURL string) {
 	t.Helper()
 	needMain(t)
@@ -92,16 +92,15 @@ func EmptyDB(t testing.TB) (ownerURL, appURL string) {
 	return s.url(name, ownerRole), s.url(name, appRole)
 }
 
-// AppRole is the role that DB opens its databases as, for a test that migrates
-// one itself.
+// AppRole returns the application role, for a test that migrates a database itself.
 func AppRole() string { return appRole }
 
 // server is the PostgreSQL server of this test process.
 type server struct {
 	admin   *url.URL
-	prefix  string // of all databases of this process
+	prefix  string // of the names of this process's databases
 	counter atomic.Int64
-	// adminMu guards conn, over which databases are made and dropped.
+	// adminMu guards conn, which creates and drops databases.
 	adminMu sync.Mutex
 	conn    *pgx.Conn
 }
@@ -141,7 +140,8 @@ func randomName() string {
 	return hex.EncodeToString(b[:])
 }
 
-// ensureRoles is safe when several test processes share a server.
+// ensureRoles creates the roles unless they exist. Several test processes can call it on one server
+// at the same time.
 func (s *server) ensureRoles(ctx context.Context) error {
 	_, err := s.conn.Exec(ctx, `do $$ begin
 		perform pg_advisory_xact_lock(hashtext('testkit roles'));
@@ -171,7 +171,7 @@ func (s *server) create(ctx context.Context, name, tmpl string) error {
 	if err := s.exec(ctx, `create database `+quote(name)+` template `+quote(tmpl)+` owner `+ownerRole); err != nil {
 		return err
 	}
-	// As services' databases are; a clone does not take them over.
+	// Set the privileges as on the services' databases, because a clone does not inherit them.
 	return s.exec(ctx, `revoke all on database `+quote(name)+` from public; grant connect on database `+quote(name)+` to `+appRole)
 }
 
@@ -196,7 +196,8 @@ type template struct {
 	err  error
 }
 
-// template returns the name of a database with the schema of m, made on first use.
+// template returns the name of a database with the schema of m. It creates the database on first
+// use.
 func (s *server) template(ctx context.Context, m pg.Migrations) (string, error) {
 	key, err := fingerprint(m)
 	if err != nil {
@@ -222,7 +223,7 @@ func (s *server) makeTemplate(ctx context.Context, m pg.Migrations) (string, err
 	return name, pg.Migrate(ctx, s.url(name, ownerRole), m)
 }
 
-// fingerprint tells schemas apart by the part's name and the text of its migrations.
+// fingerprint returns a hash of the service's name and the text of its migrations.
 func fingerprint(m pg.Migrations) (string, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%s\n", m.Part)
@@ -243,8 +244,7 @@ func fingerprint(m pg.Migrations) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// AdminURL returns the URL of a superuser, for what a test does to the server
-// itself.
+// AdminURL returns the URL of a superuser, for a test that changes the server itself.
 func AdminURL(t testing.TB) string {
 	t.Helper()
 	needMain(t)

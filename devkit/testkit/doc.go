@@ -1,6 +1,5 @@
-// Package testkit gives tests what production gives a part: a PostgreSQL
-// database with the part's schema and its application role, and a connection to
-// the bus. It is imported by tests only.
+// Package testkit gives tests what a service has in production: a PostgreSQL database with the
+// service's schema and application role, and a connection to the bus. Only tests import it.
 //
 //	func TestMain(m *testing.M) { testkit.Main(m) }
 //
@@ -9,12 +8,12 @@
 //		b := testkit.Bus(t)
 //		…
 //
-// One private server serves a test process; it is found and started on first
-// use, or TEST_DATABASE_URL names one (a superuser's URL). A part's migrations
-// run once per process into a template, and each test gets a clone of that, so
-// tests may run in parallel and need not clean up.
+// The tests of a process share one private PostgreSQL server, which starts on first use.
+// TEST_DATABASE_URL (a superuser's URL) names another server to use instead. The migrations of a
+// service run once per process, in a template database. Each test gets a clone of it, so tests can
+// run in parallel and do not have to clean up.
 //
-// One NATS server serves a test process, too. Bus gives each test a prefix of
-// its own on it; BusConfig and NATSURL are for tests that run processes.
-// NewNATSServer starts another server, for a test that stops and starts it.
+// The tests of a process also share one NATS server, on which Bus gives each test its own prefix.
+// BusConfig and NATSURL are for tests that run processes. NewNATSServer starts another server, for a
+// test that stops and starts it.
 package testkit

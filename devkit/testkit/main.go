@@ -13,8 +13,8 @@ import (
 	"reservation.dev/devkit/pgserver"
 )
 
-// process is what the tests of one process share. A test binary has no main of
-// its own to hold it, so it is this package's only variable.
+// process holds what the tests of one process share. It is this package's only variable: a test
+// binary has no main function of its own that could hold it.
 var process shared
 
 type shared struct {
@@ -28,9 +28,9 @@ type shared struct {
 	busState
 }
 
-// Main runs the tests, then ends what they shared, and exits. Every package
-// that uses a shared resource of testkit calls it from TestMain. The tests do not see
-// the PostgreSQL client settings of the machine, such as PGSERVICE.
+// Main runs the tests, stops the servers that they shared, and exits. Every package that uses a
+// shared resource of testkit calls it from TestMain. It hides the machine's PostgreSQL client
+// settings, such as PGSERVICE, from the tests.
 func Main(m *testing.M) {
 	if err := pgserver.ForgetClientSettings(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -44,7 +44,7 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// atExit registers f to run after the last test, last in first out.
+// atExit registers f to run after the last test. The functions run in reverse order.
 func atExit(f func()) {
 	process.mu.Lock()
 	defer process.mu.Unlock()
@@ -66,7 +66,7 @@ func runExits() {
 	}
 }
 
-// needMain fails a test whose package would leave servers behind.
+// needMain fails t if its package does not call Main and would leave servers running.
 func needMain(t testing.TB) {
 	t.Helper()
 	process.mu.Lock()
@@ -76,9 +76,9 @@ func needMain(t testing.TB) {
 	}
 }
 
-// Eventually calls cond until it returns nil, and fails the test with cond's
-// last error when timeout has passed. It is for what another process does; a
-// test's own goroutines have channels to wait on.
+// Eventually calls cond until it returns nil, and fails the test with cond's last error after
+// timeout. It is for conditions that another process fulfils; for the test's own goroutines, use
+// channels.
 func Eventually(t testing.TB, timeout time.Duration, cond func() error) {
 	t.Helper()
 	deadline := time.Now().Add(timeout)
@@ -94,8 +94,8 @@ func Eventually(t testing.TB, timeout time.Duration, cond func() error) {
 	}
 }
 
-// Log returns a logger that writes to the test's output, and to nowhere once
-// the test is over.
+// Log returns a logger that writes to the test's output until the test ends, and then drops
+// everything.
 func Log(t testing.TB) *slog.Logger {
 	t.Helper()
 	out := &testOutput{t: t}
@@ -103,7 +103,7 @@ func Log(t testing.TB) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-// testOutput guards against the goroutine that outlives its test: t.Log would panic.
+// testOutput drops output after the end of the test, when t.Log would panic.
 type testOutput struct {
 	mu   sync.Mutex
 	t    testing.TB
@@ -127,7 +127,7 @@ func (o *testOutput) stop() {
 	o.over = true
 }
 
-// complain reports trouble at the end of the process, when no test is left to fail.
+// complain reports errors at the end of the process, when no test can fail any more.
 func complain(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "testkit: "+format+"\n", args...)
 }

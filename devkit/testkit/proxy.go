@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// Proxy stands between a test and a server: it counts round trips and can refuse or cut
+// Proxy forwards connections from a test to a server. It counts round trips and can refuse or cut
 // connections.
 type Proxy struct {
-	Refuse   atomic.Int64 // how many of the next connections are closed at once
-	Accepted atomic.Int64 // connections
-	Turns    atomic.Int64 // times the client spoke after the server had
+	Refuse   atomic.Int64 // number of the next connections to close immediately
+	Accepted atomic.Int64 // number of accepted connections
+	Turns    atomic.Int64 // how often the client sent data after the server did
 
 	listener net.Listener
 	server   string
@@ -23,7 +23,7 @@ type Proxy struct {
 	conns []net.Conn
 }
 
-// NewProxy returns a proxy, and rawURL rewritten to pass it.
+// NewProxy returns a proxy, and rawURL with the proxy's address.
 func NewProxy(t testing.TB, rawURL string) (*Proxy, string) {
 	t.Helper()
 	u, err := url.Parse(rawURL)
@@ -94,7 +94,7 @@ func pipe(to, from net.Conn, heard func()) {
 	}
 }
 
-// Cut ends all connections without a word, as a crashed host does.
+// Cut closes all connections.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

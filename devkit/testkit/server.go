@@ -12,15 +12,14 @@ import (
 
 const (
 	dirPattern = "reservation-testkit-*"
-	// abandonedAfter is more than any test process lives: what is older was left
-	// behind by one that was killed.
+	// abandonedAfter is longer than any test process runs. Older directories were left by killed
+	// processes.
 	abandonedAfter = 12 * time.Hour
 	maxConnections = 300
 	stopTimeout    = 30 * time.Second
 )
 
-// adminURL is a superuser's URL of the server that the tests of this process
-// use: the one TEST_DATABASE_URL names, or one started here.
+// adminURL returns TEST_DATABASE_URL, or starts a server and returns a superuser's URL of it.
 func adminURL(ctx context.Context) (string, error) {
 	if raw := os.Getenv("TEST_DATABASE_URL"); raw != "" {
 		return raw, nil
@@ -30,7 +29,7 @@ func adminURL(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Started by root, the server runs as another account, which must get in.
+	// If root runs the tests, the server runs as another account, which must be able to enter.
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return "", err
 	}
@@ -39,7 +38,7 @@ func adminURL(ctx context.Context) (string, error) {
 	})
 	if err != nil {
 		_ = os.RemoveAll(dir)
-		return "", fmt.Errorf("%w (or name a server in TEST_DATABASE_URL)", err)
+		return "", fmt.Errorf("%w (or set TEST_DATABASE_URL to the URL of a server)", err)
 	}
 	atExit(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
@@ -54,7 +53,7 @@ func adminURL(ctx context.Context) (string, error) {
 	return server.AdminURL(), nil
 }
 
-// sweep removes what killed test processes left behind. It does what it can.
+// sweep removes the directories of killed test processes. It ignores errors.
 func sweep() {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), dirPattern))
 	for _, dir := range left {

@@ -48,7 +48,7 @@ func insert(t *testing.T, db *pg.DB) {
 
 func TestDB(t *testing.T) {
 	m := sample(`company_id uuid`)
-	t.Run("it has the schema of the part and of the platform, as the application role", func(t *testing.T) {
+	t.Run("a database has the schemas of the service and of the platform, and is opened as the application role", func(t *testing.T) {
 		db := testkit.DB(t, m)
 		if err := pg.CheckSchema(t.Context(), db, m); err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestDB(t *testing.T) {
 			t.Fatal(role, err)
 		}
 	})
-	t.Run("tests that run at the same time do not see each other's rows", func(t *testing.T) {
+	t.Run("parallel tests do not see each other's rows", func(t *testing.T) {
 		for i := range 4 {
 			t.Run(fmt.Sprint("test ", i), func(t *testing.T) {
 				t.Parallel()
@@ -70,22 +70,22 @@ func TestDB(t *testing.T) {
 			})
 		}
 	})
-	t.Run("two migrations under one name make two schemas", func(t *testing.T) {
+	t.Run("two sets of migrations with one name give two schemas", func(t *testing.T) {
 		other := testkit.DB(t, sample(`company_id uuid, extra text`))
 		if _, err := pg.Rows[string](t.Context(), other, pg.Scope{}, `select extra from things`); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := pg.Rows[string](t.Context(), testkit.DB(t, m), pg.Scope{}, `select extra from things`); err == nil {
-			t.Fatal("the first schema has the second's column")
+			t.Fatal("the first schema has the column of the second")
 		}
 	})
-	t.Run("a part without migrations has the platform's tables", func(t *testing.T) {
+	t.Run("a service without migrations has the platform's tables", func(t *testing.T) {
 		n, err := pg.One[int64](t.Context(), testkit.DB(t, pg.Migrations{Part: "bare"}), pg.Scope{}, `select count(*) from outbox`)
 		if err != nil || n != 0 {
 			t.Fatal(n, err)
 		}
 	})
-	t.Run("it is gone after the test, whoever is still connected", func(t *testing.T) {
+	t.Run("the database is dropped after the test, even if somebody is still connected", func(t *testing.T) {
 		var ownerURL string
 		t.Run("the test", func(t *testing.T) {
 			ownerURL, _ = testkit.DBURLs(t, m)
@@ -95,35 +95,35 @@ func TestDB(t *testing.T) {
 		})
 		if c, err := pgx.Connect(t.Context(), ownerURL); err == nil {
 			c.Close(t.Context())
-			t.Fatal("the database is still there")
+			t.Fatal("the database still exists")
 		}
 	})
 }
 
-// failing is a test that may fail without failing the one that watches it.
+// failing is a fake test that records its output. Its failure does not fail the real test.
 type failing struct {
 	testing.TB
-	mu   sync.Mutex
-	said []string
+	mu     sync.Mutex
+	output []string
 }
 
-func (f *failing) say(s string) {
+func (f *failing) record(s string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.said = append(f.said, s)
+	f.output = append(f.output, s)
 }
 
 type stop struct{}
 
 func (f *failing) Fatalf(format string, args ...any) {
-	f.say(fmt.Sprintf(format, args...))
+	f.record(fmt.Sprintf(format, args...))
 	panic(stop{})
 }
 
-func (f *failing) Log(args ...any) { f.say(fmt.Sprint(args...)) }
+func (f *failing) Log(args ...any) { f.record(fmt.Sprint(args...)) }
 
 func TestEventually(t *testing.T) {
-	t.Run("it returns once the condition holds", func(t *testing.T) {
+	t.Run("returns when the condition holds", func(t *testing.T) {
 		calls := 0
 		testkit.Eventually(t, time.Minute, func() error {
 			if calls++; calls < 3 {
@@ -135,11 +135,11 @@ func TestEventually(t *testing.T) {
 			t.Fatal(calls)
 		}
 	})
-	t.Run("it fails with the last reason when the time is over", func(t *testing.T) {
+	t.Run("fails with the last error after the timeout", func(t *testing.T) {
 		f := &failing{TB: t}
 		defer func() {
-			if recover() != (stop{}) || len(f.said) != 1 || !strings.Contains(f.said[0], "not yet") {
-				t.Fatal(f.said)
+			if recover() != (stop{}) || len(f.output) != 1 || !strings.Contains(f.output[0], "not yet") {
+				t.Fatal(f.output)
 			}
 		}()
 		testkit.Eventually(f, 10*time.Millisecond, func() error { return errors.New("not yet") })
@@ -155,7 +155,7 @@ func TestLog(t *testing.T) {
 		log.Info("during the test", "n", 1)
 	})
 	log.Info("after the test")
-	if len(f.said) != 1 || !strings.Contains(f.said[0], "during the test") {
-		t.Fatal(f.said)
+	if len(f.output) != 1 || !strings.Contains(f.output[0], "during the test") {
+		t.Fatal(f.output)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// Issuer stands for the auth service: it signs tokens, and its verifier accepts them.
+// Issuer is a fake of the auth service. It signs tokens, and its verifier accepts them.
 type Issuer struct {
 	t        testing.TB
 	key      ed25519.PrivateKey
@@ -22,7 +22,7 @@ const (
 	kid    = "test"
 )
 
-// New returns an issuer with a key of its own.
+// New returns an issuer with a new key.
 func New(t testing.TB) *Issuer {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(nil)
@@ -36,8 +36,8 @@ func New(t testing.TB) *Issuer {
 	return &Issuer{t: t, key: private, Verifier: v}
 }
 
-// Sign returns a token with the given claims; an unset subject, kind, zone,
-// currency, time of issue and expiry get values that work.
+// Sign returns a token with the given claims. It fills in a missing subject, kind, zone, currency,
+// time of issue and expiry with valid values.
 func (i *Issuer) Sign(c token.Claims) string {
 	i.t.Helper()
 	if c.Kind == "" {
@@ -65,13 +65,13 @@ func (i *Issuer) Sign(c token.Claims) string {
 	return raw
 }
 
-// Client returns a token of a fresh API client of the company.
+// Client returns a token of a new API client of the company.
 func (i *Issuer) Client(company id.Company, scopes ...string) string {
 	i.t.Helper()
 	return i.Sign(token.Claims{Company: company, Scopes: scopes})
 }
 
-// Key returns a token of a fresh API key of the company.
+// Key returns a token of a new API key of the company.
 func (i *Issuer) Key(company id.Company, scopes ...string) string {
 	i.t.Helper()
 	return i.Sign(token.Claims{
@@ -79,7 +79,7 @@ func (i *Issuer) Key(company id.Company, scopes ...string) string {
 	})
 }
 
-// Admin returns a token of a fresh platform credential, which has no company.
+// Admin returns a token of a new platform credential, which has no company.
 func (i *Issuer) Admin() string {
 	i.t.Helper()
 	return i.Sign(token.Claims{

@@ -1,6 +1,6 @@
-// Package bounds checks requests against the bounds that their protos declare with
-// buf.validate: the length of texts, bytes, lists and maps. It is the one reader of
-// these declarations: services and edges know no other limit on the size of a field.
+// Package bounds checks requests against the limits that their protos declare with
+// buf.validate: the length of texts, bytes, lists and maps. Services and gateways have no
+// other limits on the size of a field.
 package bounds
 
 import (
@@ -17,18 +17,18 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// The rules of a fault.Field about a bound.
+// The rules of a fault.Field about an exceeded bound.
 const (
 	RuleItems  = "max_items"
 	RuleLength = "max_length"
 )
 
-// Bound is what one field may hold; 0: not declared.
+// Bound is the largest size of one field. A zero is a limit that is not declared.
 type Bound struct {
-	// Items bounds a list or a map.
+	// Items limits a list or a map.
 	Items int
-	// Characters and Bytes bound a text, or each item of a list. Bytes also bounds
-	// a field of bytes.
+	// Characters and Bytes limit a text or each item of a list. Bytes also limits a field
+	// of bytes.
 	Characters, Bytes int
 }
 
@@ -53,23 +53,23 @@ func lengthOf(rules *validate.FieldRules) Bound {
 	}
 }
 
-// Exceeds returns the rule that a text breaks and a phrase for fault.Field.Message;
-// "": the text is within the bound.
+// Exceeds returns the rule that a text breaks and a phrase for fault.Field.Message. Both
+// are "" if the text is within the bound.
 func (b Bound) Exceeds(s string) (rule, phrase string) {
 	switch {
 	case b.Bytes > 0 && len(s) > b.Bytes:
 		return RuleLength, fmt.Sprintf("must be at most %d bytes", b.Bytes)
-	// A text has no more characters than bytes, and most are short.
+	// The length in bytes is compared first because most texts are short.
 	case b.Characters > 0 && len(s) > b.Characters && utf8.RuneCountInString(s) > b.Characters:
 		return RuleLength, fmt.Sprintf("must be at most %d characters", b.Characters)
 	}
 	return "", ""
 }
 
-// TooMany returns the phrase about a list with more items than the bound.
+// TooMany returns the phrase for fault.Field.Message about a list with too many items.
 func (b Bound) TooMany() string { return fmt.Sprintf("must have at most %d items", b.Items) }
 
-// Checker checks messages. It can be used by many goroutines at once.
+// Checker checks messages. It is safe for concurrent use.
 type Checker struct {
 	validator protovalidate.Validator
 	failFast  protovalidate.ValidationOption
@@ -85,19 +85,18 @@ func NewChecker() (*Checker, error) {
 	return &Checker{validator: validator, failFast: protovalidate.WithFailFast()}, nil
 }
 
-// Prepare reads the declarations of a message before its first check, which would
-// otherwise take a millisecond longer. It returns an error if a declaration has no
-// meaning.
+// Prepare reads the declarations of a message. Without it, the message's first check takes
+// a millisecond longer. It returns an error if a declaration is invalid.
 func (c *Checker) Prepare(message protoreflect.MessageType) error {
 	return c.Check(message.Zero().Interface())
 }
 
-// wholeSize is the largest message, in bytes, in which Check looks for every
-// violation. It reports only the first violation of a larger message.
+// wholeSize is the size in bytes of the largest message for which Check reports every
+// violation. For a larger message, Check reports only the first.
 const wholeSize = 64 << 10
 
-// Check returns a VALIDATION_ERROR about the fields of m that exceed their bounds.
-// A list that is too long is refused before its items are checked.
+// Check returns a VALIDATION_ERROR that lists the fields of m that exceed their bounds. If
+// a list has too many items, Check does not check the items.
 func (c *Checker) Check(m proto.Message) error {
 	first := c.validator.Validate(m, c.failFast)
 	if first == nil {
@@ -109,7 +108,7 @@ func (c *Checker) Check(m proto.Message) error {
 	return faultOf(c.validator.Validate(m))
 }
 
-// faultOf returns the violations as a fault.
+// faultOf converts the violations of a protovalidate error to a fault.
 func faultOf(err error) error {
 	var invalid *protovalidate.ValidationError
 	if !errors.As(err, &invalid) {
@@ -123,7 +122,7 @@ func faultOf(err error) error {
 	return checks.Err()
 }
 
-// describe returns the rule that a violation breaks, and a phrase about it.
+// describe returns the rule that a violation breaks and a phrase for fault.Field.Message.
 func describe(v *protovalidate.Violation) (rule, phrase string) {
 	most := int(v.RuleValue.Uint())
 	switch v.Proto.GetRuleId() {

@@ -20,8 +20,8 @@ import (
 	_ "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// requests returns the request messages of every RPC of the platform, with the
-// bodies that the gateways read beside their RPCs.
+// requests returns the request messages of every RPC of the platform, and the request
+// bodies that the gateways decode without an RPC.
 func requests() []protoreflect.MessageDescriptor {
 	list := []protoreflect.MessageDescriptor{
 		(&edgeav1.TokenRequest{}).ProtoReflect().Descriptor(), (&edgebv1.TokenRequest{}).ProtoReflect().Descriptor(),
@@ -41,7 +41,7 @@ func requests() []protoreflect.MessageDescriptor {
 	return list
 }
 
-func TestEveryFieldOfARequestHasABound(t *testing.T) {
+func TestRequestFieldsHaveBounds(t *testing.T) {
 	t.Parallel()
 	checker, err := bounds.NewChecker()
 	if err != nil {
@@ -78,7 +78,7 @@ func TestEveryFieldOfARequestHasABound(t *testing.T) {
 		visit(m)
 	}
 	if len(list) < 100 || len(seen) < len(list) {
-		t.Errorf("looked at %d requests and %d messages", len(list), len(seen))
+		t.Errorf("found only %d requests and %d messages", len(list), len(seen))
 	}
 }
 
@@ -93,23 +93,23 @@ func TestCheck(t *testing.T) {
 		message proto.Message
 		want    []string // field, rule and phrase of each failed check
 	}{
-		"what is within its bounds": {
+		"accepts fields within their bounds": {
 			&customerv1.CreateCustomerRequest{FirstName: x(100), LastName: strings.Repeat("é", 100), Email: x(254)}, nil,
 		},
-		"characters, not bytes": {
+		"counts the characters of a text, not its bytes": {
 			&customerv1.CreateCustomerRequest{FirstName: strings.Repeat("é", 101)}, []string{"first_name max_length must be at most 100 characters"},
 		},
-		"the bytes of an e-mail address": {
+		"counts the bytes of an e-mail address": {
 			&customerv1.CreateCustomerRequest{Email: strings.Repeat("é", 128)}, []string{"email max_length must be at most 254 bytes"},
 		},
-		"an optional text that is empty": {&customerv1.UpdateCustomerRequest{Mobile: proto.String("")}, nil},
-		"a list": {
+		"accepts an optional text that is empty": {&customerv1.UpdateCustomerRequest{Mobile: proto.String("")}, nil},
+		"refuses a list with too many items": {
 			&customerv1.BatchGetCustomersRequest{Ids: make([]string, 5001)}, []string{"ids max_items must have at most 5000 items"},
 		},
-		"an item of a list": {
+		"refuses an item that is too long": {
 			&customerv1.BatchGetCustomersRequest{Ids: []string{"", x(101)}}, []string{"ids[1] max_length must be at most 100 characters"},
 		},
-		"messages within messages": {
+		"reports the fields of nested messages": {
 			&bookingv1.CreateEventRequest{
 				Title: x(201), PricingOptions: []*bookingv1.NewPricingOption{{}, {Name: x(201)}},
 				Recurrence: &bookingv1.Recurrence{Rule: x(501), Exceptions: []string{x(41)}},
@@ -138,7 +138,7 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a large message is refused for its first violation", func(t *testing.T) {
+	t.Run("reports only the first violation of a large message", func(t *testing.T) {
 		t.Parallel()
 		many := &customerv1.ImportCustomersRequest{}
 		for range 100 {
@@ -149,7 +149,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("got %v", f.Fields)
 		}
 	})
-	t.Run("of many violations 50 are listed", func(t *testing.T) {
+	t.Run("lists 50 violations and counts the others", func(t *testing.T) {
 		t.Parallel()
 		many := &customerv1.BatchGetCustomersRequest{}
 		for range 200 {
@@ -162,7 +162,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// BenchmarkCheck measures what every call pays.
+// BenchmarkCheck measures the cost for each call.
 func BenchmarkCheck(b *testing.B) {
 	checker, err := bounds.NewChecker()
 	if err != nil {

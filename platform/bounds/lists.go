@@ -9,19 +9,19 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// unscanned is the size, in bytes, up to which CheckLists skips an encoded message:
-// its lists cannot be long.
+// unscanned is the size in bytes of the largest encoded message that CheckLists skips,
+// because the lists of such a message cannot be long.
 const unscanned = 4 << 10
 
-// mostItems is how many items all lists of a message may have together, because lists
-// in the items of a list multiply. A batch of an import, the largest message, is too
-// small to have as many.
+// mostItems is the largest number of items in all lists of a message together. Without it,
+// lists within the items of a list could multiply. Even a batch of an import, the largest
+// message, has fewer items.
 const mostItems = 100_000
 
-// CheckLists returns a VALIDATION_ERROR if a list of an encoded message has more
-// items than its bound. It counts the items before they are decoded: an item can take
-// two bytes when it is encoded and a hundred when it is decoded. CheckLists ignores
-// malformed data, which the decoder refuses.
+// CheckLists returns a VALIDATION_ERROR if a list of an encoded message exceeds its bound.
+// It counts the items before they are decoded, because an item of two bytes can take a
+// hundred bytes after decoding. CheckLists ignores malformed data, which the decoder
+// refuses.
 func (c *Checker) CheckLists(encoded []byte, message protoreflect.MessageDescriptor) error {
 	if len(encoded) <= unscanned {
 		return nil
@@ -34,22 +34,22 @@ func (c *Checker) CheckLists(encoded []byte, message protoreflect.MessageDescrip
 	return fault.InvalidFields(fault.Field{Field: path, Rule: RuleItems, Message: phrase})
 }
 
-// plan says which fields CheckLists counts in the encoding of a message.
+// plan lists the fields of a message whose items CheckLists counts.
 type plan struct {
 	fields map[protowire.Number]*field
-	lists  int
+	lists  int // how many of the fields are lists
 }
 
-// field is a list, or a field whose message has one.
+// field is a list, or a field whose message contains a list.
 type field struct {
 	name   string
-	list   int // its place among the lists of the message; -1: it is not a list
-	most   int
-	packed bool // the items can stand together
+	list   int  // index among the lists of the message; -1 if the field is not a list
+	most   int  // the largest number of items
+	packed bool // one value can hold several items
 	inner  *plan
 }
 
-// plan returns the plan of a message, which it makes once for each type.
+// plan returns the plan of a message from the cache, or creates it.
 func (c *Checker) plan(message protoreflect.MessageDescriptor) *plan {
 	if known, ok := c.plans.Load(message.FullName()); ok {
 		return known.(*plan)
@@ -59,7 +59,8 @@ func (c *Checker) plan(message protoreflect.MessageDescriptor) *plan {
 	return p
 }
 
-// newPlan makes a plan; begun are those of the messages around it.
+// newPlan creates the plan of a message. begun holds the plans already begun, which ends
+// the recursion of a message that contains itself.
 func newPlan(message protoreflect.MessageDescriptor, begun map[protoreflect.FullName]*plan) *plan {
 	if p, ok := begun[message.FullName()]; ok {
 		return p
@@ -84,8 +85,8 @@ func newPlan(message protoreflect.MessageDescriptor, begun map[protoreflect.Full
 	return p
 }
 
-// scan returns the path to the first list with too many items, and a phrase about it;
-// "": every list is within its bound. It adds the items that it counts to all.
+// scan returns the path of the first list with too many items and a phrase about it. Both
+// are "" if every list is within its bound. scan adds the items that it counts to all.
 func (p *plan) scan(encoded []byte, all *int) (path, phrase string) {
 	var room [4]int
 	counts := room[:]
@@ -117,7 +118,7 @@ func (p *plan) scan(encoded []byte, all *int) (path, phrase string) {
 				return f.name, Bound{Items: f.most}.TooMany()
 			}
 			if *all > mostItems {
-				return f.name, fmt.Sprintf("must have, with all other lists of the request, at most %d items", mostItems)
+				return f.name, fmt.Sprintf("must have at most %d items, counted together with all other lists of the request", mostItems)
 			}
 		}
 		if f.inner == nil || kind != protowire.BytesType {
@@ -131,7 +132,7 @@ func (p *plan) scan(encoded []byte, all *int) (path, phrase string) {
 	return "", ""
 }
 
-// items returns how many items of a list an encoded value has.
+// items returns the number of items in an encoded value of a list.
 func (f *field) items(kind protowire.Type, value []byte) int {
 	if !f.packed || kind != protowire.BytesType {
 		return 1
@@ -146,7 +147,7 @@ func (f *field) items(kind protowire.Type, value []byte) int {
 	return n
 }
 
-// at returns the name of the field, or of an item of it.
+// at returns the name of an item of the field, or of the field itself if item is negative.
 func (f *field) at(item int) string {
 	if item < 0 {
 		return f.name

@@ -40,14 +40,14 @@ func TestCheckLists(t *testing.T) {
 		message proto.Message
 		want    string
 	}{
-		"lists within their bounds":  {&customerv1.BatchGetCustomersRequest{Ids: make([]string, 5000), References: make([]string, 5000)}, ""},
-		"a list":                     {&customerv1.BatchGetCustomersRequest{Ids: make([]string, 5001)}, "ids"},
-		"a list in an item":          {deep, "transactions[1].bookings"},
-		"a list in a message":        {&bookingv1.CreateEventRequest{Recurrence: &bookingv1.Recurrence{Rule: text, Exceptions: make([]string, 1001)}}, "recurrence.exceptions"},
-		"items that stand together":  {&webhookv1.CreateEndpointRequest{Description: text, Events: make([]webhookv1.EventType, 21)}, "events"},
-		"a message without lists":    {&bookingv1.CancelEventRequest{Reason: text}, ""},
-		"as many items as there may": {transactions(1000, 99), ""},
-		"lists that multiply":        {transactions(5000, 100), "transactions[990].bookings"},
+		"accepts lists within their bounds":                {&customerv1.BatchGetCustomersRequest{Ids: make([]string, 5000), References: make([]string, 5000)}, ""},
+		"refuses a list with too many items":               {&customerv1.BatchGetCustomersRequest{Ids: make([]string, 5001)}, "ids"},
+		"refuses a list in an item":                        {deep, "transactions[1].bookings"},
+		"refuses a list in a nested message":               {&bookingv1.CreateEventRequest{Recurrence: &bookingv1.Recurrence{Rule: text, Exceptions: make([]string, 1001)}}, "recurrence.exceptions"},
+		"counts packed items":                              {&webhookv1.CreateEndpointRequest{Description: text, Events: make([]webhookv1.EventType, 21)}, "events"},
+		"accepts a message without lists":                  {&bookingv1.CancelEventRequest{Reason: text}, ""},
+		"accepts the largest number of items in all lists": {transactions(1000, 99), ""},
+		"refuses lists that multiply":                      {transactions(5000, 100), "transactions[990].bookings"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -70,8 +70,8 @@ func TestCheckLists(t *testing.T) {
 	}
 }
 
-// FuzzCheckLists compares the count in an encoded message with that in the decoded
-// one.
+// FuzzCheckLists compares the items counted in an encoded message with those in the
+// decoded message.
 func FuzzCheckLists(f *testing.F) {
 	checker, err := bounds.NewChecker()
 	if err != nil {
@@ -90,7 +90,7 @@ func FuzzCheckLists(f *testing.F) {
 		}
 		tooMany := len(m.GetDates()) > 1000 || len(m.GetPricingOptions()) > 50
 		if checker.CheckLists(whole, m.ProtoReflect().Descriptor()) == nil && tooMany {
-			t.Errorf("%d dates and %d options are taken", len(m.GetDates()), len(m.GetPricingOptions()))
+			t.Errorf("accepts %d dates and %d options", len(m.GetDates()), len(m.GetPricingOptions()))
 		}
 	})
 }

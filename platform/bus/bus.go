@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Config has the settings of a part's connection to NATS.
+// Config has the settings of a service's connection to NATS.
 type Config struct {
 	URL          string        `env:"NATS_URL" envDefault:"nats://127.0.0.1:4222" doc:"addresses of the NATS servers, separated by commas"`
 	Prefix       string        `env:"BUS_PREFIX" envDefault:"reservation" doc:"first token of all NATS subjects; two installations on one NATS need different prefixes"`
@@ -134,12 +134,12 @@ func (b *Bus) options(connected chan struct{}) []nats.Option {
 		nats.MaxPingsOutstanding(2),
 		nats.ConnectHandler(func(*nats.Conn) { close(connected) }),
 		nats.ReconnectHandler(func(nc *nats.Conn) {
-			b.log.Info("nats is back", "server", nc.ConnectedUrlRedacted())
+			b.log.Info("nats is available again", "server", nc.ConnectedUrlRedacted())
 			b.announceReconnect()
 		}),
 		nats.DisconnectErrHandler(func(nc *nats.Conn, err error) {
 			if !nc.IsClosed() {
-				b.log.Warn("nats is away", "error", err)
+				b.log.Warn("nats is unavailable", "error", err)
 			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) {

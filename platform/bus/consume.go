@@ -52,15 +52,15 @@ const (
 	// pullHeartbeat is how often the server reports that it has nothing to deliver. Twice
 	// as long without a heartbeat is a failure.
 	pullHeartbeat = 2 * time.Second
-	// leaveTime bounds the wait for messages in transit.
-	leaveTime = time.Second
-	// maxAckPending bounds the delivered messages without an acknowledgement. Messages
-	// that wait for a retry count too. Beyond this number they hold up the others.
+	// transitTime limits the wait for messages in transit when Consume ends.
+	transitTime = time.Second
+	// maxAckPending limits the delivered messages without an acknowledgement, which include
+	// messages that wait for a retry. At the limit, the server delivers no further messages.
 	maxAckPending = 10_000
 	firstRetry    = time.Second
 	lastRetry     = time.Minute
-	// giveUpAfter is how many consecutive messages of a batch can find a dependency
-	// unavailable before the rest is returned without a try.
+	// giveUpAfter is the number of consecutive messages of a batch that fail because a
+	// dependency is unavailable, after which the rest is returned without a try.
 	giveUpAfter = 3
 )
 
@@ -114,7 +114,7 @@ func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 		},
 	}
 	for _, v := range []*prometheus.CounterVec{b.metrics.handled, b.metrics.redeliveries, b.metrics.failures} {
-		v.WithLabelValues(c.Name) // a rate needs an initial zero
+		v.WithLabelValues(c.Name) // export 0, so that a rate sees the first increase
 	}
 	for wait := 100 * time.Millisecond; ; {
 		began := time.Now()
@@ -124,7 +124,7 @@ func (b *Bus) Consume(ctx context.Context, c Consumer) error {
 			return nil
 		}
 		if err != nil {
-			w.log.Warn("consuming is interrupted", "error", err)
+			w.log.Warn("consumer interrupted, trying again", "error", err)
 		}
 		if time.Since(began) > time.Minute {
 			wait = 100 * time.Millisecond
@@ -166,7 +166,7 @@ func (w *worker) session(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer w.leave(ctx, iter)
+	defer w.settleReceived(ctx, iter)
 	go w.watch(sctx)
 	for {
 		batch, err := w.gather(sctx, iter)
@@ -208,12 +208,12 @@ func (w *worker) watch(ctx context.Context) {
 	}
 }
 
-// leave stops pulling messages, and handles or returns those already received or in
+// settleReceived stops pulling messages, and handles or returns those already received or in
 // transit, which are at most one batch.
-func (w *worker) leave(ctx context.Context, iter jetstream.MessagesContext) {
+func (w *worker) settleReceived(ctx context.Context, iter jetstream.MessagesContext) {
 	iter.Drain()
 	for {
-		raw, err := iter.Next(jetstream.NextMaxWait(leaveTime))
+		raw, err := iter.Next(jetstream.NextMaxWait(transitTime))
 		if errors.Is(err, jetstream.ErrNoHeartbeat) {
 			continue // the messages received before the silence must still be returned
 		}
@@ -234,7 +234,7 @@ func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
 	defer cancel()
 	cons, err := w.bus.js.CreateOrUpdateConsumer(ctx, w.stream, w.cfg)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		// This part may have started before the first publisher.
+		// This service may have started before the first publisher.
 		if err := w.bus.ensureStreams(ctx); err != nil {
 			return nil, err
 		}
@@ -243,8 +243,8 @@ func (w *worker) create(ctx context.Context) (jetstream.Consumer, error) {
 	return cons, err
 }
 
-// lookTime is long enough to find a message that has already been received.
-const lookTime = 200 * time.Microsecond
+// receiveTime is long enough to find a message that has already been received.
+const receiveTime = 200 * time.Microsecond
 
 // gather returns the next messages in order: those already received and, for up to
 // MaxWait, those that the server reports as pending. It can return messages together
@@ -258,9 +258,9 @@ func (w *worker) gather(ctx context.Context, iter jetstream.MessagesContext) ([]
 	batch := append(make([]delivery, 0, w.c.Batch), first)
 	limit := time.Now().Add(w.c.MaxWait)
 	for len(batch) < w.c.Batch && ctx.Err() == nil {
-		// A message that arrived while the last batch was handled was the server's last
-		// one at that time. Others may have followed.
-		wait := lookTime
+		// If this message arrived while the last batch was handled, the server had no others
+		// at that time. More may have arrived since.
+		wait := receiveTime
 		if more {
 			wait = max(time.Until(limit), wait)
 		}
@@ -304,7 +304,7 @@ func (w *worker) receive(raw jetstream.Msg) (d delivery, more bool) {
 // handle processes a batch and settles each of its messages. away reports whether a
 // dependency of the handler is unavailable, so that continuing immediately is pointless.
 func (w *worker) handle(ctx context.Context, batch []delivery) (away bool) {
-	ctx, done := w.keep(ctx, batch)
+	ctx, done := w.keepInProgress(ctx, batch)
 	defer done()
 	if len(batch) > 1 {
 		err := w.call(ctx, batch)
@@ -312,7 +312,7 @@ func (w *worker) handle(ctx context.Context, batch []delivery) (away bool) {
 			w.ack(batch)
 			return false
 		}
-		w.log.Warn("a batch failed, its messages are tried one by one", "messages", len(batch), "error", err)
+		w.log.Warn("a batch failed; trying its messages one by one", "messages", len(batch), "error", err)
 	}
 	inARow := 0
 	for i := range batch {
@@ -338,9 +338,9 @@ func (w *worker) handle(ctx context.Context, batch []delivery) (away bool) {
 	return away
 }
 
-// keep returns the context for handling batch, which ends drainTime after ctx. Until done
-// is called, keep reports to the server that the batch is in progress.
-func (w *worker) keep(ctx context.Context, batch []delivery) (_ context.Context, done func()) {
+// keepInProgress returns the context for handling batch, which ends drainTime after ctx.
+// Until done is called, it reports to the server that the batch is in progress.
+func (w *worker) keepInProgress(ctx context.Context, batch []delivery) (_ context.Context, done func()) {
 	hctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stopped := make(chan struct{})
 	go func() {
@@ -360,7 +360,7 @@ func (w *worker) keep(ctx context.Context, batch []delivery) (_ context.Context,
 				cancel()
 			case <-alive.C:
 				for _, d := range batch {
-					_ = d.raw.InProgress() // fails for those already settled
+					_ = d.raw.InProgress() // fails for messages that are already settled
 				}
 			}
 		}
@@ -391,8 +391,8 @@ func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
 	return w.c.Handle(ctx, msgs)
 }
 
-// If an acknowledgement is lost, the message is redelivered. Handling is idempotent, so
-// errors of acknowledging are ignored.
+// ack acknowledges a batch. It ignores errors, because a message whose acknowledgement is
+// lost is redelivered, and handling is idempotent.
 
 func (w *worker) ack(batch []delivery) {
 	for _, d := range batch {

@@ -21,10 +21,10 @@ var errGap = errors.New("messages were missed")
 // called once, after the last message that existed at the start; without any message, it
 // is called immediately.
 //
-// After a lost connection, Follow continues where it was, or from the beginning if another
-// stream has replaced the previous one. On the identity subjects it delivers the last
-// message of each subject again, so that nothing is missed that a server has lost or
-// replaced. So each must accept repetitions. each is called on Follow's goroutine. Messages
+// After a lost connection, Follow continues with the next message. If the stream was
+// replaced by another one, it starts from the beginning. On the identity subjects, it
+// delivers the last message of each subject again, in case the server has lost or replaced
+// messages. So each must accept repetitions. each is called on Follow's goroutine. Messages
 // that cannot be read are logged and skipped.
 func (b *Bus) Follow(ctx context.Context, subjects []string, each func(Message), caughtUp func()) error {
 	stream, filters, err := b.filters(subjects)
@@ -39,7 +39,7 @@ func (b *Bus) Follow(ctx context.Context, subjects []string, each func(Message),
 			return nil
 		}
 		if err != nil {
-			b.log.Warn("following is interrupted", "stream", stream, "error", err)
+			b.log.Warn("follower interrupted, trying again", "stream", stream, "error", err)
 		}
 		if time.Since(began) > time.Minute {
 			wait = 100 * time.Millisecond
@@ -57,8 +57,8 @@ type follower struct {
 	caughtUp func() // nil once called
 
 	created time.Time // of the stream
-	begun   bool      // something was delivered, or there was nothing to deliver
-	seen    uint64    // the last stream sequence looked at
+	begun   bool      // whether a message was delivered, or there was none to deliver
+	seen    uint64    // the highest stream sequence received
 }
 
 func (f *follower) session(ctx context.Context) error {
@@ -111,7 +111,7 @@ func (f *follower) create(ctx context.Context) (cons jetstream.Consumer, target 
 	defer cancel()
 	s, err := f.bus.js.Stream(ctx, f.stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		// This part may have started before the first publisher.
+		// This service may have started before the first publisher.
 		if err := f.bus.ensureStreams(ctx); err != nil {
 			return nil, 0, err
 		}
@@ -131,7 +131,7 @@ func (f *follower) create(ctx context.Context) (cons jetstream.Consumer, target 
 		Replicas:          1,
 	}
 	if !info.Created.Equal(f.created) || target < f.seen {
-		f.seen = 0 // a new stream, or one that was reset: all of it is new
+		f.seen = 0 // the stream is new or was reset, so all its messages are new
 	}
 	if f.begun && f.stream != f.bus.identityStream() {
 		cfg.DeliverPolicy = jetstream.DeliverByStartSequencePolicy

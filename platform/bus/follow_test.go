@@ -13,7 +13,7 @@ import (
 	"reservation.dev/platform/bus"
 )
 
-// following is a Follow in the background with what it has delivered.
+// following is a Follow in the background, with the messages that it has delivered.
 type following struct {
 	process *running
 	log
@@ -53,7 +53,7 @@ func (f *following) waitFor(t *testing.T, payload string) {
 const revoked = "auth.v1.credential_revoked."
 
 func TestFollow(t *testing.T) {
-	t.Run("the last word per subject comes before having caught up, news after it (invariant 5)", func(t *testing.T) {
+	t.Run("delivers the last message of each subject before it has caught up, and new ones after (invariant 5)", func(t *testing.T) {
 		b := testkit.Bus(t)
 		for i := range 100 {
 			publish(t, b, event(fmt.Sprintf("%sm2m_%d", revoked, i%10), fmt.Sprint(i)))
@@ -72,7 +72,7 @@ func TestFollow(t *testing.T) {
 		}
 	})
 
-	t.Run("with nothing there it has caught up at once", func(t *testing.T) {
+	t.Run("has caught up immediately if there are no messages", func(t *testing.T) {
 		b := testkit.Bus(t)
 		publish(t, b, event("auth.v1.signing_keys_changed.all", "not asked for"))
 		f := follow(t, b, revoked+"*")
@@ -83,7 +83,7 @@ func TestFollow(t *testing.T) {
 		f.wait(t, 1)
 	})
 
-	t.Run("every process has all messages", func(t *testing.T) {
+	t.Run("delivers all messages to every process", func(t *testing.T) {
 		b, other := testkit.Bus(t), testkit.Bus(t)
 		one, two := follow(t, b, "booking.v1.*"), follow(t, other, "booking.v1.*")
 		one.waitCaughtUp(t)
@@ -96,7 +96,7 @@ func TestFollow(t *testing.T) {
 		}
 	})
 
-	t.Run("it may start before there are streams", func(t *testing.T) {
+	t.Run("can start before the streams exist", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b := srv.Connect(t, bus.Config{})
 		f := follow(t, b, revoked+"*")
@@ -105,7 +105,7 @@ func TestFollow(t *testing.T) {
 		f.wait(t, 1)
 	})
 
-	t.Run("a message that is no event is passed over", func(t *testing.T) {
+	t.Run("skips an unreadable message", func(t *testing.T) {
 		b := testkit.Bus(t)
 		if _, err := b.JetStream().Publish(t.Context(), b.Prefix()+"."+revoked+"m2m_1", []byte("from a stranger")); err != nil {
 			t.Fatal(err)
@@ -120,7 +120,7 @@ func TestFollow(t *testing.T) {
 }
 
 func TestFollowOutages(t *testing.T) {
-	// restart stops the server, and once everybody has noticed starts it again.
+	// restart stops the server and starts it again after every client has noticed.
 	restart := func(t *testing.T, srv *testkit.NATSServer, between func(), all ...*bus.Bus) {
 		t.Helper()
 		var again []<-chan struct{}
@@ -135,7 +135,7 @@ func TestFollowOutages(t *testing.T) {
 		}
 	}
 
-	t.Run("identity: every last word is delivered again after a restart, and so is news (invariant 6)", func(t *testing.T) {
+	t.Run("identity: delivers the last message of each subject again after a restart, and new messages (invariant 6)", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b, publisher := srv.Connect(t, bus.Config{}), srv.Connect(t, bus.Config{})
 		f := follow(t, b, revoked+"*")
@@ -160,7 +160,7 @@ func TestFollowOutages(t *testing.T) {
 		}
 	})
 
-	t.Run("events: nothing is missed or repeated across a restart (invariant 6)", func(t *testing.T) {
+	t.Run("events: misses and repeats nothing across a restart (invariant 6)", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b, publisher := srv.Connect(t, bus.Config{}), srv.Connect(t, bus.Config{})
 		f := follow(t, b, "booking.v1.*")
@@ -176,7 +176,7 @@ func TestFollowOutages(t *testing.T) {
 		}
 	})
 
-	t.Run("a stream that was lost is followed from its new beginning", func(t *testing.T) {
+	t.Run("follows a stream that was lost from its new beginning", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b, publisher := srv.Connect(t, bus.Config{}), srv.Connect(t, bus.Config{})
 		f := follow(t, b, "booking.v1.*")
@@ -206,7 +206,7 @@ func TestFollowOutages(t *testing.T) {
 		}
 	}
 
-	t.Run("a consumer that the server forgot is made again", func(t *testing.T) {
+	t.Run("creates the consumer again if the server lost it", func(t *testing.T) {
 		b := testkit.Bus(t)
 		f := follow(t, b, "booking.v1.*")
 		f.waitCaughtUp(t)
@@ -223,7 +223,7 @@ func TestFollowOutages(t *testing.T) {
 	for stream, before := range map[string][]bus.Message{
 		"an empty stream": nil, "a stream with nothing of interest": {event("pass.v1.pass_purchased", "")},
 	} {
-		t.Run("the first news of "+stream+" is complete when it comes during an interruption (invariant 6)", func(t *testing.T) {
+		t.Run("delivers all the first messages of "+stream+" even during an interruption (invariant 6)", func(t *testing.T) {
 			b := testkit.Bus(t)
 			publish(t, b, before...)
 			f := follow(t, b, "booking.v1.*")
@@ -238,9 +238,9 @@ func TestFollowOutages(t *testing.T) {
 	}
 }
 
-func TestNothingIsLeftBehind(t *testing.T) {
+func TestNoGoroutineLeaks(t *testing.T) {
 	srv := testkit.NewNATSServer(t)
-	// The server runs in this process; what it has started by now is its own.
+	// The server runs in this process. The goroutines that exist now are its own.
 	warm := srv.Connect(t, bus.Config{})
 	if err := warm.EnsureStreams(t.Context()); err != nil {
 		t.Fatal(err)

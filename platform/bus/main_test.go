@@ -63,7 +63,7 @@ func start(t *testing.T, run func(ctx context.Context) error) *running {
 	return r
 }
 
-// stop ends it and waits until it has returned.
+// stop ends the function and waits until it has returned.
 func (r *running) stop(t *testing.T) {
 	t.Helper()
 	r.cancel()
@@ -87,7 +87,7 @@ func consume(t *testing.T, b *bus.Bus, c bus.Consumer) *running {
 	return start(t, func(ctx context.Context) error { return b.Consume(ctx, c) })
 }
 
-// log collects what handlers were given.
+// log collects the messages that handlers received.
 type log struct {
 	mu   sync.Mutex
 	seen []bus.Message

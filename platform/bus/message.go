@@ -53,7 +53,7 @@ const (
 
 func (b *Bus) encode(m Message) (*nats.Msg, error) {
 	if m.ID.IsZero() {
-		return nil, fmt.Errorf("%s: an event needs an id", m.Subject)
+		return nil, fmt.Errorf("%s: the event has no id", m.Subject)
 	}
 	if err := CheckSubject(m.Subject); err != nil {
 		return nil, err
@@ -65,14 +65,14 @@ func (b *Bus) encode(m Message) (*nats.Msg, error) {
 		h[headerCompany] = []string{m.Company.String()}
 	}
 	for key, value := range m.Trace {
-		if !ours(key) {
+		if !isOwnHeader(key) {
 			h[key] = []string{value}
 		}
 	}
 	return &nats.Msg{Subject: b.full(m.Subject), Header: h, Data: m.Payload}, nil
 }
 
-func ours(header string) bool {
+func isOwnHeader(header string) bool {
 	return strings.HasPrefix(header, "Nats-") || strings.HasPrefix(header, "Reservation-")
 }
 
@@ -91,7 +91,7 @@ func (b *Bus) decode(raw jetstream.Msg) (Message, error) {
 			m.Company, err = id.Parse[id.Company](values[0])
 		case key == headerTime:
 			m.OccurredAt, err = time.Parse(time.RFC3339Nano, values[0])
-		case !ours(key):
+		case !isOwnHeader(key):
 			if m.Trace == nil {
 				m.Trace = make(map[string]string, 2)
 			}

@@ -72,9 +72,9 @@ func (b *Bus) Publish(ctx context.Context, msgs []Message) (acked []bool, err er
 		pending[i] = i
 	}
 	b.publish(ctx, msgs, pending, causes)
-	// The missing streams existed when the part started, so the server has lost its
-	// store. They can only be created again.
-	if missing := noStream(causes); len(missing) > 0 && b.ensureStreams(ctx) == nil {
+	// The missing streams existed when the service started, so the server has lost its
+	// store. Create the streams again.
+	if missing := withoutStream(causes); len(missing) > 0 && b.ensureStreams(ctx) == nil {
 		b.publish(ctx, msgs, missing, causes)
 	}
 	acked = make([]bool, len(msgs))
@@ -93,7 +93,7 @@ func (b *Bus) Publish(ctx context.Context, msgs []Message) (acked []bool, err er
 	return acked, &PublishError{Causes: causes}
 }
 
-func noStream(causes []error) []int {
+func withoutStream(causes []error) []int {
 	var missing []int
 	for i, cause := range causes {
 		if errors.Is(cause, jetstream.ErrNoStreamResponse) {

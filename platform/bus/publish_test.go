@@ -22,7 +22,7 @@ func eventsStream(b *bus.Bus) string { return strings.ToUpper(b.Prefix()) + "_EV
 func identityStream(b *bus.Bus) string { return strings.ToUpper(b.Prefix()) + "_IDENTITY" }
 
 func TestPublish(t *testing.T) {
-	t.Run("a message published again under the same id is stored once (invariant 1)", func(t *testing.T) {
+	t.Run("stores a message once that is published again with the same id (invariant 1)", func(t *testing.T) {
 		b := testkit.Bus(t)
 		msgs := events("customer.v1.customer_created", 10)
 		publish(t, b, msgs...)
@@ -32,7 +32,7 @@ func TestPublish(t *testing.T) {
 		}
 	})
 
-	t.Run("more messages than fit one window are all stored", func(t *testing.T) {
+	t.Run("stores more messages than one window can hold", func(t *testing.T) {
 		b := testkit.Bus(t)
 		acked, err := b.Publish(t.Context(), events("customer.v1.customer_created", 2000))
 		if err != nil {
@@ -48,7 +48,7 @@ func TestPublish(t *testing.T) {
 		}
 	})
 
-	t.Run("what a message says arrives as it was sent", func(t *testing.T) {
+	t.Run("delivers a message as it was sent", func(t *testing.T) {
 		b := testkit.Bus(t)
 		sent := bus.Message{
 			ID: id.NewUUID(), Company: id.New[id.Company](), Subject: "pass.v1.pass_purchased",
@@ -74,7 +74,7 @@ func TestPublish(t *testing.T) {
 		}
 	})
 
-	t.Run("a refused message does not keep the others from being stored", func(t *testing.T) {
+	t.Run("stores the other messages if one is refused", func(t *testing.T) {
 		b := testkit.Bus(t)
 		msgs := events("customer.v1.customer_created", 6)
 		msgs[1].Subject = "customer.v2.customer_created"
@@ -101,7 +101,7 @@ func TestPublish(t *testing.T) {
 }
 
 func TestPublishOutages(t *testing.T) {
-	t.Run("publishing fails at once while NATS is away, and nothing is refused", func(t *testing.T) {
+	t.Run("fails immediately while NATS is unavailable, and reports no message as refused", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b := srv.Connect(t, bus.Config{})
 		if err := b.EnsureStreams(t.Context()); err != nil {
@@ -135,7 +135,7 @@ func TestPublishOutages(t *testing.T) {
 		publish(t, b, events("customer.v1.customer_created", 1)...)
 	})
 
-	t.Run("a caller who leaves hears that nothing is certain (invariant 2)", func(t *testing.T) {
+	t.Run("reports no message as acknowledged to a caller that gives up (invariant 2)", func(t *testing.T) {
 		b := testkit.Bus(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -145,7 +145,7 @@ func TestPublishOutages(t *testing.T) {
 		}
 	})
 
-	t.Run("streams that a server has lost are made anew", func(t *testing.T) {
+	t.Run("creates the streams again that a server has lost", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b := srv.Connect(t, bus.Config{})
 		if err := b.EnsureStreams(t.Context()); err != nil {
@@ -182,7 +182,7 @@ func TestPublishOutages(t *testing.T) {
 }
 
 func TestEnsureStreams(t *testing.T) {
-	t.Run("any number of processes may ensure the streams at the same time", func(t *testing.T) {
+	t.Run("several processes can create the streams at the same time", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		var all sync.WaitGroup
 		for range 8 {
@@ -196,7 +196,7 @@ func TestEnsureStreams(t *testing.T) {
 		all.Wait()
 	})
 
-	t.Run("an older stream is brought up to date and what others set in it stays", func(t *testing.T) {
+	t.Run("updates an older stream and keeps its other settings", func(t *testing.T) {
 		b := testkit.Bus(t)
 		js := b.JetStream()
 		s, err := js.Stream(t.Context(), eventsStream(b))
@@ -221,7 +221,7 @@ func TestEnsureStreams(t *testing.T) {
 		}
 	})
 
-	t.Run("the identity stream keeps only the last word per key", func(t *testing.T) {
+	t.Run("the identity stream keeps only the last message of each key", func(t *testing.T) {
 		b := testkit.Bus(t)
 		for range 5 {
 			publish(t, b, event("auth.v1.credential_revoked.m2m_a", ""), event("auth.v1.credential_revoked.m2m_b", ""))
@@ -236,7 +236,7 @@ func TestEnsureStreams(t *testing.T) {
 }
 
 func TestConnect(t *testing.T) {
-	t.Run("every fault of the settings is reported", func(t *testing.T) {
+	t.Run("reports every invalid setting", func(t *testing.T) {
 		err := bus.Config{Prefix: "Two.Tokens", Replicas: 9, StartTimeout: -1}.Validate()
 		if err == nil {
 			t.Fatal("no fault")
@@ -248,7 +248,7 @@ func TestConnect(t *testing.T) {
 		}
 	})
 
-	t.Run("a server that starts late is waited for", func(t *testing.T) {
+	t.Run("waits for a server that starts late", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		srv.Stop(t)
 		connected := start(t, func(ctx context.Context) error {
@@ -263,7 +263,7 @@ func TestConnect(t *testing.T) {
 		connected.wait(t)
 	})
 
-	t.Run("without a server Connect gives up in time", func(t *testing.T) {
+	t.Run("returns an error after StartTimeout without a server", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		srv.Stop(t)
 		_, err := bus.Connect(t.Context(), bus.Config{URL: srv.URL(), StartTimeout: 100 * time.Millisecond}, testkit.Log(t))

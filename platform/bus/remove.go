@@ -11,7 +11,7 @@ import (
 // removePull is how many messages are in transit while a stream is read.
 const removePull = 2000
 
-// Remove removes the events for which remove returns true, and has the server overwrite
+// Remove removes the events for which remove returns true, and makes the server overwrite
 // them on its disk. It reads the events that exist when it begins, in constant memory, and
 // returns how many it removed. A consumer that has not read a removed event never receives
 // it.

@@ -31,7 +31,7 @@ func TestRemove(t *testing.T) {
 	}
 	remaining := func(t *testing.T, b *bus.Bus) int {
 		t.Helper()
-		// All that is asked for and nothing removed: a count.
+		// This remove function only counts, and removes nothing.
 		n := 0
 		if _, err := b.Remove(t.Context(), func(bus.Message) bool { n++; return false }); err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestRemove(t *testing.T) {
 		return n
 	}
 
-	t.Run("what is asked for goes, the rest stays, and a repeat finds nothing", func(t *testing.T) {
+	t.Run("removes only the selected events, and a second run finds none", func(t *testing.T) {
 		b := testkit.Bus(t)
 		publish(t, b, "customer.v1.customer_created", "anna", "bert", "anna again")
 		publish(t, b, "booking.v1.booking_confirmed", "bert", "anna")
@@ -54,7 +54,7 @@ func TestRemove(t *testing.T) {
 		}
 	})
 
-	t.Run("an empty stream, and one of which the end was removed, are read to their end", func(t *testing.T) {
+	t.Run("reads an empty stream, and a stream whose last events were removed, to the end", func(t *testing.T) {
 		b := testkit.Bus(t)
 		if n, err := b.Remove(t.Context(), named("anna")); n != 0 || err != nil {
 			t.Errorf("removed %d, %v", n, err)
@@ -70,7 +70,7 @@ func TestRemove(t *testing.T) {
 		}
 	})
 
-	t.Run("a consumer gets what was not removed before it came to it", func(t *testing.T) {
+	t.Run("a consumer receives the events that were not removed before it read them", func(t *testing.T) {
 		b := testkit.Bus(t)
 		publish(t, b, "customer.v1.customer_created", "bert", "anna", "carl")
 		if _, err := b.Remove(t.Context(), named("anna")); err != nil {
@@ -95,7 +95,7 @@ func TestRemove(t *testing.T) {
 		}
 	})
 
-	t.Run("the server's files do not have it any more", func(t *testing.T) {
+	t.Run("the server's files no longer contain the event", func(t *testing.T) {
 		server := testkit.NewNATSServer(t)
 		b := server.Connect(t, testkit.BusConfig(t))
 		if err := b.EnsureStreams(t.Context()); err != nil {
@@ -107,12 +107,12 @@ func TestRemove(t *testing.T) {
 		}
 		server.Stop(t)
 		if files := contents(t, server.Dir()); strings.Contains(files, "annabella") || !strings.Contains(files, "carlotta") {
-			t.Error("it is on the disk, or all is gone")
+			t.Error("the removed event is on the disk, or all events are gone")
 		}
 	})
 }
 
-// contents is everything in the files below dir.
+// contents returns the contents of all files below dir.
 func contents(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

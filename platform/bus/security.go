@@ -13,7 +13,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Security has the settings with which a part and NATS authenticate each other. The files
+// Security has the settings with which a service and NATS authenticate each other. The files
 // are read again for every connection, so a renewed file takes effect with the next
 // connection. Only the public key of a bare NKey seed is read once.
 type Security struct {
@@ -31,23 +31,23 @@ func (s Security) Validate() error {
 		if err == nil && !x509.NewCertPool().AppendCertsFromPEM(text) {
 			err = fmt.Errorf("%s has no PEM certificate", s.CAFile)
 		}
-		faults = append(faults, named("NATS_CA_FILE", err))
+		faults = append(faults, withSetting("NATS_CA_FILE", err))
 	}
 	switch {
 	case (s.CertFile == "") != (s.KeyFile == ""):
-		faults = append(faults, errors.New("NATS_CERT_FILE and NATS_KEY_FILE go together: one of them is not set"))
+		faults = append(faults, errors.New("NATS_CERT_FILE and NATS_KEY_FILE must be set together; one of them is not set"))
 	case s.CertFile != "":
 		_, err := tls.LoadX509KeyPair(s.CertFile, s.KeyFile)
-		faults = append(faults, named("NATS_CERT_FILE, NATS_KEY_FILE", err))
+		faults = append(faults, withSetting("NATS_CERT_FILE, NATS_KEY_FILE", err))
 	}
 	if s.CredentialsFile != "" {
 		_, err := s.credentials()
-		faults = append(faults, named("NATS_CREDENTIALS_FILE", err))
+		faults = append(faults, withSetting("NATS_CREDENTIALS_FILE", err))
 	}
 	return errors.Join(faults...)
 }
 
-func named(name string, err error) error {
+func withSetting(name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -64,9 +64,9 @@ func (c Config) checkURL() error {
 		u, err := url.Parse(strings.TrimSpace(server))
 		switch {
 		case err != nil || strings.TrimSpace(server) == "", strings.Contains(server, "://") && !slices.Contains([]string{"nats", "tls", "ws", "wss"}, u.Scheme):
-			return errors.New("NATS_URL has an address that cannot be read; want nats://host:port or tls://host:port, separated by commas")
+			return errors.New("NATS_URL contains an invalid address; use nats://host:port or tls://host:port, separated by commas")
 		case u.User != nil && c.Security.CredentialsFile != "":
-			return errors.New("NATS_URL has a user and NATS_CREDENTIALS_FILE is set: only one of them can say who this is")
+			return errors.New("NATS_URL contains a user and NATS_CREDENTIALS_FILE is set; use only one of them")
 		}
 	}
 	return nil
@@ -84,7 +84,7 @@ func (s Security) options() ([]nats.Option, error) {
 	if s.CredentialsFile != "" {
 		credentials, err := s.credentials()
 		if err != nil {
-			return nil, named("NATS_CREDENTIALS_FILE", err)
+			return nil, withSetting("NATS_CREDENTIALS_FILE", err)
 		}
 		opts = append(opts, credentials)
 	}
@@ -107,7 +107,7 @@ func (s Security) credentials() (nats.Option, error) {
 		return nil, err
 	}
 	return nats.UserInfoHandler(func() (string, string) {
-		// If the file is missing, the connection is refused and tried again.
+		// If the file is missing, NATS refuses the connection and the library tries again.
 		user, password, _ := s.userPassword()
 		return user, password
 	}), nil

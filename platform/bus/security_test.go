@@ -41,8 +41,8 @@ func startNATS(t *testing.T, change func(*natsserver.Options)) (*natsserver.Serv
 	return s, opts, fmt.Sprintf("nats://127.0.0.1:%d", s.Addr().(*net.TCPAddr).Port)
 }
 
-// serverTLS is what a server of the authority needs; it takes clients of the
-// given authorities alone, or all where there are none.
+// serverTLS returns the TLS settings of a server with a certificate of the authority. The
+// server accepts only clients of the given authorities, or all clients if there are none.
 func serverTLS(t *testing.T, ca *mtlstest.CA, clients ...*mtlstest.CA) *tls.Config {
 	t.Helper()
 	pair := ca.Issue(t, "nats")
@@ -97,7 +97,7 @@ func TestSecurity(t *testing.T) {
 	})
 	password := file(t, []byte("booking:p:ss\n"))
 
-	t.Run("TLS with user and password carries JetStream", func(t *testing.T) {
+	t.Run("JetStream works over TLS with a user and a password", func(t *testing.T) {
 		b, err := try(t, plain, bus.Security{CAFile: trusted, CredentialsFile: password})
 		if err != nil {
 			t.Fatal(err)
@@ -109,12 +109,12 @@ func TestSecurity(t *testing.T) {
 			t.Errorf("the connection is not encrypted: %v", err)
 		}
 	})
-	t.Run("the user may stand in the URL", func(t *testing.T) {
+	t.Run("accepts the user in the URL", func(t *testing.T) {
 		if _, err := try(t, strings.Replace(plain, "nats://", "tls://booking:p%3Ass@", 1), bus.Security{CAFile: trusted}); err != nil {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a certificate takes the place of a password", func(t *testing.T) {
+	t.Run("accepts a certificate instead of a password", func(t *testing.T) {
 		if _, err := try(t, mutual, bus.Security{CAFile: trusted, CertFile: mine.Path(mtlstest.CertFile), KeyFile: mine.Path(mtlstest.KeyFile)}); err != nil {
 			t.Fatal(err)
 		}
@@ -130,26 +130,26 @@ func TestSecurity(t *testing.T) {
 		"a client's certificate of another authority": {mutual, bus.Security{
 			CAFile: trusted, CertFile: theirs.Path(mtlstest.CertFile), KeyFile: theirs.Path(mtlstest.KeyFile)}, ""},
 	} {
-		t.Run("refused, with the reason: "+name, func(t *testing.T) {
+		t.Run("refuses with the reason: "+name, func(t *testing.T) {
 			if _, err := try(t, tt.url, tt.with); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
 	}
-	t.Run("faults of the files are told by setting, and no secret is shown", func(t *testing.T) {
+	t.Run("reports invalid files by setting, without their secrets", func(t *testing.T) {
 		for _, tt := range []struct {
 			cfg  bus.Config
 			want string
 		}{
 			{bus.Config{Security: bus.Security{CAFile: "/nowhere"}}, "NATS_CA_FILE: open /nowhere"},
 			{bus.Config{Security: bus.Security{CAFile: password}}, "NATS_CA_FILE: "},
-			{bus.Config{Security: bus.Security{CertFile: trusted}}, "NATS_KEY_FILE go together"},
+			{bus.Config{Security: bus.Security{CertFile: trusted}}, "NATS_KEY_FILE must be set together"},
 			{bus.Config{Security: bus.Security{CertFile: trusted, KeyFile: trusted}}, "NATS_CERT_FILE, NATS_KEY_FILE: "},
 			{bus.Config{Security: bus.Security{CredentialsFile: file(t, []byte("hunter2"))}}, "NATS_CREDENTIALS_FILE: "},
 			{bus.Config{Security: bus.Security{CredentialsFile: file(t, []byte("SUAhunter2"))}}, "NATS_CREDENTIALS_FILE: "},
 			{bus.Config{URL: "nats://u:hunter2@h:1", Security: bus.Security{CredentialsFile: password}}, "only one of them"},
-			{bus.Config{URL: "nats://u:hunter2@h:port"}, "NATS_URL has an address"},
-			{bus.Config{URL: "http://h:4222"}, "NATS_URL has an address"},
+			{bus.Config{URL: "nats://u:hunter2@h:port"}, "NATS_URL contains an invalid address"},
+			{bus.Config{URL: "http://h:4222"}, "NATS_URL contains an invalid address"},
 		} {
 			_, err := bus.Connect(t.Context(), tt.cfg, testkit.Log(t))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2") {
@@ -159,7 +159,7 @@ func TestSecurity(t *testing.T) {
 	})
 }
 
-// goesOn waits for a reconnect after change, and for an answer from the server.
+// goesOn waits until the bus has reconnected after change and the server answers.
 func goesOn(t *testing.T, b *bus.Bus, change func()) {
 	t.Helper()
 	again := b.Reconnected()
@@ -167,13 +167,13 @@ func goesOn(t *testing.T, b *bus.Bus, change func()) {
 	select {
 	case <-again:
 	case <-time.After(30 * time.Second):
-		t.Fatal("the connection is not taken up again")
+		t.Fatal("the bus does not reconnect")
 	}
 	testkit.Eventually(t, 30*time.Second, func() error { return b.Conn().FlushTimeout(5 * time.Second) })
 }
 
 func TestRenewedFiles(t *testing.T) {
-	t.Run("a user that is taken away is followed by the one that the file names by then", func(t *testing.T) {
+	t.Run("reconnects with the new user in the file after the old one was removed", func(t *testing.T) {
 		before, after := &natsserver.User{Username: "a", Password: "first"}, &natsserver.User{Username: "b", Password: "second"}
 		s, opts, url := startNATS(t, func(o *natsserver.Options) { o.Users = []*natsserver.User{before} })
 		credentials := file(t, []byte("a:first"))
@@ -192,14 +192,14 @@ func TestRenewedFiles(t *testing.T) {
 		reload(before, after)
 		replace(t, credentials, []byte("b:second\n"))
 		if err := b.EnsureStreams(t.Context()); err != nil {
-			t.Fatalf("while both users are there: %v", err)
+			t.Fatalf("while both users exist: %v", err)
 		}
 		goesOn(t, b, func() { reload(after) })
 		if err := b.EnsureStreams(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})
-	t.Run("certificates of a new authority are used from the next connection on", func(t *testing.T) {
+	t.Run("uses certificates of a new authority for the next connection", func(t *testing.T) {
 		old, next := mtlstest.NewCA(t, "old"), mtlstest.NewCA(t, "next")
 		mount := mtlstest.NewMount(t, old.Issue(t, "booking"), old)
 		store, port := t.TempDir(), natsserver.RANDOM_PORT
@@ -217,7 +217,7 @@ func TestRenewedFiles(t *testing.T) {
 		}
 		mount.Swap(t, next.Issue(t, "booking"), old, next)
 		if err := b.EnsureStreams(t.Context()); err != nil {
-			t.Fatalf("on the connection that stands: %v", err)
+			t.Fatalf("on the existing connection: %v", err)
 		}
 		goesOn(t, b, func() {
 			s.Shutdown()
@@ -227,7 +227,7 @@ func TestRenewedFiles(t *testing.T) {
 	})
 }
 
-// TestCredentialsOfNATS signs in by NKey and by a JWT, as accounts of an operator do.
+// TestCredentialsOfNATS connects with an NKey, and with the JWT of an operator's account.
 func TestCredentialsOfNATS(t *testing.T) {
 	user, err := nkeys.CreateUser()
 	if err != nil {
@@ -235,7 +235,7 @@ func TestCredentialsOfNATS(t *testing.T) {
 	}
 	public, _ := user.PublicKey()
 	seed, _ := user.Seed()
-	t.Run("the seed of an NKey", func(t *testing.T) {
+	t.Run("accepts the seed of an NKey", func(t *testing.T) {
 		_, _, url := startNATS(t, func(o *natsserver.Options) { o.Nkeys = []*natsserver.NkeyUser{{Nkey: public}} })
 		b, err := try(t, url, bus.Security{CredentialsFile: file(t, seed)})
 		if err != nil {
@@ -245,7 +245,7 @@ func TestCredentialsOfNATS(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a creds file, renewed by another one once the account revokes it", func(t *testing.T) {
+	t.Run("reconnects with a new creds file after the account revoked the old one", func(t *testing.T) {
 		operator, _ := nkeys.CreateOperator()
 		account, _ := nkeys.CreateAccount()
 		operatorKey, _ := operator.PublicKey()

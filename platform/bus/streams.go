@@ -17,8 +17,8 @@ import (
 
 const (
 	eventsKept = 7 * 24 * time.Hour
-	// dedupeWindow is how long a stream remembers message ids. If a relay dies between
-	// publishing and deleting, another one repeats its events well within this time.
+	// dedupeWindow is how long a stream remembers message ids. If a relay crashes between
+	// publishing and deleting, another relay repeats its events well within this time.
 	dedupeWindow = 10 * time.Minute
 )
 
@@ -35,7 +35,7 @@ func CheckSubject(subject string) error {
 	if eventForm.MatchString(subject) || identityForm.MatchString(subject) {
 		return nil
 	}
-	return fmt.Errorf("%q is no event's subject", subject)
+	return fmt.Errorf("%q is not the subject of an event", subject)
 }
 
 func (b *Bus) full(subject string) string { return b.cfg.Prefix + "." + subject }
@@ -57,7 +57,7 @@ func (b *Bus) filters(subjects []string) (stream string, full []string, err erro
 		case keyedFilter.MatchString(subject):
 			in = b.identityStream()
 		case !filterForm.MatchString(subject):
-			return "", nil, fmt.Errorf("%q matches no event's subject", subject)
+			return "", nil, fmt.Errorf("%q does not match the subject of any event", subject)
 		}
 		if stream != "" && in != stream {
 			return "", nil, fmt.Errorf("%q is in another stream than %q", subject, subjects[0])
@@ -80,7 +80,7 @@ func (b *Bus) streams() map[string]func(*jetstream.StreamConfig) {
 			c.Replicas = b.cfg.Replicas
 		},
 		b.identityStream(): func(c *jetstream.StreamConfig) {
-			c.Description = "the last word per credential and the signing keys, kept for ever"
+			c.Description = "the last event for each credential and for the signing keys, kept permanently"
 			c.Subjects = []string{b.full(subjects.CredentialRevoked + "*"), b.full(subjects.SigningKeysChanged + "*")}
 			c.MaxMsgsPerSubject = 1
 			c.Duplicates = dedupeWindow
@@ -96,7 +96,7 @@ func (b *Bus) EnsureStreams(ctx context.Context) error {
 	defer cancel()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		err := b.ensureStreams(ctx)
-		if err == nil || !temporary(err) || ctx.Err() != nil {
+		if err == nil || !isTemporary(err) || ctx.Err() != nil {
 			return err
 		}
 		b.log.WarnContext(ctx, "waiting for jetstream", "error", err)
@@ -143,9 +143,9 @@ func (b *Bus) ensureStream(ctx context.Context, name string, shape func(*jetstre
 	return err
 }
 
-// temporary reports whether a retry may succeed: JetStream is starting, electing a leader,
+// isTemporary reports whether a retry may succeed: JetStream is starting, electing a leader,
 // or unreachable.
-func temporary(err error) bool {
+func isTemporary(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		return api.Code >= 500

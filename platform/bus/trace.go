@@ -25,8 +25,8 @@ func Topic(subject string) string {
 	return subject
 }
 
-// Below returns carried with the trace context of ctx.
-func Below(ctx context.Context, carried map[string]string) map[string]string {
+// WithTrace returns a copy of carried with the trace context of ctx.
+func WithTrace(ctx context.Context, carried map[string]string) map[string]string {
 	carrier := make(propagation.MapCarrier, len(carried)+1)
 	maps.Copy(carrier, carried)
 	otel.GetTextMapPropagator().Inject(ctx, carrier)
@@ -54,7 +54,7 @@ func (w *worker) startHandling(ctx context.Context, msgs []Message) (_ context.C
 		mctx, span := telemetry.Start(m.Context(ctx), "process "+topic, trace.SpanKindConsumer, group, system, operation,
 			attribute.String("messaging.operation.name", "process"), attribute.String("messaging.destination.name", topic),
 			attribute.String("messaging.message.id", m.ID.String()), attribute.Int("reservation.delivery.attempt", m.Attempt))
-		m.Trace = Below(mctx, m.Trace)
+		m.Trace = WithTrace(mctx, m.Trace)
 		spans, causes = append(spans, span), append(causes, mctx)
 	}
 	if len(causes) == 1 && len(msgs) == 1 {

@@ -150,24 +150,24 @@ func Bound(parameter string, t *timestamppb.Timestamp) (time.Time, error) {
 	return time.Time{}, fault.InvalidParameter(parameter, "range", "must be in the years 1 to 9999")
 }
 
-// ID reads the identifier of a resource. what is the name of the resource for people ("customer").
+// ID reads the identifier of a resource, whose name for people is resource ("customer").
 // Text that is not an identifier gets the same fault as a resource that does not exist.
 func ID[T any, P interface {
 	*T
 	UnmarshalText([]byte) error
-}](text, what string) (T, error) {
+}](text, resource string) (T, error) {
 	var v T
 	if text == "" || P(&v).UnmarshalText([]byte(text)) != nil {
-		return v, fault.Missing(what)
+		return v, fault.Missing(resource)
 	}
 	return v, nil
 }
 
 // Version returns a VERSION_MISMATCH fault if the resource does not have the version that the caller
-// expects. what is its name for people ("pass type"). If expected is nil, any version is accepted.
-func Version(current int64, expected *int64, what string) error {
+// expects. resource is its name for people ("pass type"). If expected is nil, any version matches.
+func Version(current int64, expected *int64, resource string) error {
 	if expected == nil || *expected == current {
 		return nil
 	}
-	return fault.Stale(what, current)
+	return fault.Stale(resource, current)
 }

@@ -1,9 +1,9 @@
 // Package combine batches concurrent reads of single rows, so that many callers share one
 // round trip to the database.
 //
-// A read that comes alone is made at once. Reads that arrive during a round trip are
-// batched into the next one. That begins after the last of them arrived, so each sees
-// everything that was committed before it was called.
+// A read starts immediately unless another read of the same company is in progress. Reads
+// that arrive during a round trip are batched into the next one. A batch starts after its
+// last read arrived, so each read sees everything that was committed before it was called.
 package combine
 
 import (
@@ -18,14 +18,14 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Fetch reads the things with the keys, each of which is there once; those that do
-// not exist are left out.
+// Fetch reads the values of keys, which has no duplicates. It leaves out keys that do not
+// exist.
 type Fetch[K comparable, V any] func(ctx context.Context, company id.Company, keys []K) (map[K]V, error)
 
 const (
-	// mostKeys is how many keys share a read at most.
+	// mostKeys is the largest number of keys in a batch.
 	mostKeys = 256
-	// timeout bounds a shared read, which belongs to no single caller.
+	// timeout limits the read of a batch, which outlives the contexts of its callers.
 	timeout = 10 * time.Second
 )
 
@@ -33,33 +33,34 @@ const (
 type Reads[K comparable, V any] struct {
 	fetch Fetch[K, V]
 
-	mu    sync.Mutex
-	lanes map[id.Company][]*batch[K, V] // of companies with a read under way: who waits
+	mu      sync.Mutex
+	waiting map[id.Company][]*batch[K, V] // by company; a company with a read in progress has an entry
 }
 
-// batch is a read and who shares it.
+// batch is a read that several callers share.
 type batch[K comparable, V any] struct {
-	ctx   context.Context // of the first
+	ctx   context.Context // the first caller's
 	keys  map[K]struct{}
 	done  chan struct{}
 	found map[K]V
 	err   error
 }
 
-// New returns a combiner of fetches.
+// New returns Reads that call fetch.
 func New[K comparable, V any](fetch Fetch[K, V]) *Reads[K, V] {
-	return &Reads[K, V]{fetch: fetch, lanes: map[id.Company][]*batch[K, V]{}}
+	return &Reads[K, V]{fetch: fetch, waiting: map[id.Company][]*batch[K, V]{}}
 }
 
-// Get reads one thing; false: it does not exist. The value may be shared with other
-// callers and is not to be changed.
+// Get returns the value of a key. ok is false if the key does not exist. Other callers can
+// receive the same value, so callers must not modify it. Get returns the error of ctx or
+// of the fetch.
 func (r *Reads[K, V]) Get(ctx context.Context, company id.Company, key K) (value V, ok bool, err error) {
 	r.mu.Lock()
-	waiting, busy := r.lanes[company]
+	waiting, busy := r.waiting[company]
 	if !busy {
-		r.lanes[company] = nil
+		r.waiting[company] = nil
 		r.mu.Unlock()
-		defer r.leave(company)
+		defer r.readWaiting(company)
 		b := &batch[K, V]{ctx: ctx, keys: map[K]struct{}{key: {}}}
 		b.read(ctx, company, r.fetch)
 		value, ok = b.found[key]
@@ -71,7 +72,7 @@ func (r *Reads[K, V]) Get(ctx context.Context, company id.Company, key K) (value
 		b.keys[key] = struct{}{}
 	} else {
 		b = &batch[K, V]{ctx: ctx, keys: map[K]struct{}{key: {}}, done: make(chan struct{})}
-		r.lanes[company] = append(waiting, b)
+		r.waiting[company] = append(waiting, b)
 	}
 	r.mu.Unlock()
 	select {
@@ -83,12 +84,12 @@ func (r *Reads[K, V]) Get(ctx context.Context, company id.Company, key K) (value
 	}
 }
 
-// leave ends a read: those who came meanwhile are served.
-func (r *Reads[K, V]) leave(company id.Company) {
+// readWaiting ends the caller's own read and starts to read the batches that are waiting.
+func (r *Reads[K, V]) readWaiting(company id.Company) {
 	if b := r.next(company); b != nil {
 		go func() {
 			for ; b != nil; b = r.next(company) {
-				// Its first caller may leave while others still want the answer.
+				// If the first caller gives up, the others still need the values.
 				ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), timeout)
 				b.read(ctx, company, r.fetch)
 				cancel()
@@ -98,21 +99,22 @@ func (r *Reads[K, V]) leave(company id.Company) {
 	}
 }
 
-// next takes the next read off the lane, or marks the company idle and returns nil.
+// next removes and returns the next waiting batch. If none is waiting, it marks the company
+// as idle and returns nil.
 func (r *Reads[K, V]) next(company id.Company) *batch[K, V] {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	waiting := r.lanes[company]
+	waiting := r.waiting[company]
 	if len(waiting) == 0 {
-		delete(r.lanes, company)
+		delete(r.waiting, company)
 		return nil
 	}
-	r.lanes[company] = waiting[1:]
+	r.waiting[company] = waiting[1:]
 	return waiting[0]
 }
 
 func (b *batch[K, V]) read(ctx context.Context, company id.Company, fetch Fetch[K, V]) {
-	// No caller's stack may be above this one to recover.
+	// The goroutine of readWaiting has no caller that could recover.
 	defer func() {
 		if p := recover(); p != nil {
 			b.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

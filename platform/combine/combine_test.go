@@ -15,7 +15,7 @@ import (
 
 func TestReads(t *testing.T) {
 	ours, theirs := id.New[id.Company](), id.New[id.Company]()
-	t.Run("that come alone are made at once, one by one", func(t *testing.T) {
+	t.Run("start immediately if none is in progress", func(t *testing.T) {
 		var reads [][]int
 		r := New(func(_ context.Context, _ id.Company, keys []int) (map[int]string, error) {
 			reads = append(reads, keys)
@@ -26,11 +26,11 @@ func TestReads(t *testing.T) {
 				t.Errorf("%d: got %q, %v, %v", key, v, ok, err)
 			}
 		}
-		if len(reads) != 2 || len(r.lanes) != 0 {
-			t.Errorf("read %v, %d lanes", reads, len(r.lanes))
+		if len(reads) != 2 || len(r.waiting) != 0 {
+			t.Errorf("read %v, %d companies with a read in progress", reads, len(r.waiting))
 		}
 	})
-	t.Run("that come meanwhile share the next, each company its own", func(t *testing.T) {
+	t.Run("that arrive during a round trip share the next one of their company", func(t *testing.T) {
 		started, release := make(chan id.Company), make(chan struct{})
 		var mu sync.Mutex
 		reads := map[id.Company][][]int{}
@@ -64,8 +64,8 @@ func TestReads(t *testing.T) {
 		}
 		for waiting := 0; waiting < 3; {
 			r.mu.Lock()
-			if lane := r.lanes[ours]; len(lane) > 0 {
-				waiting = len(lane[0].keys)
+			if batches := r.waiting[ours]; len(batches) > 0 {
+				waiting = len(batches[0].keys)
 			}
 			r.mu.Unlock()
 			time.Sleep(time.Millisecond)
@@ -79,7 +79,7 @@ func TestReads(t *testing.T) {
 			t.Errorf("read %v", reads)
 		}
 	})
-	t.Run("see what was committed before they asked", func(t *testing.T) {
+	t.Run("see what was committed before they were called", func(t *testing.T) {
 		var committed atomic.Int64
 		r := New(func(context.Context, id.Company, []int) (map[int]int64, error) {
 			seen := committed.Load()
@@ -98,17 +98,17 @@ func TestReads(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		for left := 1; left > 0; { // the last read is over, its lane about to be
+		for left := 1; left > 0; { // wait until no read is in progress
 			r.mu.Lock()
-			left = len(r.lanes)
+			left = len(r.waiting)
 			r.mu.Unlock()
 		}
 	})
 }
 
-func TestReadsOfManyCallers(t *testing.T) {
+func TestReadsWithManyCallers(t *testing.T) {
 	ours := id.New[id.Company]()
-	t.Run("are as many as keys allow", func(t *testing.T) {
+	t.Run("split more keys than a batch can have", func(t *testing.T) {
 		var most atomic.Int64
 		r := New(func(_ context.Context, _ id.Company, keys []int) (map[int]int, error) {
 			most.Store(max(most.Load(), int64(len(keys))))
@@ -124,7 +124,7 @@ func TestReadsOfManyCallers(t *testing.T) {
 			t.Errorf("%d keys shared a read", n)
 		}
 	})
-	t.Run("end with their caller", func(t *testing.T) {
+	t.Run("end for a cancelled caller only", func(t *testing.T) {
 		release, started := make(chan struct{}), make(chan struct{}, 2)
 		r := New(func(ctx context.Context, _ id.Company, _ []int) (map[int]int, error) {
 			started <- struct{}{}
@@ -139,7 +139,7 @@ func TestReadsOfManyCallers(t *testing.T) {
 		if _, _, err := r.Get(ctx, ours, 0); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		// Whoever shares the read that he began gets the answer nevertheless.
+		// A caller that joins the batch of the cancelled one still gets the value.
 		wg.Go(func() {
 			if v, ok, err := r.Get(t.Context(), ours, 0); v != 1 || !ok || err != nil {
 				t.Errorf("got %v, %v, %v", v, ok, err)
@@ -148,7 +148,7 @@ func TestReadsOfManyCallers(t *testing.T) {
 		close(release)
 		wg.Wait()
 	})
-	t.Run("that panic fail, and the next are made", func(t *testing.T) {
+	t.Run("that panic fail without affecting the next", func(t *testing.T) {
 		n := 0
 		r := New(func(context.Context, id.Company, []int) (map[int]int, error) {
 			if n++; n == 1 {

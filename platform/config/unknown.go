@@ -12,7 +12,7 @@ func Unknown(e Env, known []string) []string {
 	var sentences []string
 	for name, value := range e {
 		base := strings.TrimSuffix(name, fileSuffix)
-		if value != "" && !slices.Contains(known, name) && !slices.Contains(known, base) && beginsLike(base, known) {
+		if value != "" && !slices.Contains(known, name) && !slices.Contains(known, base) && resemblesSetting(base, known) {
 			sentences = append(sentences, name+" is not a known setting; check the spelling")
 		}
 	}
@@ -20,7 +20,7 @@ func Unknown(e Env, known []string) []string {
 	return sentences
 }
 
-func beginsLike(name string, known []string) bool {
+func resemblesSetting(name string, known []string) bool {
 	return !isShared(name) && slices.ContainsFunc(known, func(setting string) bool {
 		end := strings.LastIndexByte(setting, '_')
 		return end > 0 && !isShared(setting) && strings.HasPrefix(name, setting[:end+1])

@@ -9,9 +9,9 @@ func Convert[S, E any](list []S, convert func(S) E) []E {
 	return out
 }
 
-// Given returns message, or an empty one if it is nil. Callers can then read its fields as pointers,
-// which distinguish an absent field from an empty one.
-func Given[T any](message *T) *T {
+// OrEmpty returns message, or an empty one if it is nil. Callers can then read its fields as
+// pointers, which distinguish an absent field from an empty one.
+func OrEmpty[T any](message *T) *T {
 	if message == nil {
 		return new(T)
 	}

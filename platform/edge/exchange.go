@@ -63,8 +63,8 @@ func Created(ctx context.Context, location string) {
 }
 
 // ExpectedVersion returns the version in If-Match, or nil if any version matches. From a list it
-// returns the highest version: versions only rise, so no lower one can be the current one. A weak
-// tag (RFC 9110, section 13.1.1) and a tag that is not a version never match, so they become -1.
+// returns the highest version, because versions only increase and a lower one cannot be current. A
+// weak tag (RFC 9110, section 13.1.1) or a tag that is not a version never matches. It becomes -1.
 func ExpectedVersion(ctx context.Context) *int64 {
 	s := exchangeOf(ctx)
 	if s == nil {

@@ -35,7 +35,7 @@ func (marshaler) ContentType(any) string { return contentType }
 func (marshaler) Marshal(v any) ([]byte, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
-		return nil, fmt.Errorf("no message to write: %T", v)
+		return nil, fmt.Errorf("cannot write %T", v)
 	}
 	scratch := scratches.Get().(*[]byte)
 	*scratch = AppendJSON((*scratch)[:0], m)
@@ -106,7 +106,7 @@ func messageIn(v any) (proto.Message, error) {
 			return m, nil
 		}
 	}
-	return nil, fmt.Errorf("no message to read into: %T", v)
+	return nil, fmt.Errorf("cannot read into %T", v)
 }
 
 // body is the body of a request, with the exchange of the request.

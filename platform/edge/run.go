@@ -59,7 +59,7 @@ func Run(ctx context.Context, h *service.Host, addr string, cfg Config, newHandl
 	g.Go("token verifier", func(ctx context.Context) error { return verifier.Run(ctx, b) })
 	g.Go("rate limit", limiter.Run)
 	g.Go("http", func(ctx context.Context) error {
-		return ListenAndServe(ctx, addr, Leave(h.Leaving, handler), cfg.Drain, func(addr net.Addr) {
+		return ListenAndServe(ctx, addr, CloseConnections(h.Leaving, handler), cfg.Drain, func(addr net.Addr) {
 			h.Log.Info("http", "addr", addr.String())
 			go h.Health.Announce(ctx, h.Part, verifier.WaitReady)
 		})

@@ -61,7 +61,7 @@ func TestValues(t *testing.T) {
 		return true
 	})
 	if seen == 0 {
-		t.Error("no enum was looked at")
+		t.Error("found no enum")
 	}
 }
 

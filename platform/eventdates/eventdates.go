@@ -1,6 +1,6 @@
-// Package eventdates sums up the dates of an event. Interface B shows the sums, and
-// the booking service compares them with what an update sends back, so both must
-// compute them in the same way.
+// Package eventdates summarizes the dates of an event. Interface B returns the summary, and
+// the booking service compares it with the values that an update contains. Both use this
+// package so that the values agree.
 package eventdates
 
 import (
@@ -10,20 +10,22 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// Summary is what the dates of an event come to together.
+// Summary summarizes the dates of an event.
 type Summary struct {
-	// StartsAt and Minutes are those of the first date that takes place, and EndsAt
-	// is the end of the last one. If no date takes place, all dates count.
+	// StartsAt and Minutes are the start and duration of the first date that is not
+	// cancelled. EndsAt is the latest end of those dates. If every date is cancelled, they
+	// describe the cancelled dates.
 	StartsAt, EndsAt time.Time
 	Minutes          int32
-	// Taken is the number of spaces booked on the dates to come. An event with a
-	// single date always counts it.
+	// Taken is the number of spaces booked on upcoming dates, which have not started and
+	// are not cancelled. The only date of an event always counts.
 	Taken int64
-	// Capacity and Available are counted like Taken; nil: unlimited.
+	// Capacity and Available are for the same dates as Taken. They are nil if one of the
+	// dates is unlimited.
 	Capacity, Available *int64
 }
 
-// Date is a date of an event.
+// Date is one date of an event.
 type Date struct {
 	StartsAt  time.Time
 	Minutes   int32
@@ -35,7 +37,8 @@ type Date struct {
 // end returns the instant at which the date ends.
 func (d Date) end() time.Time { return d.StartsAt.Add(time.Duration(d.Minutes) * time.Minute) }
 
-// Summarize sums up dates that are in the order of their start.
+// Summarize summarizes the dates of an event at the time now. The dates must be sorted by
+// start.
 func Summarize(dates []*bookingv1.EventDate, now time.Time) Summary {
 	plain := make([]Date, len(dates))
 	for i, d := range dates {
@@ -47,11 +50,11 @@ func Summarize(dates []*bookingv1.EventDate, now time.Time) Summary {
 	return Of(plain, now)
 }
 
-// Of is Summarize for dates that are not messages.
+// Of is like Summarize, but takes dates that are not proto messages.
 func Of(dates []Date, now time.Time) Summary {
 	var s Summary
 	s.span(dates)
-	s.count(toCome(dates, now))
+	s.count(upcoming(dates, now))
 	return s
 }
 
@@ -84,9 +87,9 @@ func (s *Summary) count(dates []Date) {
 	}
 }
 
-// toCome lists the dates that take place and have not started, and an event's only
-// date in any case.
-func toCome(dates []Date, now time.Time) []Date {
+// upcoming returns the dates that are not cancelled and have not started. It returns an
+// event's only date in any case.
+func upcoming(dates []Date, now time.Time) []Date {
 	if len(dates) == 1 {
 		return dates
 	}

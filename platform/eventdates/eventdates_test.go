@@ -33,15 +33,15 @@ func TestSummarize(t *testing.T) {
 		taken               int64
 		first, last         int // days from now
 	}{
-		"adds up the dates to come":                        {dates{date(1, 5, 2), date(2, 7, 0)}, number(12), number(10), 2, 1, 2},
+		"adds up the upcoming dates":                       {dates{date(1, 5, 2), date(2, 7, 0)}, number(12), number(10), 2, 1, 2},
 		"leaves out dates that have started":               {dates{date(-1, 5, 2), date(0, 5, 3), date(2, 7, 1)}, number(7), number(6), 1, -1, 2},
 		"leaves out cancelled dates":                       {dates{cancelled(date(1, 5, 0)), date(2, 7, 1), date(3, 1, 0)}, number(8), number(7), 1, 2, 3},
 		"counts nothing if several dates have started":     {dates{date(-2, 5, 2), date(-1, 5, 3)}, number(0), number(0), 0, -2, -1},
 		"counts nothing if several dates are cancelled":    {dates{cancelled(date(1, 5, 0)), cancelled(date(2, 5, 0))}, number(0), number(0), 0, 1, 2},
 		"counts a single date that has started":            {dates{date(-1, 5, 2)}, number(5), number(3), 2, -1, -1},
 		"counts a single date that is cancelled":           {dates{cancelled(date(1, 5, 0))}, number(5), number(5), 0, 1, 1},
-		"has no limit if a date to come has none":          {dates{date(1, 5, 0), unlimited}, nil, nil, 4, 1, 3},
-		"has a limit if only a past date has none":         {dates{{StartsAt: timestamppb.New(now.AddDate(0, 0, -1)), DurationMinutes: 60}, date(1, 5, 0)}, number(5), number(5), 0, -1, 1},
+		"is unlimited if an upcoming date is":              {dates{date(1, 5, 0), unlimited}, nil, nil, 4, 1, 3},
+		"is limited if only a past date is unlimited":      {dates{{StartsAt: timestamppb.New(now.AddDate(0, 0, -1)), DurationMinutes: 60}, date(1, 5, 0)}, number(5), number(5), 0, -1, 1},
 		"does not overflow":                                {dates{date(1, math.MaxInt32, 1), date(2, math.MaxInt32, 1)}, number(2 * math.MaxInt32), number(2*math.MaxInt32 - 2), 2, 1, 2},
 		"shows the end of a longer date that starts first": {dates{{StartsAt: timestamppb.New(now), DurationMinutes: 3 * 1440}, date(2, 1, 0)}, number(1), number(1), 0, 0, 3},
 	} {

@@ -183,15 +183,15 @@ func (e *Error) Rename(names map[string]string) *Error {
 	return &c
 }
 
-// Missing returns a NOT_FOUND fault. what is the name of the resource for people ("customer").
-func Missing(what string) *Error {
-	return New(NotFound, ReasonNotFound, what+" not found")
+// Missing returns a NOT_FOUND fault. resource is its name for people ("customer").
+func Missing(resource string) *Error {
+	return New(NotFound, ReasonNotFound, resource+" not found")
 }
 
 // Stale returns a VERSION_MISMATCH fault for a resource that has changed since the caller read it.
-// what is its name for people ("pass type"). The fact "version" is the current version.
-func Stale(what string, version int64) *Error {
-	return New(VersionMismatch, ReasonVersionMismatch, "the "+what+" has changed since you read it; read it again").
+// resource is its name for people ("pass type"). The fact "version" is the current version.
+func Stale(resource string, version int64) *Error {
+	return New(VersionMismatch, ReasonVersionMismatch, "the "+resource+" has changed since you read it; read it again").
 		With("version", strconv.FormatInt(version, 10))
 }
 

@@ -67,8 +67,8 @@ func limitMeta(meta map[string]string, size int) (map[string]string, int) {
 	return kept, size
 }
 
-// cut returns s as valid UTF-8 of at most so many bytes. s can quote a caller's request, and protobuf
-// refuses strings that are not UTF-8. A text that was cut ends with "…".
+// cut returns s as valid UTF-8, shortened to the given number of bytes. A text that was cut ends with
+// "…". s can quote a caller's request, and protobuf refuses strings that are not UTF-8.
 func cut(s string, most int) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= most {

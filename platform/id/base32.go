@@ -2,16 +2,16 @@ package id
 
 import "encoding/binary"
 
-// encodedLen is 128 bits in groups of five, rounded up: the first character
-// carries only three bits, so it is at most '7'.
+// encodedLen is the length of 128 bits in base32. The first character carries only three
+// bits, so it is at most '7'.
 const encodedLen = 26
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 
 const invalid = 0xff
 
-// digits maps a character to its value. Only the lower-case alphabet is read:
-// one identifier has one spelling.
+// digits maps a character to its value. Upper-case characters are invalid, because an
+// identifier has only one spelling.
 var digits = func() (t [256]byte) {
 	for i := range t {
 		t[i] = invalid

@@ -1,11 +1,11 @@
-// Package id makes and reads the identifiers of the platform: a prefix that
-// names the resource, followed by a time-ordered UUID (version 7) in 26
-// characters of lower-case Crockford base32, as TypeID writes it:
+// Package id creates, parses and formats the identifiers of the platform. An identifier is
+// a prefix for the kind of resource, followed by a time-ordered UUID (version 7) in 26
+// characters of lower-case Crockford base32, as in TypeID:
 //
 //	cust_01jb4x9m3vf6ksn8w2d7pq5r0t
 //
-// In a database the same value is a plain uuid. Each resource has a Go type of
-// its own, so that one cannot be passed where another is meant.
+// Databases store only the UUID, in a column of type uuid. Each kind of resource has its
+// own Go type, so the compiler refuses a customer's identifier where an event's is expected.
 package id
 
 import (
@@ -16,39 +16,39 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// ErrMalformed reports a string that no identifier of the wanted kind is
-// written as. Callers answer it exactly like an identifier that does not exist.
+// ErrMalformed reports a string that is not an identifier of the expected kind. Callers
+// must respond to it exactly as to an identifier that does not exist.
 var ErrMalformed = errors.New("malformed identifier")
 
-// UUID is an identifier without a kind: an event's, a request's, a lease's.
+// UUID is an identifier without a kind, for example of a domain event, a request or a lease.
 type UUID [16]byte
 
 // NewUUID returns a time-ordered UUID (version 7). Later calls in one process
 // sort after earlier ones.
 func NewUUID() UUID { return UUID(uuid.Must(uuid.NewV7())) }
 
-// String writes the UUID as 26 characters of Crockford base32.
+// String returns u as 26 characters of Crockford base32.
 func (u UUID) String() string {
 	var b [encodedLen]byte
 	encode(&b, u)
 	return string(b[:])
 }
 
-// IsZero reports whether u was never set.
+// IsZero reports whether u is the zero value.
 func (u UUID) IsZero() bool { return u == UUID{} }
 
-// UUIDValue lets pgx send u as a uuid.
+// UUIDValue implements pgtype.UUIDValuer. The zero value is NULL.
 func (u UUID) UUIDValue() (pgtype.UUID, error) {
 	return pgtype.UUID{Bytes: u, Valid: !u.IsZero()}, nil
 }
 
-// ScanUUID lets pgx fill u from a uuid; NULL becomes the zero value.
+// ScanUUID implements pgtype.UUIDScanner. NULL becomes the zero value.
 func (u *UUID) ScanUUID(v pgtype.UUID) error {
 	*u = UUID(v.Bytes)
 	return nil
 }
 
-// ParseUUID reads what UUID.String writes.
+// ParseUUID parses the text that UUID.String returns. The only error is ErrMalformed.
 func ParseUUID(s string) (UUID, error) {
 	raw, ok := decode(s)
 	if !ok {
@@ -60,16 +60,16 @@ func ParseUUID(s string) (UUID, error) {
 // Kind names a resource by the prefix of its identifiers.
 type Kind interface{ Prefix() string }
 
-// ID is the identifier of one kind of resource. The zero value stands for
-// "none"; it is NULL in a database and "" as text. No text other than "" reads as
-// the zero value: the identifier with 26 zeros is one that does not exist.
+// ID is the identifier of one kind of resource. The zero value means "none"; it is NULL in
+// a database and "" as text. Only the text "" becomes the zero value: 26 zeros after the
+// prefix are malformed.
 type ID[K Kind] [16]byte
 
-// New returns a fresh identifier: id.New[id.Customer]().
+// New returns a new identifier of kind T, for example id.New[id.Customer]().
 func New[T ~[16]byte]() T { return T(NewUUID()) }
 
-// Parse reads an identifier of kind T: id.Parse[id.Customer](s). The only error
-// is ErrMalformed.
+// Parse parses an identifier of kind T, for example id.Parse[id.Customer](s). The only
+// error is ErrMalformed.
 func Parse[T any, P interface {
 	*T
 	parse(s string) error
@@ -79,9 +79,9 @@ func Parse[T any, P interface {
 	return v, err
 }
 
-// Filter reads the identifier that a list is narrowed to; it is nil if s is "",
-// which narrows nothing. A malformed identifier becomes the zero value: that is
-// NULL in a database and equals no row, like an identifier that does not exist.
+// Filter parses an identifier that filters a list. It returns nil, which means no filter,
+// if s is "". For a malformed identifier it returns the zero value. That is NULL in a
+// database, so it matches no row, like an identifier that does not exist.
 func Filter[T any, P interface {
 	*T
 	parse(s string) error
@@ -103,14 +103,14 @@ func (i *ID[K]) parse(s string) error {
 		return ErrMalformed
 	}
 	raw, ok := decode(s[len(p):])
-	if !ok || raw == [16]byte{} { // a caller who names one must never be taken for one who names none
+	if !ok || raw == [16]byte{} { // the zero value would mean that the caller named none
 		return ErrMalformed
 	}
 	*i = raw
 	return nil
 }
 
-// String writes the prefix and the base32 form, or "" for the zero value.
+// String returns the prefix and the base32 form, or "" for the zero value.
 func (i ID[K]) String() string {
 	if i.IsZero() {
 		return ""
@@ -118,7 +118,7 @@ func (i ID[K]) String() string {
 	return string(i.Append(nil))
 }
 
-// Append writes i to b as String does, without allocating.
+// Append appends the prefix and the base32 form to b. It does not allocate if b has room.
 func (i ID[K]) Append(b []byte) []byte {
 	var k K
 	var enc [encodedLen]byte
@@ -127,16 +127,17 @@ func (i ID[K]) Append(b []byte) []byte {
 	return append(b, enc[:]...)
 }
 
-// IsZero reports whether i was never set.
+// IsZero reports whether i is the zero value.
 func (i ID[K]) IsZero() bool { return i == ID[K]{} }
 
-// UUID drops the kind.
+// UUID returns the identifier without its kind.
 func (i ID[K]) UUID() UUID { return UUID(i) }
 
-// MarshalText writes i as String does.
+// MarshalText implements encoding.TextMarshaler with the form of String.
 func (i ID[K]) MarshalText() ([]byte, error) { return []byte(i.String()), nil }
 
-// UnmarshalText reads what MarshalText writes; "" is the zero value.
+// UnmarshalText parses the text that MarshalText returns. "" becomes the zero value. The
+// error wraps ErrMalformed.
 func (i *ID[K]) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*i = ID[K]{}
@@ -149,12 +150,12 @@ func (i *ID[K]) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UUIDValue lets pgx send i as a uuid; the zero value is NULL.
+// UUIDValue implements pgtype.UUIDValuer. The zero value is NULL.
 func (i ID[K]) UUIDValue() (pgtype.UUID, error) {
 	return pgtype.UUID{Bytes: i, Valid: !i.IsZero()}, nil
 }
 
-// ScanUUID lets pgx fill i from a uuid; NULL becomes the zero value.
+// ScanUUID implements pgtype.UUIDScanner. NULL becomes the zero value.
 func (i *ID[K]) ScanUUID(v pgtype.UUID) error {
 	*i = ID[K](v.Bytes)
 	return nil

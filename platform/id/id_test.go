@@ -19,7 +19,7 @@ const sample = "01jb4x9m3vf6ksn8w2d7pq5r0t"
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	t.Run("what is written is read back", func(t *testing.T) {
+	t.Run("parses the text of a new identifier", func(t *testing.T) {
 		t.Parallel()
 		for range 1000 {
 			c := id.New[id.Customer]()
@@ -29,9 +29,9 @@ func TestParse(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the form is TypeID's: the published pairs agree", func(t *testing.T) {
+	t.Run("agrees with the examples in the TypeID specification", func(t *testing.T) {
 		t.Parallel()
-		// From the specification of TypeID (valid.yml).
+		// The pairs are from valid.yml of the specification.
 		for text, want := range map[string]string{
 			"00000000000000000000000000": "00000000-0000-0000-0000-000000000000",
 			"00000000000000000000000001": "00000000-0000-0000-0000-000000000001",
@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 			}
 		}
 	})
-	t.Run("anything else is malformed", func(t *testing.T) {
+	t.Run("refuses malformed identifiers", func(t *testing.T) {
 		t.Parallel()
 		for _, text := range []string{
 			"", "cust_", sample, "cust" + sample, "comp_" + sample, "CUST_" + sample,
@@ -61,7 +61,7 @@ func TestParse(t *testing.T) {
 			}
 		}
 	})
-	t.Run("refuses the identifier that is all zeros, so that it is never taken for none", func(t *testing.T) {
+	t.Run("refuses the identifier with 26 zeros, because the zero value means none", func(t *testing.T) {
 		t.Parallel()
 		const zeros = "cust_00000000000000000000000000"
 		if got, err := id.Parse[id.Customer](zeros); !errors.Is(err, id.ErrMalformed) {
@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("UnmarshalText gives %v", err)
 		}
 	})
-	t.Run("a filter tells an absent identifier from one that does not exist", func(t *testing.T) {
+	t.Run("a filter distinguishes an absent identifier from a malformed one", func(t *testing.T) {
 		t.Parallel()
 		some := id.New[id.Customer]()
 		if got := id.Filter[id.Customer](""); got != nil {
@@ -87,7 +87,7 @@ func TestParse(t *testing.T) {
 			}
 		}
 	})
-	t.Run("no resource's identifier is taken for another's", func(t *testing.T) {
+	t.Run("refuses the identifier of another kind", func(t *testing.T) {
 		t.Parallel()
 		texts := []string{
 			id.New[id.Company]().String(), id.New[id.APIClient]().String(), id.New[id.ServiceCredential]().String(),
@@ -112,7 +112,7 @@ func errorOf[T any](v T, err error) (T, bool) { return v, err == nil }
 
 func TestOrder(t *testing.T) {
 	t.Parallel()
-	t.Run("text, bytes and time sort alike", func(t *testing.T) {
+	t.Run("text and bytes sort by time", func(t *testing.T) {
 		t.Parallel()
 		var ids []id.Customer
 		for range 2000 {
@@ -125,7 +125,7 @@ func TestOrder(t *testing.T) {
 			t.Error("later identifiers do not sort after earlier ones as text")
 		}
 	})
-	t.Run("many goroutines never get the same one", func(t *testing.T) {
+	t.Run("goroutines never get the same UUID", func(t *testing.T) {
 		t.Parallel()
 		const workers, each = 8, 2000
 		var wg sync.WaitGroup
@@ -151,7 +151,7 @@ func TestOrder(t *testing.T) {
 func TestZero(t *testing.T) {
 	t.Parallel()
 	var zero id.Customer
-	t.Run("it is empty text, NULL and none", func(t *testing.T) {
+	t.Run("is empty as text and NULL in a database", func(t *testing.T) {
 		t.Parallel()
 		text, _ := zero.MarshalText()
 		value, _ := zero.UUIDValue()
@@ -159,7 +159,7 @@ func TestZero(t *testing.T) {
 			t.Fatalf("%q %q %v", zero.String(), text, value)
 		}
 	})
-	t.Run("it survives JSON", func(t *testing.T) {
+	t.Run("survives a round trip through JSON", func(t *testing.T) {
 		t.Parallel()
 		doc, err := json.Marshal(map[string]id.Customer{"c": zero})
 		if err != nil || string(doc) != `{"c":""}` {
@@ -170,7 +170,7 @@ func TestZero(t *testing.T) {
 			t.Fatalf("%v %v", back, err)
 		}
 	})
-	t.Run("NULL is read as zero", func(t *testing.T) {
+	t.Run("is scanned from NULL", func(t *testing.T) {
 		t.Parallel()
 		c := id.New[id.Customer]()
 		if err := c.ScanUUID(pgtype.UUID{}); err != nil || !c.IsZero() {
@@ -181,7 +181,7 @@ func TestZero(t *testing.T) {
 
 func TestText(t *testing.T) {
 	t.Parallel()
-	t.Run("JSON carries the identifier as text", func(t *testing.T) {
+	t.Run("is a string in JSON", func(t *testing.T) {
 		t.Parallel()
 		c := id.New[id.Booking]()
 		doc, err := json.Marshal(c)
@@ -193,7 +193,7 @@ func TestText(t *testing.T) {
 			t.Fatalf("%v %v", back, err)
 		}
 	})
-	t.Run("a wrong one is refused and leaves the value", func(t *testing.T) {
+	t.Run("refuses an identifier of another kind and keeps the value", func(t *testing.T) {
 		t.Parallel()
 		c := id.New[id.Booking]()
 		before := c
@@ -224,7 +224,7 @@ func TestDatabaseValue(t *testing.T) {
 	}
 }
 
-func TestAUUIDInADatabase(t *testing.T) {
+func TestUUIDDatabaseValue(t *testing.T) {
 	u := id.NewUUID()
 	value, err := u.UUIDValue()
 	if err != nil || !value.Valid || value.Bytes != u || u.IsZero() {
@@ -235,7 +235,7 @@ func TestAUUIDInADatabase(t *testing.T) {
 		t.Fatalf("%v %v", back, err)
 	}
 	if none, err := (id.UUID{}).UUIDValue(); err != nil || none.Valid || !(id.UUID{}).IsZero() {
-		t.Errorf("the zero value is no NULL: %v %v", none, err)
+		t.Errorf("the zero value is not NULL: %v %v", none, err)
 	}
 }
 
@@ -247,7 +247,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("\xff\x00cust_")
 	f.Fuzz(func(t *testing.T, text string) {
 		if c, err := id.Parse[id.Customer](text); err == nil && !c.IsZero() && c.String() != text {
-			t.Fatalf("%q was read as %s: one identifier has one spelling", text, c)
+			t.Fatalf("%q was parsed as %s, a second spelling of one identifier", text, c)
 		}
 		if u, err := id.ParseUUID(text); err == nil && u.String() != text {
 			t.Fatalf("%q was read as %s", text, u)

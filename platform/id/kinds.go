@@ -1,49 +1,49 @@
 package id
 
-// The resources of the platform. The prefixes are part of the public
+// The identifiers of the platform's resources. Their prefixes are part of the public
 // interfaces and never change.
 type (
-	// Company is the tenant: every credential and every row belongs to one.
+	// Company identifies a company, to which every credential and row belongs: comp_.
 	Company = ID[companyKind]
-	// APIClient authenticates an integration on Interface A.
+	// APIClient identifies a credential for Interface A: m2m_.
 	APIClient = ID[apiClientKind]
-	// APIKey authenticates an integration on Interface B.
+	// APIKey identifies a credential for Interface B: key_.
 	APIKey = ID[apiKeyKind]
-	// ServiceCredential authenticates an internal caller over gRPC.
+	// ServiceCredential identifies a credential for internal calls over gRPC: svc_.
 	ServiceCredential = ID[serviceCredentialKind]
-	// Administrator is a person who signs in to the dashboard.
+	// Administrator identifies a person who signs in to the dashboard: admin_.
 	Administrator = ID[administratorKind]
-	// Session is a browser that an administrator is signed in with.
+	// Session identifies an administrator's sign-in with one browser: sess_.
 	Session = ID[sessionKind]
-	// Invitation lets somebody become an administrator.
+	// Invitation identifies an invitation to become an administrator: inv_.
 	Invitation = ID[invitationKind]
-	// AuditEntry is a line of the audit log.
+	// AuditEntry identifies an entry of the audit log: audit_.
 	AuditEntry = ID[auditEntryKind]
-	// Customer is a person who books.
+	// Customer identifies a customer: cust_.
 	Customer = ID[customerKind]
-	// Transaction is one purchase of one or several bookings.
+	// Transaction identifies a purchase of one or several bookings: txn_.
 	Transaction = ID[transactionKind]
-	// Booking is a number of spaces on one event date for one customer.
+	// Booking identifies a customer's booking of spaces on one event date: booking_.
 	Booking = ID[bookingKind]
-	// Event is something that can be booked; it takes place on event dates.
+	// Event identifies an event, which takes place on event dates: evt_.
 	Event = ID[eventKind]
-	// EventDate is one occurrence of an event.
+	// EventDate identifies one occurrence of an event: date_.
 	EventDate = ID[eventDateKind]
-	// PricingOption is a way to pay for an event.
+	// PricingOption identifies a way to pay for an event: po-.
 	PricingOption = ID[pricingOptionKind]
-	// PassType is a pass as it is sold.
+	// PassType identifies a kind of pass that a company sells: pass_.
 	PassType = ID[passTypeKind]
-	// CustomerPass is a pass that a customer holds.
+	// CustomerPass identifies a pass that a customer holds: cp_.
 	CustomerPass = ID[customerPassKind]
-	// DiscountCode lowers the price of a transaction.
+	// DiscountCode identifies a code that lowers the price of a transaction: disc_.
 	DiscountCode = ID[discountCodeKind]
-	// WaitlistEntry identifies somebody who waits for places of a date: wait_.
+	// WaitlistEntry identifies a customer's entry in the waitlist of an event date: wait_.
 	WaitlistEntry = ID[waitlistEntryKind]
-	// WebhookEndpoint is an address that is told of events.
+	// WebhookEndpoint identifies an endpoint that receives webhooks: whe_.
 	WebhookEndpoint = ID[webhookEndpointKind]
-	// WebhookMessage is what endpoints are told, the same for each of them.
+	// WebhookMessage identifies a message, which is the same for every endpoint: msg_.
 	WebhookMessage = ID[webhookMessageKind]
-	// WebhookDelivery is one message for one endpoint.
+	// WebhookDelivery identifies the delivery of one message to one endpoint: whd_.
 	WebhookDelivery = ID[webhookDeliveryKind]
 )
 

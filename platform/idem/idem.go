@@ -28,7 +28,7 @@ var (
 		"the first request with this idempotency key is still in progress; try again later").After(time.Second)
 )
 
-type keyed struct{ key, caller string }
+type requestKey struct{ key, caller string }
 
 type ctxKey struct{}
 
@@ -38,12 +38,12 @@ func WithKey(ctx context.Context, key, caller string) context.Context {
 	if key == "" {
 		return ctx
 	}
-	return context.WithValue(ctx, ctxKey{}, keyed{key: key, caller: caller})
+	return context.WithValue(ctx, ctxKey{}, requestKey{key: key, caller: caller})
 }
 
 // Key returns the idempotency key of ctx, or "".
 func Key(ctx context.Context) string {
-	k, _ := ctx.Value(ctxKey{}).(keyed)
+	k, _ := ctx.Value(ctxKey{}).(requestKey)
 	return k.key
 }
 
@@ -74,7 +74,7 @@ const (
 // Keys belong to the company of tx's scope. The fault is IDEMPOTENCY_IN_PROGRESS while another
 // transaction holds the key, and IDEMPOTENCY_KEY_REUSED if the key was used for another request.
 func Do[R proto.Message](ctx context.Context, tx *pg.Tx, req proto.Message, resp R, fn func() error) error {
-	k, ok := ctx.Value(ctxKey{}).(keyed)
+	k, ok := ctx.Value(ctxKey{}).(requestKey)
 	if !ok {
 		return fn()
 	}
@@ -101,7 +101,7 @@ func Do[R proto.Message](ctx context.Context, tx *pg.Tx, req proto.Message, resp
 	return k.store(ctx, tx, hash, resp)
 }
 
-func (k keyed) check() error {
+func (k requestKey) check() error {
 	if !utf8.ValidString(k.key) || utf8.RuneCountInString(k.key) > maxKey {
 		return fault.InvalidParameter("Idempotency-Key", "max_length", "must be valid UTF-8 of at most 255 characters")
 	}
@@ -127,7 +127,7 @@ func hashOf(req proto.Message) ([]byte, error) {
 }
 
 // find locks the key until the end of tx and reads the stored response, in one round trip.
-func (k keyed) find(ctx context.Context, tx *pg.Tx, hash []byte) (response []byte, found bool, err error) {
+func (k requestKey) find(ctx context.Context, tx *pg.Tx, hash []byte) (response []byte, found bool, err error) {
 	var batch pgx.Batch
 	var locked bool
 	batch.Queue(lockSQL, k.caller, k.key).QueryRow(func(row pgx.Row) error { return row.Scan(&locked) })
@@ -154,7 +154,7 @@ func (k keyed) find(ctx context.Context, tx *pg.Tx, hash []byte) (response []byt
 	return nil, false, nil
 }
 
-func (k keyed) store(ctx context.Context, tx *pg.Tx, hash []byte, resp proto.Message) error {
+func (k requestKey) store(ctx context.Context, tx *pg.Tx, hash []byte, resp proto.Message) error {
 	response, err := proto.MarshalOptions{}.MarshalAppend([]byte{}, resp)
 	if err != nil {
 		return fmt.Errorf("idempotency: %w", err)
@@ -178,7 +178,7 @@ const pruneSQL = `delete from idempotency_keys where (company_id, caller, key) i
 // It locks the key until the end of tx. Use it in requests with several transactions, of which the
 // last one runs under Do. The faults are those of Do.
 func Seen(ctx context.Context, tx *pg.Tx, req, resp proto.Message) (bool, error) {
-	k, ok := ctx.Value(ctxKey{}).(keyed)
+	k, ok := ctx.Value(ctxKey{}).(requestKey)
 	if !ok {
 		return false, nil
 	}
@@ -198,7 +198,7 @@ func Seen(ctx context.Context, tx *pg.Tx, req, resp proto.Message) (bool, error)
 
 // Request returns the caller and the idempotency key of ctx, and the hash of req.
 func Request(ctx context.Context, req proto.Message) (caller, key string, hash []byte, err error) {
-	k, _ := ctx.Value(ctxKey{}).(keyed)
+	k, _ := ctx.Value(ctxKey{}).(requestKey)
 	hash, err = hashOf(req)
 	return k.caller, k.key, hash, err
 }

@@ -48,7 +48,7 @@ func same(a, b []bus.Message) bool {
 func TestOnce(t *testing.T) {
 	db := testkit.DB(t, pg.Migrations{Part: "sample"})
 
-	t.Run("an event is fresh once, in the order given", func(t *testing.T) {
+	t.Run("returns each event as fresh once, in the given order", func(t *testing.T) {
 		msgs := messages(10)
 		shuffled := slices.Clone(msgs)
 		rand.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
@@ -64,7 +64,7 @@ func TestOnce(t *testing.T) {
 		}
 	})
 
-	t.Run("consumers do not meet", func(t *testing.T) {
+	t.Run("handles an event once for each consumer", func(t *testing.T) {
 		msgs := messages(3)
 		for _, consumer := range []string{"one", "two"} {
 			if got := handle(t, db, consumer, msgs); !same(got, msgs) {
@@ -73,7 +73,7 @@ func TestOnce(t *testing.T) {
 		}
 	})
 
-	t.Run("what was rolled back was never seen (invariant 2)", func(t *testing.T) {
+	t.Run("an event whose transaction was rolled back is fresh again (invariant 2)", func(t *testing.T) {
 		msgs := messages(3)
 		failed := errors.New("the effect failed")
 		err := db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
@@ -90,13 +90,13 @@ func TestOnce(t *testing.T) {
 		}
 	})
 
-	t.Run("no messages are nothing", func(t *testing.T) {
+	t.Run("returns no events for no messages", func(t *testing.T) {
 		if got := handle(t, db, "c", nil); len(got) != 0 {
 			t.Errorf("got %v", got)
 		}
 	})
 
-	t.Run("of many processes with the same events, in any order, each event is fresh to one (invariant 1)", func(t *testing.T) {
+	t.Run("an event is fresh for one of several concurrent processes, in any order (invariant 1)", func(t *testing.T) {
 		msgs := messages(200)
 		var fresh atomic.Int64
 		var racing sync.WaitGroup

@@ -1,13 +1,13 @@
-// Package jsontext appends JSON strings to a buffer, for answers and payloads that are too
-// hot for encoding/json.
+// Package jsontext appends JSON strings to a buffer. It is faster than encoding/json, for
+// code that writes JSON often.
 package jsontext
 
 import "unicode/utf8"
 
 const hexDigits = "0123456789abcdef"
 
-// AppendString writes s to b as a JSON string. Invalid UTF-8 becomes U+FFFD;
-// U+2028 and U+2029 are escaped, for readers that take JSON for JavaScript.
+// AppendString appends s to b as a JSON string. Each byte of invalid UTF-8 becomes U+FFFD.
+// U+2028 and U+2029 are escaped, for readers that evaluate JSON as JavaScript.
 func AppendString[T string | []byte](b []byte, s T) []byte {
 	b = append(b, '"')
 	start := 0
@@ -54,6 +54,6 @@ func AppendString[T string | []byte](b []byte, s T) []byte {
 }
 
 func decodeRune[T string | []byte](s T) (rune, int) {
-	// A rune has at most four bytes: the conversion stays on the stack.
+	// A rune has at most four bytes, so the conversion does not allocate.
 	return utf8.DecodeRuneInString(string(s[:min(len(s), utf8.UTFMax)]))
 }

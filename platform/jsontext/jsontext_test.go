@@ -14,7 +14,7 @@ func FuzzAppendString(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		text := AppendString(nil, s)
 		if string(AppendString(nil, []byte(s))) != string(text) {
-			t.Fatalf("%q as bytes is written otherwise than as a string", s)
+			t.Fatalf("%q is written differently as bytes and as a string", s)
 		}
 		var got string
 		if err := json.Unmarshal(text, &got); err != nil {
@@ -23,7 +23,7 @@ func FuzzAppendString(f *testing.F) {
 		if !utf8.Valid(text) {
 			t.Fatalf("%q is written as %q, which is not UTF-8", s, text)
 		}
-		// Each byte that is no UTF-8 becomes one U+FFFD, as encoding/json has it.
+		// As in encoding/json, each byte of invalid UTF-8 becomes one U+FFFD.
 		if want := string([]rune(s)); got != want {
 			t.Fatalf("%q is read back as %q, want %q", s, got, want)
 		}

@@ -9,7 +9,7 @@
 //	                    ▲                 │
 //	                    ├── NATS is down ─┤
 //	                    ├── refused: waits 1 s, 2 s, 4 s … 1 min
-//	                    └── relay died: the lease expires after 30 s
+//	                    └── relay crashed: the lease expires after 30 s
 //
 // # Costs
 //
@@ -22,7 +22,7 @@
 //
 //  1. An event is published if and only if its transaction has committed.
 //  2. Every committed event reaches its stream at least once and always under the same
-//     id, even if relays die or lose NATS.
+//     id, even if relays crash or lose their connection to NATS.
 //  3. A relay deletes only rows that it has leased and whose event was acknowledged.
 //  4. An event that no stream accepts does not hold up the others.
 //  5. A relay that is stopped settles its leased rows.

@@ -36,12 +36,12 @@ const (
 	subject  = "customer.v1.customer_created"
 )
 
-// schema has what the idempotent consumer of these tests does to the world.
+// schema has the table in which the idempotent consumer of these tests records its effects.
 var schema = pg.Migrations{Part: "sample", FS: fstest.MapFS{
 	"0001_effects.sql": {Data: []byte("-- +goose Up\ncreate table effects (event_id uuid not null, what text not null);\n")},
 }}
 
-// world is one database and one bus, as the processes of a part share them.
+// world is the database and the bus that the processes of a service share.
 type world struct {
 	db      *pg.DB
 	bus     *bus.Bus
@@ -90,7 +90,7 @@ func (w *world) events(n int) []outbox.Event {
 	return all
 }
 
-// commit appends events in a transaction of their own.
+// commit appends events in a separate transaction.
 func (w *world) commit(t *testing.T, o *outbox.Outbox, events ...outbox.Event) {
 	t.Helper()
 	err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
@@ -101,7 +101,7 @@ func (w *world) commit(t *testing.T, o *outbox.Outbox, events ...outbox.Event) {
 	}
 }
 
-// exec runs a statement outside the package.
+// exec runs a statement without the package under test.
 func (w *world) exec(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	if _, err := w.db.Pool().Exec(t.Context(), sql, args...); err != nil {
@@ -118,7 +118,7 @@ func (w *world) count(t *testing.T, sql string) int64 {
 	return n
 }
 
-// stored is how many events the stream has.
+// stored returns how many events the stream has.
 func (w *world) stored(t *testing.T) int64 {
 	t.Helper()
 	s, err := w.bus.JetStream().Stream(t.Context(), strings.ToUpper(w.bus.Prefix())+"_EVENTS")
@@ -191,8 +191,8 @@ func (w *world) effect(ctx context.Context, msgs []bus.Message) error {
 	})
 }
 
-// wantEffects waits until every one of n events had its effect, and checks that
-// none had two.
+// wantEffects waits until each of n events has had its effect, and checks that no event had
+// more than one.
 func (w *world) wantEffects(t *testing.T, n int64) {
 	t.Helper()
 	testkit.Eventually(t, patience, func() error {

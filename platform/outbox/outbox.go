@@ -96,7 +96,7 @@ func (o *Outbox) Query(ctx context.Context, tx *pg.Tx, events ...Event) (pg.Quer
 	return pg.Query{SQL: appendSQL, Args: []any{ids, companies, subjects, payloads, traces, times}}, nil
 }
 
-// mostAtOnce bounds a statement of AppendAll.
+// mostAtOnce is the largest number of events in a statement of AppendAll.
 const mostAtOnce = 1000
 
 // AppendAll is Append for thousands of events, in several statements. It does not use

@@ -45,7 +45,7 @@ func received(t *testing.T, b *bus.Bus, n int, subjects ...string) []bus.Message
 	select {
 	case <-full:
 	case <-time.After(patience):
-		t.Fatal("the messages did not come")
+		t.Fatal("the messages did not arrive")
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -54,7 +54,7 @@ func received(t *testing.T, b *bus.Bus, n int, subjects ...string) []bus.Message
 
 func TestAppend(t *testing.T) {
 	t.Parallel()
-	t.Run("what was committed is published as it was appended (invariant 1)", func(t *testing.T) {
+	t.Run("publishes committed events as they were appended (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		now := time.Date(2026, 3, 29, 8, 30, 0, 0, time.UTC)
 		o := outbox.New(w.db, w.bus, testkit.Log(t), func() time.Time { return now })
@@ -88,7 +88,7 @@ func TestAppend(t *testing.T) {
 		w.waitDrained(t)
 	})
 
-	t.Run("events carry the request and the trace that caused each of them", func(t *testing.T) {
+	t.Run("events carry the request and the trace that caused them", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		causedBy := func(requestID string, first byte) context.Context {
@@ -124,7 +124,7 @@ func TestAppend(t *testing.T) {
 
 func TestAppendInTransactions(t *testing.T) {
 	t.Parallel()
-	t.Run("what was rolled back is never published (invariant 1)", func(t *testing.T) {
+	t.Run("never publishes events that were rolled back (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		gone := errors.New("changed my mind")
@@ -145,7 +145,7 @@ func TestAppendInTransactions(t *testing.T) {
 		}
 	})
 
-	t.Run("an event may concern no company", func(t *testing.T) {
+	t.Run("accepts an event without a company", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		w.commit(t, o, outbox.Event{Subject: "auth.v1.company_created", Payload: &wrapperspb.StringValue{}})
@@ -155,12 +155,12 @@ func TestAppendInTransactions(t *testing.T) {
 		}
 	})
 
-	t.Run("no events are nothing", func(t *testing.T) {
+	t.Run("accepts a call without events", func(t *testing.T) {
 		w := newWorld(t)
 		w.commit(t, w.outbox(t))
 	})
 
-	t.Run("an event that NATS would refuse is refused while its writer can be told", func(t *testing.T) {
+	t.Run("Append refuses an event that NATS would refuse", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		large, astray := w.event(strings.Repeat("x", 1<<20)), w.event("")
@@ -182,7 +182,7 @@ func TestAppendInTransactions(t *testing.T) {
 		}
 	})
 
-	t.Run("thousands are copied and drain quickly", func(t *testing.T) {
+	t.Run("appends and publishes thousands of events quickly", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		events := w.events(10_000)
@@ -244,7 +244,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-func TestRunLeavesNothingBehind(t *testing.T) {
+func TestRunLeaksNoGoroutines(t *testing.T) {
 	w := newWorld(t)
 	o := w.outbox(t)
 	w.commit(t, o, w.event("warm up"))

@@ -16,7 +16,7 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// The statements of the previous release, whose relay names no company.
+// The statements of the previous release, whose relay does not set a company.
 const (
 	formerAppendSQL = `insert into outbox (id, company_id, subject, payload, trace, occurred_at)
 		select e.id, e.company_id, e.subject, e.payload, e.trace::jsonb, e.occurred_at
@@ -33,14 +33,14 @@ const (
 		where o.id = r.id and o.lease = $1`
 )
 
-// Invariant 6.
+// TestPolicy checks invariant 6.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	o := w.outbox(t)
 	other := id.New[id.Company]()
 	w.commit(t, o, w.events(3)...)
-	t.Run("a company sees its own events, another and none see nothing", func(t *testing.T) {
+	t.Run("a company sees only its own events; no company sees none", func(t *testing.T) {
 		for setting, want := range map[string]int64{hex.EncodeToString(w.company[:]): 3, hex.EncodeToString(other[:]): 0, "": 0, "*": 3} {
 			for _, table := range []string{"outbox_events", "outbox"} {
 				got, err := countAs(t, w, setting, table)
@@ -50,7 +50,7 @@ func TestPolicy(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a company writes its own events, and those of the installation", func(t *testing.T) {
+	t.Run("a company can write its own events and those of the installation", func(t *testing.T) {
 		stranger := w.event("x")
 		stranger.Company = other
 		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error { return o.Append(ctx, tx, stranger) })
@@ -81,9 +81,9 @@ func countAs(t *testing.T, w *world, setting, table string) (n int64, err error)
 	return n, err
 }
 
-// TestThePreviousReleaseGoesOn appends, copies, claims, releases and deletes as the
-// previous release does, which knows the outbox by its former name.
-func TestThePreviousReleaseGoesOn(t *testing.T) {
+// TestPreviousReleaseStillWorks appends, copies, claims, releases and deletes as the
+// previous release does, which uses the former name of the table.
+func TestPreviousReleaseStillWorks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	newID := func() [16]byte { return id.NewUUID() }
@@ -134,9 +134,9 @@ func TestThePreviousReleaseGoesOn(t *testing.T) {
 	w.waitDrained(t)
 }
 
-// The policy costs the relay's claim nothing: it still reads the oldest events by
-// the index, and the policy's functions run once per statement.
-func TestThePlanOfAClaim(t *testing.T) {
+// TestClaimPlan checks that the policy does not slow down the relay's claim. The claim still
+// reads the oldest events by the index, and the policy's functions run once per statement.
+func TestClaimPlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	o := w.outbox(t)

@@ -21,13 +21,13 @@ import (
 
 const (
 	batchSize = 500
-	// pollEvery is how often the relay looks for events without being woken. After
-	// failures it looks less and less often.
+	// pollEvery is how often the relay looks for events even if no commit wakes it. After
+	// failures, the interval grows up to longestPoll.
 	pollEvery   = time.Second
 	longestPoll = 5 * time.Second
-	logEvery    = 12 // log one of this many failed tries
-	// leaseTime is how long the events of a relay that died wait for another relay.
-	// publishTime is well below it, so that a live relay never loses a lease.
+	logEvery    = 12 // log one of this number of failed tries
+	// leaseTime is how long the events of a crashed relay wait for another relay.
+	// publishTime is much shorter, so that a running relay never loses a lease.
 	leaseTime   = 30 * time.Second
 	publishTime = 10 * time.Second
 	settleTime  = 5 * time.Second
@@ -36,9 +36,9 @@ const (
 )
 
 const (
-	// beginSQL lets the relay see the events of all companies. The relay's writes need
-	// not survive a crash of the server: the row then still exists, and its event is
-	// published again under the same id.
+	// beginSQL lets the relay see the events of all companies. It also turns off
+	// synchronous commits, because the relay's writes can be lost in a crash of the server:
+	// the row then still exists, and its event is published again under the same id.
 	beginSQL = `select set_config('synchronous_commit', 'off', true), set_config('app.company_id', '*', true)`
 
 	// claimSQL leases the oldest events that no relay holds.
@@ -65,11 +65,11 @@ type leased struct {
 
 // outcome is the result of publishing a batch.
 type outcome struct {
-	lease     id.UUID
-	published []pgtype.UUID
-	back      []pgtype.UUID // not published
-	delays    []float64     // seconds until each of back is tried again
-	away      error         // NATS did not take part or all of the batch
+	lease       id.UUID
+	published   []pgtype.UUID
+	unpublished []pgtype.UUID
+	delays      []float64 // seconds until each unpublished event is tried again
+	unavailable error     // why NATS did not accept some or all of the batch, or nil
 }
 
 // Run publishes committed events until ctx ends. It then settles its leased rows and
@@ -92,7 +92,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 		if err == nil {
 			trouble = 0
 		} else if trouble++; trouble%logEvery == 1 {
-			o.log.Warn("outbox relay is held up", "error", err, "tries", trouble)
+			o.log.Warn("outbox relay failed, trying again", "error", err, "tries", trouble)
 		}
 		poll.Reset(min(pollEvery<<min(max(trouble-1, 0), 3), longestPoll))
 		select {
@@ -114,14 +114,15 @@ func (o *Outbox) wakes(trouble int) <-chan struct{} {
 }
 
 // drain publishes batches until nothing is left to lease. done is the outcome of the last
-// batch. It is cleared once it is recorded, so that it survives a failure of the database.
+// batch. It is cleared only after it was recorded, so that a failure of the database does
+// not lose it.
 func (o *Outbox) drain(ctx context.Context, done *outcome) error {
 	for ctx.Err() == nil {
 		if !o.bus.Connected() {
-			// The events are safest unleased.
+			// Release the events, so that another relay can publish them.
 			return errors.Join(o.bus.Ready(ctx), o.settle(ctx, done))
 		}
-		batch, lease, err := o.turn(ctx, *done)
+		batch, lease, err := o.settleAndLease(ctx, *done)
 		if err != nil {
 			return err
 		}
@@ -130,15 +131,15 @@ func (o *Outbox) drain(ctx context.Context, done *outcome) error {
 			return nil
 		}
 		*done = o.publish(ctx, batch, lease)
-		if done.away != nil {
-			return errors.Join(done.away, o.settle(ctx, done))
+		if done.unavailable != nil {
+			return errors.Join(done.unavailable, o.settle(ctx, done))
 		}
 	}
 	return nil
 }
 
-// turn settles the previous batch and leases the next, in one round trip.
-func (o *Outbox) turn(ctx context.Context, done outcome) ([]leased, id.UUID, error) {
+// settleAndLease settles the previous batch and leases the next, in one round trip.
+func (o *Outbox) settleAndLease(ctx context.Context, done outcome) ([]leased, id.UUID, error) {
 	// A lease must not be lost because ctx ends during the round trip.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
 	defer cancel()
@@ -175,8 +176,8 @@ func (done outcome) statements() *pgx.Batch {
 	if len(done.published) > 0 {
 		batch.Queue(deleteSQL, done.lease, done.published)
 	}
-	if len(done.back) > 0 {
-		batch.Queue(releaseSQL, done.lease, done.back, done.delays)
+	if len(done.unpublished) > 0 {
+		batch.Queue(releaseSQL, done.lease, done.unpublished, done.delays)
 	}
 	return batch
 }
@@ -232,12 +233,12 @@ func (o *Outbox) publish(ctx context.Context, batch []leased, lease id.UUID) out
 			o.log.Error("an event was refused", "event", l.ID.String(), "subject", l.Subject, "company", l.Company.String(),
 				"attempt", l.attempt, "again_in", delay, "error", failed.Causes[i])
 		} else {
-			done.away = err
+			done.unavailable = err
 		}
-		done.back = append(done.back, row)
+		done.unpublished = append(done.unpublished, row)
 		done.delays = append(done.delays, delay.Seconds())
 	}
 	o.metrics.published.Add(float64(len(done.published)))
-	o.metrics.failures.Add(float64(len(done.back)))
+	o.metrics.failures.Add(float64(len(done.unpublished)))
 	return done
 }

@@ -26,7 +26,7 @@ import (
 
 func TestRelay(t *testing.T) {
 	t.Parallel()
-	t.Run("a commit wakes it", func(t *testing.T) {
+	t.Run("a commit wakes the relay", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		background(t, o.Run)
@@ -35,20 +35,20 @@ func TestRelay(t *testing.T) {
 			w.commit(t, o, w.event(fmt.Sprint(i)))
 			w.waitDrained(t)
 		}
-		// Polling alone would take a second for each.
+		// With polling alone, each event would take a second.
 		if took := time.Since(began); took > 8*time.Second {
 			t.Errorf("took %s", took)
 		}
 	})
 
-	t.Run("events of other processes are found by polling", func(t *testing.T) {
+	t.Run("finds the events of other processes by polling", func(t *testing.T) {
 		w := newWorld(t)
 		background(t, w.outbox(t).Run)
 		w.commit(t, w.outbox(t), w.event("from elsewhere"))
 		w.waitDrained(t)
 	})
 
-	t.Run("two relays racing publish everything and every event has one effect (invariant 2)", func(t *testing.T) {
+	t.Run("two concurrent relays publish all events, each with one effect (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		w.consume(t)
 		other := *w
@@ -107,7 +107,7 @@ func TestRelay(t *testing.T) {
 		}
 	})
 
-	t.Run("a relay that ends settles what it has leased (invariant 5)", func(t *testing.T) {
+	t.Run("a relay that is stopped settles its leased events (invariant 5)", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		for round := range 5 {
@@ -131,7 +131,7 @@ func TestRelay(t *testing.T) {
 		}
 	})
 
-	t.Run("without a bus it says so", func(t *testing.T) {
+	t.Run("returns an error without a bus", func(t *testing.T) {
 		w := newWorld(t)
 		if err := outbox.New(w.db, nil, testkit.Log(t), time.Now).Run(t.Context()); err == nil {
 			t.Error("no error")
@@ -139,7 +139,7 @@ func TestRelay(t *testing.T) {
 	})
 }
 
-// expireLeases lets the leases of a dead relay run out.
+// expireLeases makes the leases of a crashed relay expire.
 func (w *world) expireLeases(t *testing.T) {
 	t.Helper()
 	w.exec(t, `update outbox set lease_until = now() - interval '1 s' where lease is not null`)
@@ -147,7 +147,7 @@ func (w *world) expireLeases(t *testing.T) {
 
 func TestRelayDies(t *testing.T) {
 	t.Parallel()
-	t.Run("between publishing and deleting: published again under the same id, one effect (invariant 2)", func(t *testing.T) {
+	t.Run("between publishing and deleting: publishes again with the same id, for one effect (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		w.consume(t)
 		o := w.outbox(t)
@@ -168,7 +168,7 @@ func TestRelayDies(t *testing.T) {
 		}
 	})
 
-	t.Run("and the stream has forgotten the ids: delivered twice, one effect", func(t *testing.T) {
+	t.Run("and the stream has forgotten the ids: delivers twice, for one effect", func(t *testing.T) {
 		w := newWorld(t)
 		forgetSoon(t, w.bus)
 		w.consume(t)
@@ -219,7 +219,7 @@ func TestRelayDies(t *testing.T) {
 
 func TestRelayProcessesDie(t *testing.T) {
 	t.Parallel()
-	t.Run("processes killed at any moment lose nothing (invariant 2)", func(t *testing.T) {
+	t.Run("processes that are killed at any moment lose no events (invariant 2)", func(t *testing.T) {
 		w := newWorld(t)
 		w.consume(t)
 		o := w.outbox(t)
@@ -237,7 +237,7 @@ func TestRelayProcessesDie(t *testing.T) {
 			if err := relay.Start(); err != nil {
 				t.Fatal(err)
 			}
-			// It dies as soon as it has published some more.
+			// Kill the process as soon as it has published some more events.
 			testkit.Eventually(t, patience, func() error {
 				if n := w.stored(t); n <= int64(round*total/4) {
 					return fmt.Errorf("%d published", n)
@@ -248,7 +248,7 @@ func TestRelayProcessesDie(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = relay.Wait()
-			// The server may still be at work for the dead.
+			// The server may still be executing a statement of the killed process.
 			testkit.Eventually(t, patience, func() error {
 				if n := w.count(t, `select count(*) from pg_stat_activity where application_name = 'relay'`); n > 0 {
 					return fmt.Errorf("%d of its sessions are left", n)
@@ -267,7 +267,7 @@ func TestRelayProcessesDie(t *testing.T) {
 	})
 }
 
-// forgetSoon makes the stream remember ids for the shortest time that it can.
+// forgetSoon makes the stream remember ids for the shortest possible time.
 func forgetSoon(t *testing.T, b *bus.Bus) {
 	t.Helper()
 	s, err := b.JetStream().Stream(t.Context(), strings.ToUpper(b.Prefix())+"_EVENTS")
@@ -281,7 +281,7 @@ func forgetSoon(t *testing.T, b *bus.Bus) {
 	}
 }
 
-// waitForgotten waits until the stream has forgotten the ids it knows now.
+// waitForgotten waits until the stream has forgotten the ids that it remembers now.
 func waitForgotten(t *testing.T, b *bus.Bus) {
 	t.Helper()
 	probe := func() (known bool) {
@@ -321,7 +321,7 @@ func relayProcess() {
 
 func TestRelayOutages(t *testing.T) {
 	t.Parallel()
-	t.Run("while NATS is away commits succeed, and the backlog drains when it is back", func(t *testing.T) {
+	t.Run("commits succeed while NATS is unavailable, and the relay publishes their events afterwards", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b := srv.Connect(t, bus.Config{})
 		if err := b.EnsureStreams(t.Context()); err != nil {
@@ -355,7 +355,7 @@ func TestRelayOutages(t *testing.T) {
 		w.wantEffects(t, 1501)
 	})
 
-	t.Run("a NATS that goes away in the middle loses nothing", func(t *testing.T) {
+	t.Run("an outage of NATS while the relay publishes loses no events", func(t *testing.T) {
 		srv := testkit.NewNATSServer(t)
 		b := srv.Connect(t, bus.Config{})
 		if err := b.EnsureStreams(t.Context()); err != nil {
@@ -384,7 +384,7 @@ func TestRelayOutages(t *testing.T) {
 		w.wantEffects(t, 5000)
 	})
 
-	t.Run("lost database connections are replaced", func(t *testing.T) {
+	t.Run("replaces lost database connections", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		background(t, o.Run)
@@ -410,16 +410,16 @@ func TestRelayOutages(t *testing.T) {
 	})
 }
 
-func TestPoison(t *testing.T) {
+func TestUnpublishableEvents(t *testing.T) {
 	t.Parallel()
-	// insert writes an event past Append, which would refuse it.
+	// insert writes an event without Append, which would refuse it.
 	insert := func(t *testing.T, w *world, subject string, n int) {
 		w.exec(t, `insert into outbox (id, company_id, subject, payload, occurred_at, created_at)
 			select gen_random_uuid(), $1, $2, '', now(), now() - interval '1 hour' from generate_series(1, $3::integer)`,
 			w.company, subject, n)
 	}
 
-	t.Run("events that no stream takes do not hold up the others (invariant 4)", func(t *testing.T) {
+	t.Run("events that no stream accepts do not hold up the others (invariant 4)", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		insert(t, w, "nobody.listens", 1200) // more than two batches, all older
@@ -433,7 +433,7 @@ func TestPoison(t *testing.T) {
 		})
 	})
 
-	t.Run("they are tried again ever more rarely, and go out once they can", func(t *testing.T) {
+	t.Run("retries them at growing intervals until a stream accepts them", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		insert(t, w, "nobody.listens", 1)
@@ -446,7 +446,7 @@ func TestPoison(t *testing.T) {
 			return nil
 		})
 		if n := w.count(t, `select count(*) from outbox where lease_until between now() + interval '50 s' and now() + interval '60 s'`); n != 1 {
-			t.Error("it is not put off for a minute")
+			t.Error("the next try is not in a minute")
 		}
 		stop()
 		w.exec(t, `update outbox set subject = $1, lease_until = now()`, subject)

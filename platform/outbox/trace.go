@@ -54,6 +54,6 @@ func (l *leased) startPublishing(ctx context.Context) trace.Span {
 		attribute.String("messaging.message.id", l.ID.String()), attribute.Int("messaging.message.body.size", len(l.Payload)),
 		attribute.Int("reservation.outbox.attempt", l.attempt),
 	)
-	l.Trace = bus.Below(ctx, l.Trace)
+	l.Trace = bus.WithTrace(ctx, l.Trace)
 	return span
 }

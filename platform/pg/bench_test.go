@@ -12,8 +12,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// BenchmarkPointRead compares a read of one row through this package with the
-// same on a bare pool as the tables' owner, whom no policy binds.
+// BenchmarkPointRead compares a read of one row through this package with the same read on
+// a plain pool as the tables' owner, to whom no policy applies.
 func BenchmarkPointRead(b *testing.B) {
 	ownerURL, appURL := testkit.DBURLs(b, things())
 	const sql = `select company_id, id, name from things where company_id = $1 and id = $2`

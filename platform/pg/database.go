@@ -14,17 +14,17 @@ import (
 // roles.
 const ensureLock int64 = 0x7265736572766462
 
-// EnsureDatabase creates the database name on the server at adminURL, owned by
-// ownerRole, and the role appRole that the service runs as, unless they exist. appRole
-// can connect and do nothing else; migrations grant it rights on tables. Both roles log
-// in with the password that secretFor returns for them, and each call sets these
-// passwords again. Other roles lose the rights that PostgreSQL grants to everybody on a
-// new database. Several processes can call EnsureDatabase at the same time.
+// EnsureDatabase creates the database name on the server at adminURL, its owner ownerRole,
+// and appRole, the role of the service, unless they exist. appRole can only connect;
+// migrations grant it rights on tables. Both roles log in with the passwords that secretFor
+// returns, and each call sets these passwords again. Other roles lose the rights that
+// PostgreSQL grants to everybody on a new database. Several processes can call
+// EnsureDatabase at the same time.
 //
-// The role of adminURL is a superuser or has CREATEDB and CREATEROLE. The returned URLs
-// keep the options of adminURL, such as sslmode. Migrations use the owner's URL and the
-// service uses the application's. EnsureDatabase refuses an existing role that row level
-// security does not apply to.
+// The role of adminURL must be a superuser or have CREATEDB and CREATEROLE. The returned
+// URLs keep the options of adminURL, such as sslmode. Migrations use the owner's URL, and
+// the service uses the application's. EnsureDatabase returns an error if row level security
+// does not apply to an existing role.
 func EnsureDatabase(ctx context.Context, adminURL, name, ownerRole, appRole string,
 	secretFor func(role string) string) (ownerURL, appURL string, err error) {
 	e := ensurer{name: name, owner: ownerRole, app: appRole, secretFor: secretFor}
@@ -50,7 +50,7 @@ func (e *ensurer) check(adminURL string) error {
 	u, err := url.Parse(adminURL)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
 		// The error does not quote the URL, which can contain a password.
-		return errors.New("the administrator's address is no URL like postgres://user:password@host:5432/ (in a password, % is written %25, # %23 and a blank %20)")
+		return errors.New("the administrator's address must be a URL like postgres://user:password@host:5432/; in the password, write % as %25, # as %23 and a space as %20")
 	}
 	e.admin = u
 	for _, s := range []string{e.name, e.owner, e.app} {
@@ -60,7 +60,7 @@ func (e *ensurer) check(adminURL string) error {
 		}
 	}
 	if e.owner == e.app {
-		return fmt.Errorf("the owner and the application need different roles, both are %s", e.owner)
+		return fmt.Errorf("the owner and the application must have different roles, but both are %s", e.owner)
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (e *ensurer) ensure(ctx context.Context) (err error) {
 	}
 	for _, role := range []string{e.owner, e.app} {
 		if role == me {
-			return fmt.Errorf("the role %s is the administrator's own", role)
+			return fmt.Errorf("the role %s is the role of the administrator's address; use another", role)
 		}
 		if err := e.ensureRole(ctx, role); err != nil {
 			return fmt.Errorf("role %s: %w", role, err)
@@ -105,7 +105,7 @@ func (e *ensurer) ensure(ctx context.Context) (err error) {
 		return err
 	}
 	if member {
-		return fmt.Errorf("the role %s is a member of %s, and so could own tables", e.app, e.owner)
+		return fmt.Errorf("the role %s must not be a member of %s, because it could then own tables", e.app, e.owner)
 	}
 	if err := e.ensureDatabase(ctx); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (e *ensurer) ensureRole(ctx context.Context, role string) error {
 	case errors.Is(err, pgx.ErrNoRows):
 		_, err = e.conn.Exec(ctx, `create role `+quoted+` nosuperuser nobypassrls nocreatedb nocreaterole noreplication`)
 	case err == nil && privileged:
-		err = errors.New("row level security does not count for it (SUPERUSER or BYPASSRLS): use another, or take that away")
+		err = errors.New("row level security does not apply to it (SUPERUSER or BYPASSRLS); use another role, or revoke the attribute")
 	}
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func (e *ensurer) ensureDatabase(ctx context.Context) error {
 			` template template0 encoding 'UTF8' locale_provider libc lc_collate 'C'`)
 	case err != nil:
 	case encoding != "UTF8":
-		err = fmt.Errorf("it exists with encoding %s, and must have UTF8", encoding)
+		err = fmt.Errorf("it exists with the encoding %s; it must have UTF8", encoding)
 	case owner != e.owner:
 		_, err = e.conn.Exec(ctx, `alter database `+quote(e.name)+` owner to `+quote(e.owner))
 	}
@@ -190,7 +190,7 @@ func (e *ensurer) ensureSchema(ctx context.Context) error {
 
 func quote(name string) string { return pgx.Identifier{name}.Sanitize() }
 
-// literal quotes s for statements that accept no parameters. The result is right with
+// literal quotes s for statements that accept no parameters. The result is correct with
 // either value of the server's standard_conforming_strings.
 func literal(s string) string {
 	s = strings.ReplaceAll(s, "\x00", "")

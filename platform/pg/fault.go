@@ -43,7 +43,7 @@ func Fault(err error, constraints map[string]*fault.Error) error {
 		if f, ok := constraints[pe.ConstraintName]; ok && pe.ConstraintName != "" {
 			return f.Because(err)
 		}
-		if isAway(pe.Code) {
+		if isTemporary(pe.Code) {
 			return fault.Away(err)
 		}
 		return err
@@ -54,8 +54,8 @@ func Fault(err error, constraints map[string]*fault.Error) error {
 	return err
 }
 
-// isAway reports whether the same request may succeed later, judged by its SQLSTATE.
-func isAway(code string) bool {
+// isTemporary reports whether an SQLSTATE means that the same request may succeed later.
+func isTemporary(code string) bool {
 	switch code {
 	case codeSerializationFailure, codeDeadlock, codeLockNotAvailable,
 		codeQueryCanceled, codeIdleInTransaction:

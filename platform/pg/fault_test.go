@@ -19,7 +19,7 @@ import (
 
 func TestFault(t *testing.T) {
 	state := func(code string) error { return fmt.Errorf("insert: %w", &pgconn.PgError{Code: code}) }
-	t.Run("a database that is away, full or contended is unavailable", func(t *testing.T) {
+	t.Run("a database that is unreachable, full or contended is unavailable", func(t *testing.T) {
 		for name, err := range map[string]error{
 			"connection failure": state("08006"), "too many connections": state("53300"), "disk full": state("53100"),
 			"admin shutdown": state("57P01"), "crash": state("57P02"), "starting up": state("57P03"),
@@ -34,7 +34,7 @@ func TestFault(t *testing.T) {
 			}
 		}
 	})
-	t.Run("everything else passes unchanged", func(t *testing.T) {
+	t.Run("other errors are returned unchanged", func(t *testing.T) {
 		for _, err := range []error{
 			nil, pgx.ErrNoRows, context.Canceled, fmt.Errorf("read: %w", context.DeadlineExceeded),
 			fault.Missing("customer"), errors.New("anything"), state("23505"), state("42501"), state("42703"),
@@ -46,7 +46,7 @@ func TestFault(t *testing.T) {
 	})
 }
 
-func TestFaultOfConstraints(t *testing.T) {
+func TestFaultFromConstraint(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
@@ -54,14 +54,14 @@ func TestFaultOfConstraints(t *testing.T) {
 	seed(t, db, 1, company)
 	taken := fault.Refuse("THING_EXISTS", "there is such a thing")
 	known := map[string]*fault.Error{"things_pkey": taken}
-	t.Run("a named constraint becomes its fault, with the cause kept for the log", func(t *testing.T) {
+	t.Run("a violated constraint in the map becomes its fault, with the cause for the log", func(t *testing.T) {
 		err := db.InTx(t.Context(), pg.For(company), add(company, 1, "again"))
 		got := pg.Fault(err, known)
 		if !errors.Is(got, taken) || sqlState(got) != "23505" {
 			t.Fatal(got)
 		}
 	})
-	t.Run("another constraint stays an internal error", func(t *testing.T) {
+	t.Run("another violated constraint remains an internal error", func(t *testing.T) {
 		err := db.InTx(t.Context(), pg.For(company), add(company, 2, ""))
 		if got := pg.Fault(err, known); !fault.Is(got, fault.Internal) || sqlState(got) != "23514" {
 			t.Fatal(got)

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	testkit.Main(m)
 }
 
-// things is a part with one tenant table. Its second migration builds an index
+// things is a service with one tenant table. Its second migration builds an index
 // concurrently, which waits for every snapshot in the database.
 func things() pg.Migrations {
 	return pg.Migrations{Part: "sample", AppRole: testkit.AppRole(), FS: fstest.MapFS{
@@ -61,8 +61,8 @@ const (
 	insertThing  = `insert into things (company_id, id, name) values ($1, $2, $3)`
 )
 
-// open opens another pool, of one connection unless cfg says otherwise, so that
-// every statement meets what the one before it left behind.
+// open opens another pool. It has one connection unless cfg sets a number, so that every
+// statement runs on the connection of the previous one.
 func open(t *testing.T, appURL string, cfg pg.Config) *pg.DB {
 	t.Helper()
 	cfg.URL = config.Secret(appURL)
@@ -77,7 +77,7 @@ func open(t *testing.T, appURL string, cfg pg.Config) *pg.DB {
 	return db
 }
 
-// seed gives each company n things, numbered from 1.
+// seed creates n things for each company, numbered from 1.
 func seed(t *testing.T, db *pg.DB, n int, companies ...id.Company) {
 	t.Helper()
 	for _, company := range companies {

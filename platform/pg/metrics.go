@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Collect registers the pool's metrics with the label part. Pass "" if r adds the label.
-// It fails if that part has already registered.
+// Collect registers the pool's metrics with part, the service's name, as a label. Pass "" if
+// r adds the label. It returns an error if the metrics of that service are already registered.
 func (db *DB) Collect(r prometheus.Registerer, part string) error {
 	label := prometheus.Labels{}
 	if part != "" {

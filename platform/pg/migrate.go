@@ -17,23 +17,24 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Migrations is the schema of one part.
+// Migrations is the schema of one service.
 type Migrations struct {
-	// Part names the part, in lower-case letters, digits and underscores.
+	// Part is the service's name, in lower-case letters, digits and underscores.
 	Part string
-	// FS has the part's migrations in its root, as 0001_what.sql with goose's
-	// annotations; nil: the part has none. Migrations are forward only and safe while
-	// the previous release runs.
+	// FS has the service's migrations in its root, as 0001_what.sql with goose's
+	// annotations. nil means that it has none. Migrations only go forward, and can run
+	// while the previous release is running.
 	FS fs.FS
-	// AppRole is the role that the service runs as. It is granted the use of the tables,
-	// never their ownership. "": nothing is granted.
+	// AppRole is the role that the service runs as. Migrate grants it the use of the
+	// tables, never their ownership. "" means that it grants nothing.
 	AppRole string
 }
 
 //go:embed migrations/*.sql
 var embedded embed.FS
 
-// platformPart is the name under which the platform's own tables are versioned.
+// platformPart is the name under which goose records the migrations of the tables that every
+// service has.
 const platformPart = "platform"
 
 var partName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
@@ -41,11 +42,11 @@ var partName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,40}$`)
 // versionTable is the table in which goose records the applied migrations.
 func versionTable(part string) string { return part + "_schema" }
 
-// sources returns the migrations in the order in which they are applied: the platform's
-// tables first, then the part's own.
+// sources returns the migrations in the order in which they are applied: first those of the
+// tables that every service has, then the service's own.
 func (m Migrations) sources() ([]Migrations, error) {
 	if !partName.MatchString(m.Part) || m.Part == platformPart {
-		return nil, fmt.Errorf("migrations: %q cannot be the name of a part", m.Part)
+		return nil, fmt.Errorf("migrations: %q cannot be the name of a service", m.Part)
 	}
 	own, err := fs.Sub(embedded, "migrations")
 	if err != nil {
@@ -69,11 +70,11 @@ const (
 	lockAttempts = 5
 )
 
-// Migrate brings the database at ownerURL, whose role owns the tables, to the schema of
-// m: first the platform's tables, then the part's. It waits for the server as Open does,
-// and for another process that is migrating. Migrations that are already applied are
-// skipped. A migration that waits more than 5 s for a lock gives way to the queries that
-// wait behind it, and is tried again, up to five times.
+// Migrate applies the migrations of m to the database at ownerURL, whose role owns the
+// tables. It starts with the tables that every service has, and skips migrations that are
+// already applied. It waits for the server as Open does, and for another process that is
+// migrating. A migration that waits more than 5 s for a lock is cancelled, so that the
+// queries behind it can continue, and is tried again, up to five times.
 func Migrate(ctx context.Context, ownerURL string, m Migrations) error {
 	sources, err := m.sources()
 	if err != nil {
@@ -113,7 +114,8 @@ func Migrate(ctx context.Context, ownerURL string, m Migrations) error {
 }
 
 const (
-	// openSQL reports whether the database's owner has something to change.
+	// openSQL reports whether the rights to connect differ from those that closeSQL sets,
+	// and this role can change them.
 	openSQL = `select pg_has_role(datdba, 'USAGE')
 			and (has_database_privilege('public', oid, 'CONNECT') or not has_database_privilege($1::text, oid, 'CONNECT'))
 		from pg_database where datname = current_database()`
@@ -183,8 +185,8 @@ func apply(ctx context.Context, db *sql.DB, m Migrations) error {
 	}
 }
 
-// grant grants the application role the use of the tables and nothing more. The role can
-// read the version of the schema but not write it.
+// grant grants the application role the use of the tables, and nothing more. The role can
+// read the version of the schema but cannot write it.
 func grant(ctx context.Context, c *pgx.Conn, m Migrations) error {
 	role := pgx.Identifier{m.AppRole}.Sanitize()
 	statements := []string{
@@ -195,7 +197,7 @@ func grant(ctx context.Context, c *pgx.Conn, m Migrations) error {
 		`grant execute on function app_company(), app_all_companies() to ` + role,
 	}
 	err := pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
-		var versioned bool // a part without migrations has no version table
+		var versioned bool // a service without migrations has no version table
 		if err := tx.QueryRow(ctx, `select to_regclass($1) is not null`, versionTable(m.Part)).Scan(&versioned); err != nil {
 			return err
 		}

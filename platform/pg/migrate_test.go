@@ -22,7 +22,7 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// with returns things with one more migration.
+// with returns the migrations of things with another one added.
 func with(name, sql string) pg.Migrations {
 	m := things()
 	files := maps.Clone(m.FS.(fstest.MapFS))
@@ -31,7 +31,7 @@ func with(name, sql string) pg.Migrations {
 	return m
 }
 
-// Invariant 6.
+// TestMigrationRace checks invariant 6.
 func TestMigrationRace(t *testing.T) {
 	t.Parallel()
 	ownerURL, appURL := testkit.EmptyDB(t)
@@ -61,7 +61,7 @@ func TestMigrationRace(t *testing.T) {
 
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	t.Run("a second run changes nothing, and new migrations come on top", func(t *testing.T) {
+	t.Run("a second run applies only new migrations", func(t *testing.T) {
 		ownerURL, appURL := testkit.DBURLs(t, things())
 		if err := pg.Migrate(t.Context(), ownerURL, things()); err != nil {
 			t.Fatal(err)
@@ -75,7 +75,7 @@ func TestMigrate(t *testing.T) {
 			t.Fatal(n)
 		}
 	})
-	t.Run("a migration that fails leaves nothing of itself", func(t *testing.T) {
+	t.Run("a migration that fails changes nothing", func(t *testing.T) {
 		ownerURL, appURL := testkit.DBURLs(t, things())
 		broken := with("0003_broken.sql", `create table half (id integer); select 1/0;`)
 		if err := pg.Migrate(t.Context(), ownerURL, broken); sqlState(err) != "22012" {
@@ -83,13 +83,13 @@ func TestMigrate(t *testing.T) {
 		}
 		db := open(t, appURL, pg.Config{})
 		if !one[bool](t, db, pg.Scope{}, `select to_regclass('half') is null`) {
-			t.Fatal("half a migration stayed")
+			t.Fatal("a part of the migration was not rolled back")
 		}
 		if err := pg.CheckSchema(t.Context(), db, broken); !errors.Is(err, pg.ErrSchemaBehind) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a migration gives way to a long transaction and succeeds after it", func(t *testing.T) {
+	t.Run("a migration yields to a long transaction and succeeds afterwards", func(t *testing.T) {
 		ownerURL, appURL := testkit.DBURLs(t, things())
 		db := open(t, appURL, pg.Config{MaxConns: 2})
 		u, err := url.Parse(ownerURL)
@@ -126,9 +126,9 @@ func TestMigrate(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a role with quotes in its name is granted what it needs", func(t *testing.T) {
-		// Cleanups run last in first out: the role can go when the database, and
-		// with it every grant, has gone.
+	t.Run("grants the rights to a role with quotes in its name", func(t *testing.T) {
+		// Cleanups run in reverse order. The role can be dropped only after the database
+		// with its grants was dropped.
 		dropRole := func() {}
 		t.Cleanup(func() { dropRole() })
 		ownerURL, appURL := testkit.EmptyDB(t)
@@ -162,38 +162,38 @@ func TestMigrate(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("a part's name cannot smuggle anything in", func(t *testing.T) {
+	t.Run("refuses a service's name that is not a plain identifier", func(t *testing.T) {
 		for _, part := range []string{"", "Platform", "platform", "a-b", `x"; drop table outbox; --`, "1st"} {
-			if err := pg.Migrate(t.Context(), "postgres://127.0.0.1:1/x", pg.Migrations{Part: part}); err == nil || !strings.Contains(err.Error(), "name of a part") {
+			if err := pg.Migrate(t.Context(), "postgres://127.0.0.1:1/x", pg.Migrations{Part: part}); err == nil || !strings.Contains(err.Error(), "name of a service") {
 				t.Errorf("%q: %v", part, err)
 			}
 		}
 	})
 }
 
-// Invariant 7, and the second half of 3.
+// TestCheckSchema checks invariant 7 and the second half of invariant 3.
 func TestCheckSchema(t *testing.T) {
 	t.Parallel()
 	newer := with("0003_more.sql", `create table more (id integer primary key);`)
-	t.Run("a database behind the binary is refused", func(t *testing.T) {
+	t.Run("refuses a database that is behind the binary", func(t *testing.T) {
 		err := pg.CheckSchema(t.Context(), testkit.DB(t, things()), newer)
 		if !errors.Is(err, pg.ErrSchemaBehind) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a database ahead of the binary is served", func(t *testing.T) {
+	t.Run("accepts a database that is ahead of the binary", func(t *testing.T) {
 		if err := pg.CheckSchema(t.Context(), testkit.DB(t, newer), things()); err != nil {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a database without a schema is refused", func(t *testing.T) {
+	t.Run("refuses a database without a schema", func(t *testing.T) {
 		_, appURL := testkit.EmptyDB(t)
 		err := pg.CheckSchema(t.Context(), open(t, appURL, pg.Config{}), things())
 		if !errors.Is(err, pg.ErrSchemaBehind) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("the owner of the tables and a superuser are refused", func(t *testing.T) {
+	t.Run("refuses the owner of the tables and a superuser", func(t *testing.T) {
 		ownerURL, _ := testkit.DBURLs(t, things())
 		super, _ := url.Parse(testkit.AdminURL(t))
 		owner, _ := url.Parse(ownerURL)
@@ -209,7 +209,7 @@ func TestCheckSchema(t *testing.T) {
 func TestOpen(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
-	t.Run("it waits for a server that is starting", func(t *testing.T) {
+	t.Run("waits for a server that is starting", func(t *testing.T) {
 		p, proxied := testkit.NewProxy(t, appURL)
 		p.Refuse.Store(2)
 		open(t, proxied, pg.Config{})
@@ -217,7 +217,7 @@ func TestOpen(t *testing.T) {
 			t.Fatalf("%d connections were made", n)
 		}
 	})
-	t.Run("it gives up when its time is over", func(t *testing.T) {
+	t.Run("returns an error after StartTimeout", func(t *testing.T) {
 		p, proxied := testkit.NewProxy(t, appURL)
 		p.Refuse.Store(1 << 30)
 		_, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(proxied), StartTimeout: 200 * time.Millisecond}, testkit.Log(t))
@@ -228,7 +228,7 @@ func TestOpen(t *testing.T) {
 			t.Fatal("it tried once")
 		}
 	})
-	t.Run("it stops waiting when its caller does", func(t *testing.T) {
+	t.Run("stops waiting when its context ends", func(t *testing.T) {
 		p, proxied := testkit.NewProxy(t, appURL)
 		p.Refuse.Store(1 << 30)
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -237,13 +237,13 @@ func TestOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a URL that cannot be read fails at once, without its password", func(t *testing.T) {
+	t.Run("refuses an invalid URL immediately, without its password", func(t *testing.T) {
 		_, err := pg.Open(t.Context(), pg.Config{URL: "postgres://u:hunter2@host:notaport/x"}, testkit.Log(t))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Fatal(err)
 		}
 	})
-	t.Run("settings have defaults and are checked together", func(t *testing.T) {
+	t.Run("settings have defaults and are validated together", func(t *testing.T) {
 		var good pg.Config
 		if err := config.Read(config.Env{"DATABASE_URL": appURL}, &good); err != nil || good.MaxConns != 8 {
 			t.Fatal(good, err)

@@ -16,7 +16,7 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// Config has the settings of a part's connection to its database.
+// Config has the settings of a service's connection to its database.
 type Config struct {
 	URL              config.Secret `env:"DATABASE_URL" doc:"PostgreSQL URL of the service's database, with the application role (not the owner)"`
 	URLFile          string        `env:"DATABASE_URL_FILE" doc:"file with DATABASE_URL; read again for each new connection"`
@@ -65,8 +65,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// DB is a pool of connections to one part's database. It is safe for
-// concurrent use.
+// DB is a pool of connections to a service's database. It is safe for concurrent use.
 type DB struct {
 	pool     *pgxpool.Pool
 	log      *slog.Logger
@@ -76,7 +75,7 @@ type DB struct {
 	connRetries atomic.Int64 // statements repeated on another connection
 }
 
-// Open makes a pool and waits up to cfg.StartTimeout for the server to answer. It fails
+// Open creates a pool and waits up to cfg.StartTimeout for the server to answer. It fails
 // immediately if the URL is invalid, and with the last error after the timeout.
 func Open(ctx context.Context, cfg Config, log *slog.Logger) (*DB, error) {
 	cfg = cfg.withDefaults()
@@ -106,15 +105,15 @@ func poolConfig(cfg Config) (*pgxpool.Config, error) {
 	pc.MaxConnLifetime = time.Hour
 	pc.MaxConnLifetimeJitter = 10 * time.Minute
 	pc.MaxConnIdleTime = 10 * time.Minute
-	// If a connection died while idle, its first statement fails and is repeated on
-	// another connection. So the pool does not need a round trip to check beforehand.
+	// If an idle connection was lost, its first statement fails and is repeated on another
+	// connection. So the pool does not need a round trip to check the connection first.
 	pc.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	pc.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	setDefaults(pc.ConnConfig.RuntimeParams, map[string]string{
 		"search_path":       "public",
 		"timezone":          "UTC",
-		"jit":               "off", // compiling costs more than any query of ours runs
-		"random_page_cost":  "1.1", // what requests read is in memory, or on a disk that does not turn
+		"jit":               "off", // compiling a query takes longer than running it
+		"random_page_cost":  "1.1", // most data is in memory or on an SSD
 		"statement_timeout": strconv.FormatInt(cfg.StatementTimeout.Milliseconds(), 10),
 		// A process that hangs inside a transaction must not hold its locks permanently.
 		"idle_in_transaction_session_timeout": "60000",
@@ -184,7 +183,7 @@ func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 // Close waits until all connections have been returned and closes them.
 func (db *DB) Close() { db.pool.Close() }
 
-// onConn calls use with a connection of the pool. If the connection died while idle, it
+// onConn calls use with a connection of the pool. If the connection was lost while idle, it
 // calls use again with another one. use reports whether it has already had an effect that
 // must not be repeated.
 func (db *DB) onConn(ctx context.Context, use func(*pgxpool.Conn) (started bool, err error)) error {

@@ -47,7 +47,7 @@ func TestReads(t *testing.T) {
 			t.Fatal(got)
 		}
 	})
-	t.Run("no rows are an empty slice, and no row is ErrNoRows", func(t *testing.T) {
+	t.Run("Rows returns an empty slice without rows, and One returns ErrNoRows", func(t *testing.T) {
 		got, err := pg.Rows[thing](t.Context(), db, scope, selectThings+` limit 0`)
 		if err != nil || got == nil || len(got) != 0 {
 			t.Fatal(got, err)
@@ -57,7 +57,7 @@ func TestReads(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("several queries are answered in order", func(t *testing.T) {
+	t.Run("several queries return their rows in order", func(t *testing.T) {
 		var ids []int32
 		var total int64
 		err := db.Read(t.Context(), scope,
@@ -73,14 +73,14 @@ func TestReads(t *testing.T) {
 			t.Fatal(ids, total, err)
 		}
 	})
-	t.Run("a Scan that leaves rows unread does not disturb the next query", func(t *testing.T) {
+	t.Run("a Scan that leaves rows unread does not affect the next query", func(t *testing.T) {
 		leave := func(pgx.Rows) error { return nil }
 		err := db.Read(t.Context(), scope, pg.Query{SQL: selectThings, Scan: leave}, pg.Query{SQL: `select 1`, Scan: drain})
 		if err != nil {
 			t.Fatal(err)
 		}
 	})
-	t.Run("an error of Scan comes back unchanged and ends the read", func(t *testing.T) {
+	t.Run("an error of Scan ends the read and is returned unchanged", func(t *testing.T) {
 		failure := errors.New("no")
 		err := db.Read(t.Context(), scope,
 			pg.Query{SQL: `select 1`, Scan: func(pgx.Rows) error { return failure }},
@@ -89,7 +89,7 @@ func TestReads(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("an error that comes after rows is not lost", func(t *testing.T) {
+	t.Run("an error after the first rows is returned", func(t *testing.T) {
 		_, err := pg.Rows[int](t.Context(), db, scope, `select 1/(3-g) from generate_series(1, 5) g`)
 		if sqlState(err) != "22012" {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestReads(t *testing.T) {
 	})
 }
 
-// A read's plan can be overtaken by a migration while connections are open.
+// TestReadsSurviveAMigration checks reads whose plan a migration makes invalid.
 func TestReadsSurviveAMigration(t *testing.T) {
 	t.Parallel()
 	ownerURL, appURL := testkit.DBURLs(t, things())
@@ -181,13 +181,13 @@ func TestRoundTrips(t *testing.T) {
 		"a stream takes one": {1, func() error {
 			return db.Stream(t.Context(), scope, selectThings, nil, func(pgx.Rows) error { return nil })
 		}},
-		"a transaction takes two and its own": {3, func() error {
+		"a transaction takes two in addition to its own": {3, func() error {
 			return db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 				_, err := tx.Exec(ctx, `update things set name = 'x' where company_id = $1 and id = $2`, company, 1)
 				return err
 			})
 		}},
-		"and so does one with a pipeline of three": {3, func() error {
+		"a transaction with a pipeline of three takes three": {3, func() error {
 			return db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 				q := pg.Query{SQL: selectThings, Scan: drain}
 				return tx.Pipeline(ctx, q, pg.Query{SQL: `update things set name = 'y' where company_id = $1`, Args: []any{company}}, q)
@@ -217,7 +217,7 @@ func TestStream(t *testing.T) {
 	scope := pg.For(company)
 	seed(t, db, 1, company)
 
-	t.Run("memory does not grow with the rows", func(t *testing.T) {
+	t.Run("memory does not grow with the number of rows", func(t *testing.T) {
 		heap := func() uint64 {
 			runtime.GC()
 			var m runtime.MemStats
@@ -239,7 +239,7 @@ func TestStream(t *testing.T) {
 			t.Fatalf("100 MB of rows took %d kB of heap", (most-before)>>10)
 		}
 	})
-	t.Run("the statement timeout holds for a read and not for a stream", func(t *testing.T) {
+	t.Run("the statement timeout applies to a read but not to a stream", func(t *testing.T) {
 		const slow = `select pg_sleep(0.2)`
 		err := db.Read(t.Context(), scope, pg.Query{SQL: slow, Scan: drain})
 		if !fault.Is(pg.Fault(err, nil), fault.Unavailable) {
@@ -249,7 +249,7 @@ func TestStream(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("a stream that is given up ends on the server too", func(t *testing.T) {
+	t.Run("a stream whose reader gives up ends on the server too", func(t *testing.T) {
 		failure := errors.New("enough")
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -277,7 +277,7 @@ func TestCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if db.Collect(r, "pass") == nil {
-		t.Fatal("one part registered twice")
+		t.Fatal("registers one service twice")
 	}
 	families, err := r.Gather()
 	if err != nil {

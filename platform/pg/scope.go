@@ -30,9 +30,9 @@ func (s Scope) beginSQL() string {
 	return "begin; set local app.company_id = '" + s.setting + "'"
 }
 
-// readSQL is the first statement of a pipelined read; $1 is the setting. Reads are
-// repeated if their connection has died. So they must not write, and this setting makes
-// the server refuse a statement that does.
+// readSQL is the first statement of a pipelined read; $1 is the setting. A read is repeated
+// if its connection was lost. So it must not write, and this setting makes the server
+// refuse a statement that does.
 const readSQL = `select set_config('app.company_id', $1, true), set_config('transaction_read_only', 'on', true)`
 
 // streamSQL also lifts the statement timeout, which would otherwise count the

@@ -35,28 +35,28 @@ func (s Store) ReadOf(ctx context.Context, company id.Company, queries ...Query)
 }
 
 // Get runs one query of the company and returns its first row, as Rows does. Without
-// rows the error is a fault which says that what ("pass type") does not exist.
-func Get[T any](ctx context.Context, s Store, company id.Company, what, sql string, args ...any) (T, error) {
+// rows the error is a NOT_FOUND fault for resource ("pass type").
+func Get[T any](ctx context.Context, s Store, company id.Company, resource, sql string, args ...any) (T, error) {
 	out, err := One[T](ctx, s.DB, For(company), sql, args...)
-	return out, Missing(s.Fault(err), what)
+	return out, Missing(s.Fault(err), resource)
 }
 
 // GetInTx is Get in a transaction. InTx or Write translates its other errors.
-func GetInTx[T any](ctx context.Context, tx *Tx, what, sql string, args ...any) (T, error) {
+func GetInTx[T any](ctx context.Context, tx *Tx, resource, sql string, args ...any) (T, error) {
 	rows, err := tx.Query(ctx, sql, args...)
 	if err != nil {
 		var none T
 		return none, err
 	}
 	out, err := pgx.CollectOneRow(rows, rowTo[T]())
-	return out, Missing(err, what)
+	return out, Missing(err, resource)
 }
 
-// Missing replaces pgx.ErrNoRows with a fault which says that what ("pass type") does not
-// exist.
-func Missing(err error, what string) error {
+// Missing replaces pgx.ErrNoRows with a NOT_FOUND fault for resource ("pass type"). It returns
+// other errors unchanged.
+func Missing(err error, resource string) error {
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.Missing(what)
+		return fault.Missing(resource)
 	}
 	return err
 }

@@ -17,8 +17,8 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Invariant 1: whatever a user of the one connection did, the next one, who has
-// no scope, finds none.
+// TestConnectionsCarryNoCompany checks invariant 1: after any use of the only connection,
+// the next user, which has no scope, sees no company's rows.
 func TestConnectionsCarryNoCompany(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
@@ -49,7 +49,7 @@ func TestConnectionsCarryNoCompany(t *testing.T) {
 			_, err := pg.Rows[int](t.Context(), db, scope, `select name from things`)
 			wantError(t, err)
 		},
-		"a read whose caller left": func(t *testing.T) {
+		"a read whose caller cancelled": func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 			defer cancel()
 			err := db.Read(ctx, scope, pg.Query{SQL: `select pg_sleep(10) from things`, Scan: drain})
@@ -57,7 +57,7 @@ func TestConnectionsCarryNoCompany(t *testing.T) {
 				t.Fatal(err)
 			}
 		},
-		"a stream that was given up": func(t *testing.T) {
+		"a stream that its reader ended early": func(t *testing.T) {
 			err := db.Stream(t.Context(), scope, `select generate_series(1, 100000) from things`, nil,
 				func(pgx.Rows) error { return failure })
 			if !errors.Is(err, failure) {
@@ -92,7 +92,7 @@ func TestConnectionsCarryNoCompany(t *testing.T) {
 			}()
 			_ = db.InTx(t.Context(), scope, func(context.Context, *pg.Tx) error { panic("oh") })
 		},
-		"a transaction whose caller left": func(t *testing.T) {
+		"a transaction whose caller cancelled": func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			err := db.InTx(ctx, scope, func(context.Context, *pg.Tx) error { cancel(); return nil })
 			if !errors.Is(err, context.Canceled) {
@@ -131,7 +131,8 @@ func TestConnectionsCarryNoCompany(t *testing.T) {
 	}
 }
 
-// Invariant 1 under load: many callers of many companies over few connections.
+// TestConcurrentCompaniesSeeTheirOwnRows checks invariant 1 under load: many callers of many
+// companies share few connections.
 func TestConcurrentCompaniesSeeTheirOwnRows(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
@@ -181,7 +182,7 @@ func TestConcurrentCompaniesSeeTheirOwnRows(t *testing.T) {
 	callers.Wait()
 }
 
-// Invariant 2.
+// TestScope checks invariant 2.
 func TestScope(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
@@ -208,12 +209,12 @@ func TestScope(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a query that asks for another company sees nothing", func(t *testing.T) {
+	t.Run("a query for another company sees nothing", func(t *testing.T) {
 		if n := one[int64](t, db, pg.For(ours), `select count(*) from things where company_id = $1`, theirs); n != 0 {
 			t.Fatalf("sees %d rows", n)
 		}
 	})
-	t.Run("an update and a delete without a where clause touch one company's rows", func(t *testing.T) {
+	t.Run("an update and a delete without a where clause change only one company's rows", func(t *testing.T) {
 		if n, err := inTx(pg.For(ours), `update things set name = 'changed'`); err != nil || n != 2 {
 			t.Fatal(n, err)
 		}
@@ -234,7 +235,7 @@ func TestScope(t *testing.T) {
 			}
 		}
 	})
-	t.Run("no company and no scope see and write nothing", func(t *testing.T) {
+	t.Run("a scope without a company sees and writes nothing", func(t *testing.T) {
 		for _, s := range []pg.Scope{{}, pg.For(id.Company{})} {
 			if n := one[int64](t, db, s, `select count(*) from things`); n != 0 {
 				t.Errorf("sees %d rows", n)
@@ -255,7 +256,7 @@ func TestScope(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	t.Run("answers under idempotency keys are a company's own", func(t *testing.T) {
+	t.Run("a company sees only its own responses of idempotency keys", func(t *testing.T) {
 		_, err := inTx(pg.For(ours), `insert into idempotency_keys (company_id, caller, key, request_hash, response, expires_at)
 			values ($1, 'm2m', 'k', '', '', now())`, ours)
 		if err != nil {
@@ -267,8 +268,8 @@ func TestScope(t *testing.T) {
 	})
 }
 
-// Invariant 3.
-func TestApplicationRoleHasNoPowerOverTheSchema(t *testing.T) {
+// TestApplicationRoleCannotChangeTheSchema checks invariant 3.
+func TestApplicationRoleCannotChangeTheSchema(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{})
@@ -304,7 +305,7 @@ func TestApplicationRoleHasNoPowerOverTheSchema(t *testing.T) {
 			}
 		})
 	}
-	t.Run("set row_security = off hides nothing but the answer", func(t *testing.T) {
+	t.Run("set row_security = off makes the query fail and shows no rows", func(t *testing.T) {
 		err := db.InTx(t.Context(), pg.Scope{}, func(ctx context.Context, tx *pg.Tx) error {
 			if _, err := tx.Exec(ctx, `set local row_security = off`); err != nil {
 				return err
@@ -318,7 +319,7 @@ func TestApplicationRoleHasNoPowerOverTheSchema(t *testing.T) {
 	})
 }
 
-// The policy costs one evaluation a query, and leaves the indexes to the query.
+// TestPolicyIsEvaluatedOncePerQuery also checks that queries still use the indexes.
 func TestPolicyIsEvaluatedOncePerQuery(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
@@ -358,7 +359,7 @@ func TestPolicyIsEvaluatedOncePerQuery(t *testing.T) {
 		"a page after the last row":   `(id, name) > (1990, '')`,
 		"an index beside the primary": `name = 'thing 7'`,
 	} {
-		t.Run("an index still serves "+name, func(t *testing.T) {
+		t.Run("uses an index for "+name, func(t *testing.T) {
 			got := plan(fmt.Sprintf(`select name from things where company_id = '%s' and %s`, pgUUID(company), where))
 			if !strings.Contains(got, "Index Cond") || strings.Contains(got, "Seq Scan") {
 				t.Fatal(got)

@@ -22,10 +22,10 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// tlsServer is a PostgreSQL server that takes its parts over TLS alone.
+// tlsServer is a PostgreSQL server that accepts services only over TLS.
 type tlsServer struct {
 	*pgserver.Server
-	// url is that of a part's role, without anything about TLS; owner that of the
+	// url is the URL of the service's role without TLS parameters, and owner that of the
 	// owner of its database.
 	url, owner string
 }
@@ -69,8 +69,8 @@ func startTLS(t *testing.T, ca *mtlstest.CA) *tlsServer {
 	return s
 }
 
-// certify gives the server a certificate of the authority; new connections see it
-// after a reload.
+// certify gives the server a certificate of the authority. New connections use it after a
+// reload.
 func (s *tlsServer) certify(t *testing.T, ca *mtlstest.CA) {
 	t.Helper()
 	pair := ca.Issue(t, "localhost")
@@ -106,20 +106,20 @@ func TestTLS(t *testing.T) {
 		}
 		return err
 	}
-	t.Run("verify-full takes the authority's server, and its connections are encrypted", func(t *testing.T) {
+	t.Run("verify-full accepts a server of the authority and encrypts the connections", func(t *testing.T) {
 		db := open(t, with(s.url, "sslmode=verify-full&sslrootcert="+trusted), pg.Config{})
 		encrypted, err := pg.One[bool](t.Context(), db, pg.Scope{}, `select ssl from pg_stat_ssl where pid = pg_backend_pid()`)
 		if err != nil || !encrypted {
 			t.Errorf("encrypted: %v, %v", encrypted, err)
 		}
 	})
-	t.Run("a wrong authority is refused with the reason and the setting", func(t *testing.T) {
+	t.Run("refuses a server of another authority, with the reason and the setting", func(t *testing.T) {
 		err := try(with(s.url, "sslmode=verify-full&sslrootcert="+wrong))
 		if err == nil || !strings.Contains(err.Error(), "sslrootcert") || !strings.Contains(err.Error(), "unknown authority") {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("a host that is not in the certificate is refused", func(t *testing.T) {
+	t.Run("refuses a host that is not in the certificate", func(t *testing.T) {
 		u, _ := url.Parse(s.url)
 		u.Host = "127.0.0.2:" + u.Port()
 		err := try(with(u.String(), "sslmode=verify-full&sslrootcert="+trusted))
@@ -127,12 +127,12 @@ func TestTLS(t *testing.T) {
 			t.Error("taken")
 		}
 	})
-	t.Run("a server that wants TLS refuses who comes without", func(t *testing.T) {
+	t.Run("a server that requires TLS refuses a connection without TLS", func(t *testing.T) {
 		if err := try(with(s.url, "sslmode=disable")); err == nil || !strings.Contains(err.Error(), "no encryption") {
 			t.Errorf("got %v", err)
 		}
 	})
-	t.Run("an authority's file that is not there is a fault of the setting, and no part of the URL is shown", func(t *testing.T) {
+	t.Run("reports a missing file of the authority by setting, without the URL", func(t *testing.T) {
 		for raw, want := range map[string]string{
 			"postgres://sample:hunter2@db/sample?sslmode=verify-full&sslrootcert=/nowhere/ca": "/nowhere/ca",
 			"postgres://sample:hunter2@db:port/sample":                                        "DATABASE_URL cannot be used: ",
@@ -145,7 +145,7 @@ func TestTLS(t *testing.T) {
 			}
 		}
 	})
-	t.Run("migrations go over TLS too", func(t *testing.T) {
+	t.Run("migrations use TLS too", func(t *testing.T) {
 		m := things()
 		m.AppRole = "sample"
 		if err := pg.Migrate(t.Context(), with(s.owner, "sslmode=verify-full&sslrootcert="+trusted), m); err != nil {
@@ -162,7 +162,7 @@ func write(t *testing.T, path string, text []byte) {
 	}
 }
 
-// TestRotation replaces the database's authority and the part's role under load.
+// TestRotation replaces the database's authority and the service's role under load.
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	old, next := mtlstest.NewCA(t, "old"), mtlstest.NewCA(t, "next")
@@ -204,8 +204,8 @@ func TestRotation(t *testing.T) {
 			}
 		})
 	}
-	// each step ends all sessions that stand, as their age would in an hour, and
-	// waits for calls on new ones.
+	// step ends all sessions, as their age would within an hour, and waits for calls on new
+	// sessions.
 	step := func(what string) {
 		t.Helper()
 		db.Pool().Reset()
@@ -247,12 +247,12 @@ func TestRotation(t *testing.T) {
 	write(t, urlFile, []byte(u.String()))
 	step("the file has another role")
 	if got := who(); got != "sample_b" {
-		t.Errorf("sessions are those of %s", got)
+		t.Errorf("the sessions belong to %s", got)
 	}
 	s.exec(t, `alter role sample password 'changed'`)
 	step("the first role's password is another one")
 	if err := pg.CheckSchema(t.Context(), db, things()); err != nil {
-		t.Errorf("the second role may not do what the first may: %v", err)
+		t.Errorf("the second role lacks rights of the first: %v", err)
 	}
 	write(t, urlFile, []byte("postgres://half"))
 	write(t, urlFile, []byte("a URL that is none"))

@@ -14,8 +14,8 @@ import (
 	"reservation.dev/platform/telemetry"
 )
 
-// tracer makes a span for each round trip of a traced request. It makes none for jobs,
-// because nothing would lead to their spans.
+// tracer creates a span for each round trip of a traced request. It creates none for jobs,
+// because their spans would not belong to the trace of any request.
 type tracer struct{ database string }
 
 var (
@@ -41,8 +41,8 @@ func (t tracer) start(ctx context.Context, summary, text string, more ...attribu
 	return context.WithValue(ctx, spanKey{}, span)
 }
 
-// spanKey is the context key of a round trip's span. The context's current span may be an
-// outer one.
+// spanKey is the context key of a round trip's span, because the context's current span can
+// be another one.
 type spanKey struct{}
 
 func end(ctx context.Context, err error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Tx is a transaction of InTx. Only InTx calls Commit and Rollback; Begin makes a
+// Tx is a transaction of InTx. Only InTx calls Commit and Rollback; Begin creates a
 // savepoint.
 type Tx struct {
 	pgx.Tx
@@ -69,7 +69,7 @@ type txKey struct{}
 
 // errNested is a programming error. The inner statement would wait for a second
 // connection while it holds the first one, and under load all of them would wait forever.
-var errNested = errors.New("database used outside of the transaction that is in progress: pass tx on")
+var errNested = errors.New("the database is used outside of the transaction that is in progress; use tx")
 
 // guard refuses a ctx that belongs to an open transaction of the same pool.
 func (db *DB) guard(ctx context.Context) error {
@@ -95,7 +95,7 @@ func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx
 	}
 	for attempt := 0; ; attempt++ {
 		err := db.tryTx(ctx, s, fn)
-		if err == nil || attempt == txRetries || !repeatable(err) || ctx.Err() != nil {
+		if err == nil || attempt == txRetries || !isRepeatable(err) || ctx.Err() != nil {
 			return err
 		}
 		db.txRetries.Add(1)
@@ -157,7 +157,7 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
 	if err := tx.Tx.Commit(end); err != nil {
-		if uncertain(err) {
+		if isUncertain(err) {
 			return fmt.Errorf("%w: %w", ErrUncertain, err)
 		}
 		return fmt.Errorf("commit: %w", err)
@@ -168,17 +168,17 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 
 // ErrUncertain reports a commit whose response was lost. Repeating the transaction may
 // apply it twice.
-var ErrUncertain = errors.New("whether the transaction was committed is not known")
+var ErrUncertain = errors.New("it is not known whether the transaction was committed")
 
-// uncertain reports whether a commit failed without being refused by PostgreSQL.
-func uncertain(err error) bool {
+// isUncertain reports whether a commit failed without being refused by PostgreSQL.
+func isUncertain(err error) bool {
 	var pe *pgconn.PgError
 	return !errors.Is(err, pgx.ErrTxCommitRollback) && (!errors.As(err, &pe) || strings.HasPrefix(pe.Code, "57P"))
 }
 
-// repeatable reports whether PostgreSQL aborted a transaction in favour of another one,
+// isRepeatable reports whether PostgreSQL aborted a transaction in favour of another one,
 // or because a migration invalidated one of its prepared statements.
-func repeatable(err error) bool {
+func isRepeatable(err error) bool {
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) && (pe.Code == codeSerializationFailure || pe.Code == codeDeadlock) {
 		return true

@@ -26,12 +26,12 @@ func TestInTx(t *testing.T) {
 		return one[bool](t, db, scope, `select exists(select from things where id = $1)`, number)
 	}
 
-	t.Run("what fn wrote is committed", func(t *testing.T) {
+	t.Run("commits the writes of fn", func(t *testing.T) {
 		if err := db.InTx(t.Context(), scope, add(company, 1, "one")); err != nil || !has(1) {
 			t.Fatal(err, has(1))
 		}
 	})
-	t.Run("an error of fn comes back unchanged and nothing was written", func(t *testing.T) {
+	t.Run("returns an error of fn unchanged and writes nothing", func(t *testing.T) {
 		failure := errors.New("no")
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			return errors.Join(add(company, 2, "two")(ctx, tx), failure)
@@ -40,7 +40,7 @@ func TestInTx(t *testing.T) {
 			t.Fatal(err, has(2))
 		}
 	})
-	t.Run("a caller who left before the commit gets nothing written", func(t *testing.T) {
+	t.Run("writes nothing if the caller cancels before the commit", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		err := db.InTx(ctx, scope, func(ctx context.Context, tx *pg.Tx) error {
 			defer cancel()
@@ -50,7 +50,7 @@ func TestInTx(t *testing.T) {
 			t.Fatal(err, has(3))
 		}
 	})
-	t.Run("an error that fn hid is not a commit", func(t *testing.T) {
+	t.Run("does not commit if fn hides the error of a statement", func(t *testing.T) {
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			_ = add(company, 4, "four")(ctx, tx)
 			_ = add(company, 4, "again")(ctx, tx)
@@ -60,7 +60,7 @@ func TestInTx(t *testing.T) {
 			t.Fatal(err, has(4))
 		}
 	})
-	t.Run("a commit whose answer is lost says so", func(t *testing.T) {
+	t.Run("reports ErrUncertain if the response to the commit is lost", func(t *testing.T) {
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			if err := add(company, 6, "six")(ctx, tx); err != nil {
 				return err
@@ -71,10 +71,10 @@ func TestInTx(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if f := fault.From(pg.Fault(err, nil)); f.Kind != fault.Unavailable {
-			t.Errorf("a caller is told %v", f)
+			t.Errorf("the fault is %v", f)
 		}
 	})
-	t.Run("the database used beside the open transaction is refused", func(t *testing.T) {
+	t.Run("refuses to use the database outside of the open transaction", func(t *testing.T) {
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			read := db.Read(ctx, scope, pg.Query{SQL: `select 1`, Scan: drain})
 			write := db.InTx(ctx, scope, add(company, 5, "five"))
@@ -89,7 +89,7 @@ func TestInTx(t *testing.T) {
 	})
 }
 
-// Invariant 4.
+// TestAfterCommit checks invariant 4.
 func TestAfterCommit(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
@@ -97,12 +97,12 @@ func TestAfterCommit(t *testing.T) {
 	company := id.New[id.Company]()
 	scope := pg.For(company)
 
-	t.Run("hooks run in order once the rows can be seen, and may use the database", func(t *testing.T) {
+	t.Run("hooks run in order after the rows are visible, and can use the database", func(t *testing.T) {
 		var ran []int
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			tx.AfterCommit(func() {
-				// This pool has one connection: it must have been returned. The
-				// transaction's own ctx is as good as any by now.
+				// The pool has one connection, so the transaction must have returned it. The
+				// hook can use the transaction's ctx.
 				n, err := pg.One[int](ctx, db, scope, `select count(*)::int4 from things`)
 				if err != nil {
 					t.Error(err)
@@ -134,8 +134,8 @@ func TestAfterCommit(t *testing.T) {
 	}
 }
 
-// Invariant 5.
-func TestInTxRepeatsWhatLostARace(t *testing.T) {
+// TestInTxRepeatsLostRaces checks invariant 5.
+func TestInTxRepeatsLostRaces(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{MaxConns: 10})
@@ -160,7 +160,7 @@ func TestInTxRepeatsWhatLostARace(t *testing.T) {
 					if err := tx.QueryRow(ctx, `select n from counters where id = 1`).Scan(&n); err != nil {
 						return err
 					}
-					// Both have read before either writes, so one must lose.
+					// Both transactions read before either writes, so one must lose.
 					once.Do(func() { bothRead.Done(); bothRead.Wait() })
 					_, err := tx.Exec(ctx, `update counters set n = $1 where id = 1`, n+1)
 					return err
@@ -175,7 +175,7 @@ func TestInTxRepeatsWhatLostARace(t *testing.T) {
 			t.Fatalf("counter %d, hooks %d, runs %d", n, hooks.Load(), runs.Load())
 		}
 	})
-	t.Run("a deadlock's victim succeeds the next time", func(t *testing.T) {
+	t.Run("the victim of a deadlock succeeds at the next attempt", func(t *testing.T) {
 		var bothLocked sync.WaitGroup
 		bothLocked.Add(2)
 		var callers sync.WaitGroup
@@ -208,14 +208,14 @@ func TestInTxRepeatsWhatLostARace(t *testing.T) {
 			return err
 		}
 	}
-	t.Run("after three repetitions the caller is told to try later", func(t *testing.T) {
+	t.Run("returns Unavailable after three repetitions", func(t *testing.T) {
 		runs := 0
 		err := db.InTx(t.Context(), scope, raise("40001", &runs))
 		if runs != 4 || !fault.Is(pg.Fault(err, nil), fault.Unavailable) {
 			t.Fatal(runs, err)
 		}
 	})
-	t.Run("a race that fn reports as a fault is still repeated", func(t *testing.T) {
+	t.Run("repeats a lost race that fn returns as a fault", func(t *testing.T) {
 		runs := 0
 		lose := raise("40P01", &runs)
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
@@ -229,7 +229,7 @@ func TestInTxRepeatsWhatLostARace(t *testing.T) {
 		}
 	})
 	for _, code := range []string{"23505", "57014", "P0001", "42501"} {
-		t.Run("SQLSTATE "+code+" is not repeated", func(t *testing.T) {
+		t.Run("does not repeat SQLSTATE "+code, func(t *testing.T) {
 			runs := 0
 			if err := db.InTx(t.Context(), scope, raise(code, &runs)); runs != 1 || sqlState(err) != code {
 				t.Fatal(runs, err)
@@ -238,8 +238,8 @@ func TestInTxRepeatsWhatLostARace(t *testing.T) {
 	}
 }
 
-// Invariant 5, the other side: a lost connection is only made good where
-// nothing can have happened.
+// TestLostConnections checks the last sentence of invariant 5: only work that cannot have
+// had an effect is repeated after a lost connection.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
@@ -273,7 +273,7 @@ func TestLostConnections(t *testing.T) {
 		"a transaction": func() error { return db.InTx(t.Context(), scope, add(company, 1, "one")) },
 		"a ping":        func() error { return db.Ping(t.Context()) },
 	} {
-		t.Run(name+" does not notice that all idle connections died", func(t *testing.T) {
+		t.Run(name+" succeeds although all idle connections were lost", func(t *testing.T) {
 			warm(t)
 			p.Cut()
 			if err := use(); err != nil {
@@ -281,7 +281,7 @@ func TestLostConnections(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a transaction that lost its connection midway is not repeated, and may be tried later", func(t *testing.T) {
+	t.Run("a transaction that loses its connection is not repeated, and fails with Unavailable", func(t *testing.T) {
 		runs := 0
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			runs++
@@ -292,7 +292,7 @@ func TestLostConnections(t *testing.T) {
 			t.Fatal(runs, err)
 		}
 	})
-	t.Run("a server that is away makes every use fail as one to try later", func(t *testing.T) {
+	t.Run("every use fails with Unavailable while the server is unavailable", func(t *testing.T) {
 		p.Refuse.Store(1 << 30)
 		defer p.Refuse.Store(0)
 		p.Cut()
@@ -306,7 +306,7 @@ func TestLostConnections(t *testing.T) {
 			}
 		}
 	})
-	t.Run("and all is well when it is back", func(t *testing.T) {
+	t.Run("and succeeds after the server is available again", func(t *testing.T) {
 		if err := db.Ping(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +330,7 @@ func TestPipeline(t *testing.T) {
 	run := func(queries ...pg.Query) error {
 		return db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error { return tx.Pipeline(ctx, queries...) })
 	}
-	t.Run("each statement sees what those before it did", func(t *testing.T) {
+	t.Run("each statement sees the effects of the previous ones", func(t *testing.T) {
 		var before, between, after int
 		if err := run(count(&before), insert(1), count(&between), insert(2), insert(3), count(&after)); err != nil {
 			t.Fatal(err)
@@ -344,12 +344,12 @@ func TestPipeline(t *testing.T) {
 		query pg.Query
 		is    func(error) bool
 	}{
-		"one that PostgreSQL refuses": {insert(1), func(err error) bool { return sqlState(err) == "23505" }},
-		"one whose rows are refused": {
+		"a statement that PostgreSQL refuses": {insert(1), func(err error) bool { return sqlState(err) == "23505" }},
+		"a statement whose rows Scan refuses": {
 			pg.Query{SQL: `select 1`, Scan: func(pgx.Rows) error { return failure }},
 			func(err error) bool { return errors.Is(err, failure) },
 		},
-		"one whose rows are read halfway": {
+		"a statement whose rows are only partly read": {
 			pg.Query{SQL: `select 1 / (3 - n) from generate_series(1, 5) n`, Scan: func(rows pgx.Rows) error {
 				for rows.Next() {
 				}
@@ -358,7 +358,7 @@ func TestPipeline(t *testing.T) {
 			func(err error) bool { return err != nil },
 		},
 	} {
-		t.Run(name+" fails the transaction with its error, and the connection is fit for the next", func(t *testing.T) {
+		t.Run(name+" fails the transaction with its error, and the connection can be used again", func(t *testing.T) {
 			if err := run(insert(10), failing.query, insert(11)); !failing.is(err) {
 				t.Errorf("got %v", err)
 			}

@@ -33,7 +33,7 @@ func urlFault(name string, err error) error {
 		return fmt.Errorf("%s cannot be used", name)
 	}
 	why := text[i+len(mark):]
-	if !strings.HasPrefix(why, "failed to configure TLS") { // whose cause names a file
+	if !strings.HasPrefix(why, "failed to configure TLS") { // the cause of a TLS failure names only a file
 		why, _, _ = strings.Cut(why, " (")
 	}
 	return fmt.Errorf("%s cannot be used: %s", name, why)

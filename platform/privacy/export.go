@@ -94,8 +94,8 @@ func (x *Exporter) ExportPersonalData(req *privacyv1.ExportPersonalDataRequest, 
 	return nil
 }
 
-// write returns an object with its identifiers in the form of the interfaces, and without nulls and
-// the members that say whose it is.
+// write returns an object as JSON. It converts identifiers to the form of the interfaces, and leaves
+// out null members and company_id.
 func (c *Collection) write(data []byte) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()

@@ -93,7 +93,7 @@ func forgetAnswersTo(ctx context.Context, db *pg.DB, company id.Company, names [
 }
 
 // Waiting reports whether events about a customer wait in the outbox of db, except those on the
-// subjects in but.
+// subjects in except.
 func Waiting(ctx context.Context, db *pg.DB, company id.Company, customer id.Customer, except ...string) (bool, error) {
 	waiting, err := pg.One[bool](ctx, db, pg.For(company), waitingSQL, company, customer.String(), except)
 	if err != nil {

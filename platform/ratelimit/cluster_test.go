@@ -15,7 +15,7 @@ import (
 	"reservation.dev/platform/bus"
 )
 
-// newCluster runs three NATS servers, which can keep three copies.
+// newCluster runs three NATS servers, which can keep three copies of a stream.
 func newCluster(t *testing.T) []*natsserver.Server {
 	t.Helper()
 	var ports []int
@@ -80,7 +80,7 @@ func TestCluster(t *testing.T) { // invariants 1 and 5
 	for i := range 4 {
 		limiters = append(limiters, process(t, i%2))
 	}
-	t.Run("has the stream made by several processes at once", func(t *testing.T) {
+	t.Run("has a stream that several processes create at the same time", func(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, l := range limiters {
 			wg.Go(func() { l.Take(t.Context(), "first", 100) })
@@ -99,7 +99,7 @@ func TestCluster(t *testing.T) { // invariants 1 and 5
 			}
 		}
 	})
-	t.Run("does not forget when a server is lost", func(t *testing.T) {
+	t.Run("keeps the counts when a server is lost", func(t *testing.T) {
 		if n := take(t, "key_x", 100, 40, limiters...); n != 40 {
 			t.Fatalf("%d of 40 passed", n)
 		}

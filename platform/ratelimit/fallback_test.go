@@ -11,7 +11,7 @@ import (
 	"reservation.dev/platform/bus"
 )
 
-// back waits until the limiter counts together with the others, under a limit.
+// back waits until the limiter counts together with the other processes again.
 func back(t *testing.T, l *Limiter, limit int) {
 	t.Helper()
 	n := 0
@@ -40,7 +40,7 @@ func TestFallback(t *testing.T) { // invariants 4 and 5
 		}
 		return nil
 	})
-	t.Run("limits each process by itself, and says so once", func(t *testing.T) {
+	t.Run("limits each process separately, and logs it once", func(t *testing.T) {
 		if n := take(t, "key_a", 10, 20, one); n != 6 {
 			t.Errorf("%d passed, want those that are left of 10", n)
 		}
@@ -52,31 +52,31 @@ func TestFallback(t *testing.T) { // invariants 4 and 5
 			t.Errorf("got %+v", d)
 		}
 		if metric(t, one, "ratelimit_fallback") != 1 || metric(t, one, "ratelimit_decisions_total", "allowed_alone") != 7 {
-			t.Error("the metrics do not say so")
+			t.Error("the metrics do not show the fallback")
 		}
 		if n := logged.count("does not answer"); n != 1 {
 			t.Errorf("%d log lines", n)
 		}
 	})
-	t.Run("ends by itself, with streams made anew", func(t *testing.T) {
+	t.Run("ends automatically, with new streams", func(t *testing.T) {
 		s.Start(t)
 		back(t, one, 10)
 		back(t, two, 10)
 		if n := take(t, "key_c", 10, 30, one, two); n != 10 {
 			t.Errorf("%d of 30 passed", n)
 		}
-		if n := logged.count("over all processes again"); n != 1 {
+		if n := logged.count("across all processes again"); n != 1 {
 			t.Errorf("%d log lines", n)
 		}
 	})
-	t.Run("is not forgotten by the process that allowed it", func(t *testing.T) {
+	t.Run("the process that allowed a request still counts it", func(t *testing.T) {
 		if n := take(t, "key_a", 10, 10, one, two); n != 0 {
 			t.Errorf("%d passed of a key that is full", n)
 		}
 	})
 }
 
-func TestStreamsAreGone(t *testing.T) { // invariant 5
+func TestLostStreams(t *testing.T) { // invariant 5
 	l := newLimiter(t, testkit.Bus(t), 0)
 	l.Take(t.Context(), "key_a", 10)
 	if err := l.bus.JetStream().DeleteStream(t.Context(), l.stream(10).Name); err != nil {
@@ -92,7 +92,7 @@ func TestStreamsAreGone(t *testing.T) { // invariant 5
 
 func TestSilentServer(t *testing.T) { // invariant 4
 	l := newLimiter(t, testkit.Bus(t), 0)
-	// Somebody listens and says nothing.
+	// The server accepts the connection but never responds.
 	l.streams[10] = struct{}{}
 	silent, err := l.bus.Conn().SubscribeSync(l.subject(10) + "*")
 	if err != nil {
@@ -104,15 +104,15 @@ func TestSilentServer(t *testing.T) { // invariant 4
 			t.Errorf("request %d got %+v", i+1, d)
 		}
 	}
-	// The first waits, and one in a second.
+	// Only the first request waits, and then one per second.
 	asked, _, err := silent.Pending()
-	if err != nil || asked > 2+int(time.Since(begun)/awayTime) {
+	if err != nil || asked > 2+int(time.Since(begun)/pauseTime) {
 		t.Errorf("%d requests were published, %v", asked, err)
 	}
 	if metric(t, l, "ratelimit_fallback") != 1 {
-		t.Error("the metric does not say so")
+		t.Error("the metric does not show the fallback")
 	}
-	t.Run("is noticed by callers who cannot wait as well", func(t *testing.T) {
+	t.Run("is also noticed by callers with short deadlines", func(t *testing.T) {
 		hasty := newLimiter(t, l.bus, 0)
 		hasty.streams[10] = struct{}{}
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// at is an instant in milliseconds of a window of a minute, whose grains are
-// half a second long.
+// at returns an instant in milliseconds. The window of these tests is a minute, so a grain
+// is half a second.
 func at(ms int) time.Duration { return time.Duration(ms) * time.Millisecond }
 
 func TestHistory(t *testing.T) {
@@ -41,7 +41,7 @@ func TestHistory(t *testing.T) {
 		})
 	}
 	if !h.idle(at(90_500), Window) {
-		t.Error("it remembers what is too old")
+		t.Error("the history counts expired requests")
 	}
 }
 
@@ -104,20 +104,20 @@ func TestRead(t *testing.T) {
 		`{"error":{"code":503,"err_code":10023,"description":"insufficient resources"}}`:                                     noAnswer,
 		`{}`: noAnswer, ``: noAnswer, `null`: noAnswer, `[`: noAnswer,
 	} {
-		got, err := read([]byte(data))
+		got, err := parseAck([]byte(data))
 		if got != want || (err == nil) != (want != noAnswer) {
 			t.Errorf("%s: got %v, %v", data, got, err)
 		}
 	}
 }
 
-func TestNews(t *testing.T) {
+func TestParseCount(t *testing.T) {
 	for line, want := range map[string]bool{
 		"key_x 1 0": true, "key_x 1000000 250": true, "": false, "key_x": false, "key_x 1": false, "key_x 0 0": false, "key_x -1 0": false,
 		"key_x 1 -1": false, "key_x 1 0 0": false, "key_x x 0": false, "key_x 1000001 0": false, "key_x 1 99999999999999999999": false,
 		strings.Repeat("k", 100) + " 1 1": false,
 	} {
-		if _, _, _, ok := news([]byte(line)); ok != want {
+		if _, _, _, ok := parseCount([]byte(line)); ok != want {
 			t.Errorf("%q: got %v", line, ok)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// newLimiter is the limiter of one more process of the installation of t.
+// newLimiter returns the limiter of another process of the installation of t.
 func newLimiter(t testing.TB, b *bus.Bus, window time.Duration) *Limiter {
 	t.Helper()
 	return New(b, Options{Window: window, Log: testkit.Log(t)})
@@ -36,7 +36,8 @@ func run(t testing.TB, l *Limiter) {
 	})
 }
 
-// take takes n at once, spread over the limiters, and returns how many passed.
+// take makes n concurrent requests, spread over the limiters, and returns how many were
+// allowed.
 func take(t testing.TB, key string, limit, n int, limiters ...*Limiter) (allowed int) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -54,7 +55,7 @@ func take(t testing.TB, key string, limit, n int, limiters ...*Limiter) (allowed
 	return allowed
 }
 
-// published counts the requests that reach NATS under a limit, from now on.
+// published counts the requests of a limit that reach NATS from now on.
 func published(t testing.TB, l *Limiter, limit int) func() int {
 	t.Helper()
 	sub, err := l.bus.Conn().SubscribeSync(l.subject(limit) + "*")

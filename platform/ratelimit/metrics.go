@@ -32,7 +32,7 @@ func newMetrics() *metrics {
 func (l *Limiter) Collect(r prometheus.Registerer) error {
 	m := l.metrics
 	for _, decision := range []string{"allowed", "refused", "refused_unasked", "allowed_alone", "refused_alone"} {
-		m.decisions.WithLabelValues(decision) // a rate needs an initial zero
+		m.decisions.WithLabelValues(decision) // export 0, so that a rate sees the first increase
 	}
 	if err := errors.Join(r.Register(m.decisions), r.Register(m.fallback), r.Register(m.keys)); err != nil {
 		return fmt.Errorf("metrics of the rate limits: %w", err)

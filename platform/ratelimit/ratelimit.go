@@ -18,7 +18,7 @@ import (
 const Window = 60 * time.Second
 
 const (
-	// mostKeys bounds the remembered keys: about 100 MB if all are busy.
+	// mostKeys is the largest number of keys in memory. They take about 100 MB if all are busy.
 	mostKeys = 100_000
 	// serverLag is the longest time that the server takes to remove an expired message.
 	serverLag = 250 * time.Millisecond
@@ -47,7 +47,7 @@ type Options struct {
 	Log    *slog.Logger
 }
 
-// Limiter decides over requests. It is safe for concurrent use.
+// Limiter allows or refuses requests. It is safe for concurrent use.
 type Limiter struct {
 	bus     *bus.Bus
 	window  time.Duration
@@ -58,12 +58,12 @@ type Limiter struct {
 
 	creating singleflight.Group
 
-	mu      sync.Mutex
-	keys    *histories
-	news    []*history // with unshared requests
-	streams map[int]struct{}
-	away    time.Duration // no call to NATS before this instant; 0: NATS answers
-	probing bool          // one request is checking whether NATS is back
+	mu          sync.Mutex
+	keys        *histories
+	unshared    []*history // with unshared requests
+	streams     map[int]struct{}
+	pausedUntil time.Duration // no call to NATS before this instant; 0: NATS answers
+	probing     bool          // one request is checking whether NATS is back
 }
 
 // New returns a limiter that shares its counts with all processes on the same bus. Run
@@ -81,10 +81,10 @@ func New(b *bus.Bus, o Options) *Limiter {
 	}
 }
 
-// Take decides whether a key that is limited to limit requests in any window can make one
-// more. A limit below 1 means no limit. The key is the identifier of a credential and must
-// not be secret, because it becomes part of a subject. There is no error: if NATS cannot
-// be reached, the fallback decides.
+// Take decides whether a key can make one more request, with at most limit requests in any
+// window. A limit below 1 means no limit. The key is the identifier of a credential and must
+// not be secret, because it becomes part of a subject. Take does not fail: if NATS cannot be
+// reached, the fallback decides.
 func (l *Limiter) Take(ctx context.Context, key string, limit int) Decision {
 	if limit < 1 {
 		return Decision{Allowed: true}
@@ -94,7 +94,7 @@ func (l *Limiter) Take(ctx context.Context, key string, limit int) Decision {
 		l.metrics.decisions.WithLabelValues("refused_unasked").Inc()
 		return d
 	}
-	switch l.ask(ctx, key, limit) {
+	switch l.callServer(ctx, key, limit) {
 	case stored:
 		l.metrics.decisions.WithLabelValues("allowed").Inc()
 		return l.allowed(key, limit)
@@ -102,7 +102,7 @@ func (l *Limiter) Take(ctx context.Context, key string, limit int) Decision {
 		l.metrics.decisions.WithLabelValues("refused").Inc()
 		return l.refused(key, limit)
 	}
-	d := l.alone(key, limit)
+	d := l.decideLocally(key, limit)
 	if d.Allowed {
 		l.metrics.decisions.WithLabelValues("allowed_alone").Inc()
 	} else {
@@ -135,17 +135,17 @@ func (l *Limiter) allowed(key string, limit int) Decision {
 	defer l.mu.Unlock()
 	now := l.now()
 	h := l.keys.get(key, now)
-	l.note(h, now)
+	l.record(h, now)
 	count, oldest := h.within(now, l.window)
 	return Decision{Allowed: true, Limit: limit, Remaining: max(limit-count, 0), Reset: oldest + l.window - now}
 }
 
-// note records an allowed request, to be shared with the other processes.
-func (l *Limiter) note(h *history, now time.Duration) {
+// record records an allowed request, to be shared with the other processes.
+func (l *Limiter) record(h *history, now time.Duration) {
 	h.add(now, 1, l.window)
 	if h.unshared == 0 {
 		h.unsharedAt = now
-		l.news = append(l.news, h)
+		l.unshared = append(l.unshared, h)
 	}
 	h.unshared++
 }
@@ -164,8 +164,8 @@ func (l *Limiter) refused(key string, limit int) Decision {
 	return Decision{Limit: limit, Reset: serverLag}
 }
 
-// alone decides without the other processes.
-func (l *Limiter) alone(key string, limit int) Decision {
+// decideLocally decides without the other processes.
+func (l *Limiter) decideLocally(key string, limit int) Decision {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -173,7 +173,7 @@ func (l *Limiter) alone(key string, limit int) Decision {
 	if count, oldest := h.atMost(now, l.window); count >= limit {
 		return Decision{Limit: limit, Reset: oldest + l.window - now}
 	}
-	l.note(h, now)
+	l.record(h, now)
 	count, oldest := h.atMost(now, l.window)
 	return Decision{Allowed: true, Limit: limit, Remaining: max(limit-count, 0), Reset: oldest + l.window - now}
 }

@@ -14,7 +14,7 @@ import (
 
 func TestLimit(t *testing.T) { // invariants 1 and 7
 	one, two := newLimiter(t, testkit.Bus(t), 0), newLimiter(t, testkit.Bus(t), 0)
-	t.Run("holds exactly over two processes with concurrent callers", func(t *testing.T) {
+	t.Run("is exact across two processes with concurrent callers", func(t *testing.T) {
 		if n := take(t, "key_a", 100, 150, one, two); n != 100 {
 			t.Errorf("%d of 150 passed", n)
 		}
@@ -25,12 +25,12 @@ func TestLimit(t *testing.T) { // invariants 1 and 7
 			}
 		}
 	})
-	t.Run("is each key's own", func(t *testing.T) {
+	t.Run("applies to each key separately", func(t *testing.T) {
 		if n := take(t, "key_b", 100, 120, one, two); n != 100 {
 			t.Errorf("%d of 120 passed", n)
 		}
 	})
-	t.Run("can be another for each key, first met by both at once", func(t *testing.T) {
+	t.Run("can differ between keys, which two processes first use at the same time", func(t *testing.T) {
 		var wg sync.WaitGroup
 		for limit := 1; limit <= 12; limit++ {
 			wg.Go(func() {
@@ -41,25 +41,25 @@ func TestLimit(t *testing.T) { // invariants 1 and 7
 		}
 		wg.Wait()
 	})
-	t.Run("is none when it is below one", func(t *testing.T) {
+	t.Run("does not apply if it is below 1", func(t *testing.T) {
 		for _, limit := range []int{0, -1} {
 			if d := one.Take(t.Context(), "key_a", limit); d != (Decision{Allowed: true}) {
 				t.Errorf("got %+v", d)
 			}
 		}
 	})
-	t.Run("holds for a key that no subject can have", func(t *testing.T) {
+	t.Run("applies to a key that cannot be part of a subject", func(t *testing.T) {
 		if n := take(t, "a key.with * > \x00", 3, 8, one, two); n != 3 {
 			t.Errorf("%d of 8 passed", n)
 		}
 	})
-	t.Run("of another installation on the same server counts for itself", func(t *testing.T) {
+	t.Run("is separate for another installation on the same server", func(t *testing.T) {
 		other := newLimiter(t, testkit.Bus(t), 0) // another test, another prefix
 		if n := take(t, "key_a", 100, 10, other); n != 10 {
 			t.Errorf("%d of 10 passed", n)
 		}
 	})
-	t.Run("can change, and what has passed still counts", func(t *testing.T) {
+	t.Run("can change, and earlier requests still count", func(t *testing.T) {
 		if n := take(t, "key_c", 10, 10, one); n != 10 {
 			t.Fatalf("%d of 10 passed", n)
 		}
@@ -102,21 +102,21 @@ func TestWindowSlides(t *testing.T) { // invariants 1 and 2
 	wg.Wait()
 	slices.Sort(begun)
 	slices.Sort(ended)
-	// The server's instant of each is between its two.
+	// The server stores each request between these two instants.
 	for i := limit; i < len(ended); i++ {
 		if ended[i]-begun[i-limit] < window {
 			t.Errorf("%d passed between %v and %v", limit+1, begun[i-limit], ended[i])
 		}
 	}
 	if len(ended) < 2*limit {
-		t.Errorf("only %d passed in four windows: room does not come back", len(ended))
+		t.Errorf("only %d requests were allowed in four windows: capacity does not return", len(ended))
 	}
 	if n := metric(t, one, "ratelimit_decisions_total", "allowed_alone", "refused_alone"); n != 0 {
 		t.Errorf("%v decisions were made alone", n)
 	}
 }
 
-func TestUnasked(t *testing.T) { // invariant 3
+func TestRefusesWithoutNATS(t *testing.T) { // invariant 3
 	one, two := newLimiter(t, testkit.Bus(t), 0), newLimiter(t, testkit.Bus(t), 0)
 	run(t, one)
 	run(t, two)
@@ -134,8 +134,8 @@ func TestUnasked(t *testing.T) { // invariant 3
 	if n := asked(); n != 5 {
 		t.Errorf("%d requests were published, want those that passed", n)
 	}
-	t.Run("a process that has heard it from another does not ask either", func(t *testing.T) {
-		testkit.Eventually(t, 5*time.Second, func() error { return heard(two, "key_a", 5) })
+	t.Run("a process that received the count from another does not call NATS", func(t *testing.T) {
+		testkit.Eventually(t, 5*time.Second, func() error { return checkCount(two, "key_a", 5) })
 		if d := two.Take(t.Context(), "key_a", 5); d.Allowed || d.Reset < Window/2 {
 			t.Errorf("got %+v", d)
 		}
@@ -143,7 +143,7 @@ func TestUnasked(t *testing.T) { // invariant 3
 			t.Errorf("%d requests were published", n)
 		}
 	})
-	t.Run("a process that knows nothing asks, and then knows", func(t *testing.T) {
+	t.Run("a process without counts calls NATS, and then does not call again", func(t *testing.T) {
 		three := newLimiter(t, one.bus, 0)
 		for range 2 {
 			if d := three.Take(t.Context(), "key_a", 5); d.Allowed || d.Reset != serverLag {
@@ -156,13 +156,13 @@ func TestUnasked(t *testing.T) { // invariant 3
 	})
 }
 
-// heard reports whether a limiter knows of so many requests.
-func heard(l *Limiter, key string, want int) error {
+// checkCount returns an error unless a limiter counts want requests of key.
+func checkCount(l *Limiter, key string, want int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	if n, _ := l.keys.get(key, now).within(now, l.window); n != want {
-		return fmt.Errorf("it knows of %d requests", n)
+		return fmt.Errorf("the limiter counts %d requests", n)
 	}
 	return nil
 }
@@ -174,11 +174,11 @@ func TestRemaining(t *testing.T) {
 	if n := take(t, "key_a", 100, 30, one); n != 30 {
 		t.Fatalf("%d of 30 passed", n)
 	}
-	testkit.Eventually(t, 5*time.Second, func() error { return heard(two, "key_a", 30) })
+	testkit.Eventually(t, 5*time.Second, func() error { return checkCount(two, "key_a", 30) })
 	if d := two.Take(t.Context(), "key_a", 100); !d.Allowed || d.Remaining != 69 || d.Reset > Window {
 		t.Errorf("got %+v", d)
 	}
-	testkit.Eventually(t, 5*time.Second, func() error { return heard(one, "key_a", 31) })
+	testkit.Eventually(t, 5*time.Second, func() error { return checkCount(one, "key_a", 31) })
 	if n := take(t, "key_a", 100, 100, one, two); n != 69 {
 		t.Errorf("%d passed, want as many as remained", n)
 	}
@@ -208,7 +208,7 @@ func TestManyKeys(t *testing.T) { // invariant 6
 			t.Errorf("%d keys are remembered", n)
 		}
 	}
-	t.Run("of which none is remembered any more are still known to the server", func(t *testing.T) {
+	t.Run("that the process no longer remembers are still counted by the server", func(t *testing.T) {
 		for i := range 100 {
 			if n := take(t, fmt.Sprint("key_", i), 2, 2, one, two); n != 0 {
 				t.Errorf("key %d: %d more passed", i, n)
@@ -217,13 +217,13 @@ func TestManyKeys(t *testing.T) { // invariant 6
 	})
 }
 
-func TestGivingUp(t *testing.T) { // invariant 4
+func TestCancelledRequest(t *testing.T) { // invariant 4
 	l := newLimiter(t, testkit.Bus(t), 0)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the caller has gone"))
 	l.Take(ctx, "key_a", 5)
-	if metric(t, l, "ratelimit_fallback") != 0 || l.away != 0 {
-		t.Error("a caller who has gone is taken for NATS being away")
+	if metric(t, l, "ratelimit_fallback") != 0 || l.pausedUntil != 0 {
+		t.Error("a cancelled request started the fallback")
 	}
 	if d := l.Take(t.Context(), "key_b", 5); !d.Allowed || metric(t, l, "ratelimit_decisions_total", "allowed") != 1 {
 		t.Errorf("got %+v", d)

@@ -13,15 +13,15 @@ import (
 const (
 	// shareInterval is how often each process sends its allowed requests to the others.
 	shareInterval = 250 * time.Millisecond
-	// mostShared bounds the keys of one message, to about 100 kB.
+	// mostShared is the largest number of keys in one message, which then has about 100 kB.
 	mostShared = 1000
-	// mostTold is the highest valid number of requests, and of milliseconds, in a line.
-	mostTold = 1_000_000
+	// maxCount is the highest valid number of requests, and of milliseconds, in a line.
+	maxCount = 1_000_000
 )
 
 // Run exchanges the allowed requests with the other processes until ctx ends.
 func (l *Limiter) Run(ctx context.Context) error {
-	sub, err := l.bus.Conn().Subscribe(l.shareSubject(), l.hear)
+	sub, err := l.bus.Conn().Subscribe(l.shareSubject(), l.receiveCounts)
 	if err != nil {
 		return fmt.Errorf("rate limits of other processes: %w", err)
 	}
@@ -32,11 +32,11 @@ func (l *Limiter) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			l.tell()
+			l.publishCounts()
 			return nil
 		case <-ticker.C:
 		}
-		l.tell()
+		l.publishCounts()
 		if now := l.now(); now-swept > l.window/4 {
 			l.sweep(now)
 			swept = now
@@ -51,24 +51,26 @@ func (l *Limiter) sweep(now time.Duration) {
 	l.metrics.keys.Set(float64(len(l.keys.entries)))
 }
 
-// shareSubject belongs to no stream, because lost messages need no repetition.
+// shareSubject returns the subject of the messages. No stream has it, because a lost message
+// does not need to be repeated.
 func (l *Limiter) shareSubject() string { return l.bus.Prefix() + ".rate.shared" }
 
-// tell publishes the requests allowed since the last call: a line with the name of this
-// process, then a line per key with its requests and the age of the first in milliseconds.
-func (l *Limiter) tell() {
+// publishCounts publishes the requests allowed since the last call. A message has a line
+// with the name of this process, then a line per key with the number of its requests and
+// the age of the first one in milliseconds.
+func (l *Limiter) publishCounts() {
 	l.mu.Lock()
-	news, now := l.news, l.now()
-	l.news = nil
+	unshared, now := l.unshared, l.now()
+	l.unshared = nil
 	var messages [][]byte
 	var b *bytes.Buffer
-	for i, h := range news {
+	for i, h := range unshared {
 		if i%mostShared == 0 {
 			b = bytes.NewBufferString(l.name + "\n")
 		}
 		fmt.Fprintln(b, h.key, h.unshared, (now - h.unsharedAt).Milliseconds())
 		h.unshared = 0
-		if i%mostShared == mostShared-1 || i == len(news)-1 {
+		if i%mostShared == mostShared-1 || i == len(unshared)-1 {
 			messages = append(messages, b.Bytes())
 		}
 	}
@@ -81,8 +83,8 @@ func (l *Limiter) tell() {
 	}
 }
 
-// hear records the requests that another process allowed.
-func (l *Limiter) hear(m *nats.Msg) {
+// receiveCounts records the requests that another process allowed.
+func (l *Limiter) receiveCounts(m *nats.Msg) {
 	lines := bytes.Split(m.Data, []byte("\n"))
 	if string(lines[0]) == l.name {
 		return
@@ -91,21 +93,21 @@ func (l *Limiter) hear(m *nats.Msg) {
 	defer l.mu.Unlock()
 	now := l.now()
 	for _, line := range lines[1:] {
-		key, count, age, ok := news(line)
+		key, count, age, ok := parseCount(line)
 		if ok {
 			l.keys.get(key, now).add(now-min(age, l.window), count, l.window)
 		}
 	}
 }
 
-// news parses a line of a message of tell.
-func news(line []byte) (key string, count int, age time.Duration, ok bool) {
+// parseCount parses a line of a message from publishCounts.
+func parseCount(line []byte) (key string, count int, age time.Duration, ok bool) {
 	fields := bytes.Fields(line)
 	if len(fields) != 3 || len(fields[0]) > longestToken+1 {
 		return "", 0, 0, false
 	}
 	count, errCount := strconv.Atoi(string(fields[1]))
 	ms, errAge := strconv.Atoi(string(fields[2]))
-	ok = errCount == nil && errAge == nil && 0 < count && count <= mostTold && 0 <= ms && ms <= mostTold
+	ok = errCount == nil && errAge == nil && 0 < count && count <= maxCount && 0 <= ms && ms <= maxCount
 	return string(fields[0]), count, time.Duration(ms) * time.Millisecond, ok
 }

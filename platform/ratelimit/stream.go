@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// patience is how long a request waits for NATS, which usually answers within about
+	// answerTime is how long a request waits for NATS, which usually answers within about
 	// one millisecond.
-	patience = time.Second
+	answerTime = time.Second
 	// creationTime is how long the first requests of a limit wait for its stream to be
 	// created.
 	creationTime = 3 * time.Second
-	// newPatience is how long they wait before they publish again, because a publish
+	// newStreamTime is how long they wait before they publish again, because a publish
 	// before the stream has a leader is never answered.
-	newPatience = 250 * time.Millisecond
+	newStreamTime = 250 * time.Millisecond
 	// creationPause is how long they wait if no stream received the publish.
 	creationPause = 10 * time.Millisecond
-	// awayTime is how long no request calls NATS after NATS has not answered.
-	awayTime = time.Second
+	// pauseTime is how long no request calls NATS after NATS has not answered.
+	pauseTime = time.Second
 )
 
 // answer is the server's result for a request.
@@ -40,9 +40,9 @@ const (
 	refused
 )
 
-// ask publishes a request, unless NATS is unavailable.
-func (l *Limiter) ask(ctx context.Context, key string, limit int) answer {
-	if ctx.Err() != nil || !l.mayAsk() {
+// callServer publishes a request, unless NATS is unavailable.
+func (l *Limiter) callServer(ctx context.Context, key string, limit int) answer {
+	if ctx.Err() != nil || !l.mayCallServer() {
 		return noAnswer
 	}
 	a, err := l.publish(ctx, key, limit)
@@ -53,64 +53,64 @@ func (l *Limiter) ask(ctx context.Context, key string, limit int) answer {
 		l.mu.Unlock()
 		return noAnswer
 	}
-	l.answered(err)
+	l.recordAnswer(err)
 	return a
 }
 
-// mayAsk reports whether to call NATS: always while it answers, otherwise for one request
+// mayCallServer reports whether to call NATS: always while it answers, otherwise for one request
 // from time to time.
-func (l *Limiter) mayAsk() bool {
+func (l *Limiter) mayCallServer() bool {
 	connected := l.bus.Connected()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !connected {
-		l.setAway(l.now(), nats.ErrDisconnected)
+		l.pauseCalls(l.now(), nats.ErrDisconnected)
 		return false
 	}
-	if l.away == 0 {
+	if l.pausedUntil == 0 {
 		return true
 	}
-	if l.probing || l.now() < l.away {
+	if l.probing || l.now() < l.pausedUntil {
 		return false
 	}
 	l.probing = true
 	return true
 }
 
-// answered records whether NATS answered.
-func (l *Limiter) answered(err error) {
+// recordAnswer records whether NATS answered.
+func (l *Limiter) recordAnswer(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.probing = false
 	if err != nil {
-		l.setAway(l.now()+awayTime, err)
+		l.pauseCalls(l.now()+pauseTime, err)
 		return
 	}
-	if l.away != 0 {
-		l.away = 0
+	if l.pausedUntil != 0 {
+		l.pausedUntil = 0
 		l.metrics.fallback.Set(0)
-		l.log.Info("rate limits hold over all processes again")
+		l.log.Info("rate limits apply across all processes again")
 	}
 }
 
-// setAway stops calls to NATS until an instant. The caller holds l.mu.
-func (l *Limiter) setAway(until time.Duration, err error) {
-	if l.away == 0 {
+// pauseCalls stops calls to NATS until an instant. The caller holds l.mu.
+func (l *Limiter) pauseCalls(until time.Duration, err error) {
+	if l.pausedUntil == 0 {
 		l.metrics.fallback.Set(1)
-		l.log.Warn("rate limits hold per process while nats does not answer", "error", err.Error())
+		l.log.Warn("rate limits apply per process while nats does not answer", "error", err.Error())
 	}
-	l.away = max(until, 1)
+	l.pausedUntil = max(until, 1)
 }
 
 // publish publishes to the stream of the limit, and creates the stream if it is missing.
 func (l *Limiter) publish(ctx context.Context, key string, limit int) (answer, error) {
-	if l.known(limit) {
-		a, err := l.request(ctx, key, limit, patience)
+	if l.hasStream(limit) {
+		a, err := l.request(ctx, key, limit, answerTime)
 		if !errors.Is(err, nats.ErrNoResponders) {
 			return a, err
 		}
 		// A memory stream does not survive a restart of its server.
-		return l.publishToNew(ctx, key, limit, patience)
+		return l.publishToNew(ctx, key, limit, answerTime)
 	}
 	return l.publishToNew(ctx, key, limit, creationTime)
 }
@@ -124,7 +124,7 @@ func (l *Limiter) publishToNew(ctx context.Context, key string, limit int, atMos
 	created := l.create(ctx, limit)
 	var last error
 	for {
-		a, err := l.request(ctx, key, limit, newPatience)
+		a, err := l.request(ctx, key, limit, newStreamTime)
 		if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, context.DeadlineExceeded) {
 			return a, err
 		}
@@ -151,15 +151,15 @@ func (l *Limiter) request(ctx context.Context, key string, limit int, atMost tim
 	if err != nil {
 		return noAnswer, err
 	}
-	return read(reply.Data)
+	return parseAck(reply.Data)
 }
 
 // full is the server's message when a subject has reached its limit. The error code is the
 // same for all failures to store.
 const full = "maximum messages per subject exceeded"
 
-// read parses the acknowledgement of a publish.
-func read(data []byte) (answer, error) {
+// parseAck parses the acknowledgement of a publish.
+func parseAck(data []byte) (answer, error) {
 	if bytes.Contains(data, []byte(`"seq":`)) && !bytes.Contains(data, []byte(`"error":`)) {
 		return stored, nil
 	}
@@ -182,7 +182,7 @@ func (l *Limiter) subject(limit int) string {
 	return l.bus.Prefix() + ".rate." + strconv.Itoa(limit) + "."
 }
 
-func (l *Limiter) known(limit int) bool {
+func (l *Limiter) hasStream(limit int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_, ok := l.streams[limit]
@@ -208,7 +208,7 @@ func (l *Limiter) create(ctx context.Context, limit int) <-chan singleflight.Res
 func (l *Limiter) stream(limit int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name:                 fmt.Sprintf("%s_RATE_%d", strings.ToUpper(l.bus.Prefix()), limit),
-		Description:          "requests of keys that may make so many in a window",
+		Description:          "the requests of each key in the window, for one limit",
 		Subjects:             []string{l.subject(limit) + "*"},
 		Storage:              jetstream.MemoryStorage,
 		Replicas:             l.bus.Replicas(),

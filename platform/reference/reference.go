@@ -6,10 +6,10 @@
 //
 // # Invariants
 //
-//  1. A page makes requests only to the server that it comes from. Its content security
-//     policy holds it to that.
-//  2. No inline script and no script from text ('unsafe-eval') is needed. Inline styles
-//     are: Scalar adds its style sheet and positions elements with them.
+//  1. A page makes requests only to the server that it comes from. The content security
+//     policy enforces this.
+//  2. A page needs neither inline scripts nor 'unsafe-eval'. It needs inline styles, because
+//     Scalar adds its style sheet and positions elements with them.
 package reference
 
 import (
@@ -39,10 +39,10 @@ type Options struct {
 	URL string
 	// TryIt lets readers send requests to the server that the page comes from.
 	TryIt bool
-	// Framed says that the page has a header of its own, with a search box.
+	// Framed means that the page has its own header, with a search box.
 	Framed bool
-	// Webhooks says that the description has messages instead of operations: there are no
-	// examples of requests.
+	// Webhooks means that the description has messages instead of operations, so the page
+	// shows no request examples.
 	Webhooks bool
 	// Server is the base URL that the examples show; "": the servers of the description,
 	// relative to the page.
@@ -102,7 +102,7 @@ func (r *Reference) Body(o Options) template.HTML {
 		`<noscript><p>The reference needs JavaScript. You can read <a href="` + template.HTMLEscapeString(o.URL) + `">the OpenAPI description</a> without it.</p></noscript></div>`)
 }
 
-// Page returns a page that consists of the reference alone.
+// Page returns a page with only the reference.
 func (r *Reference) Page(o Options) *static.File {
 	var b strings.Builder
 	fmt.Fprintf(&b, `<!doctype html>
@@ -155,7 +155,7 @@ func (o Options) configuration() map[string]any {
 	return c
 }
 
-// hiddenClients returns the languages and libraries that Scalar has no examples in here:
+// hiddenClients returns the languages and libraries for which the page shows no examples:
 // all except curl, JavaScript's fetch, Python's requests and Go's net/http.
 func hiddenClients() map[string]any {
 	return map[string]any{

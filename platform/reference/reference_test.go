@@ -37,7 +37,7 @@ func TestPage(t *testing.T) {
 			}
 		}
 		if len(found) != len(r.Files) || strings.Contains(body, "//") && strings.Contains(body, "https:") {
-			t.Errorf("%d files are loaded of %d:\n%s", len(found), len(r.Files), body)
+			t.Errorf("the page loads %d files of %d:\n%s", len(found), len(r.Files), body)
 		}
 	})
 	t.Run("escapes its title", func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestConfiguration(t *testing.T) { // invariant 1
 	t.Run("offers requests only if TryIt is set", func(t *testing.T) {
 		t.Parallel()
 		if configurationOf(t, Options{TryIt: true})["hideTestRequestButton"] != false || configurationOf(t, Options{})["hideTestRequestButton"] != true {
-			t.Error("the button for requests is wrong")
+			t.Error("the button that sends requests is shown or hidden wrongly")
 		}
 	})
 	t.Run("shows the server in examples", func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestConfiguration(t *testing.T) { // invariant 1
 	})
 }
 
-// TestScript checks that the vendored script is whole and has what reference.js relies on.
+// TestScript checks that the vendored script is complete and has the functions that reference.js uses.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	zipped, err := files.ReadFile("assets/scalar.js.gz")

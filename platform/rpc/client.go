@@ -22,10 +22,10 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// lostFor is how long calls wait for a service whose last process has just ended. In a rolling
+// reconnectTime is how long calls wait for a service whose last process has just ended. In a rolling
 // restart, the client may not yet have noticed the new process when the next old one ends. Calls to a
 // service that has been unavailable for longer fail immediately.
-const lostFor = 3 * time.Second
+const reconnectTime = 3 * time.Second
 
 // DialOptions are the options of a connection.
 type DialOptions struct {
@@ -99,8 +99,8 @@ func Dial(addr string, o DialOptions) (*grpc.ClientConn, error) {
 // caller has the client interceptors of a connection.
 type caller struct {
 	timeout time.Duration
-	// answered is the time of the last call that reached a process, in nanoseconds since 1970.
-	answered atomic.Int64
+	// lastAnswer is the time of the last call that reached a process, in nanoseconds since 1970.
+	lastAnswer atomic.Int64
 }
 
 func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -198,7 +198,7 @@ func outgoingContext(ctx context.Context) (context.Context, ownToken, error) {
 			if ctx.Err() != nil {
 				return nil, own, status.FromContextError(ctx.Err()).Err()
 			}
-			return nil, own, fault.Away(fmt.Errorf("token of our own: %w", err))
+			return nil, own, fault.Away(fmt.Errorf("the service's own token: %w", err))
 		}
 		own.raw = raw
 		md[mdAuthorization] = []string{"Bearer " + raw}

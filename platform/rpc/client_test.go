@@ -347,7 +347,7 @@ func TestSeveralProcesses(t *testing.T) {
 			return nil
 		})
 	})
-	t.Run("use a process again after it is back", func(t *testing.T) {
+	t.Run("use a process again after it is available", func(t *testing.T) {
 		parts[0].serve(parts[0].addr, nil)
 		before := calls[0].Load()
 		testkit.Eventually(t, patience, func() error {

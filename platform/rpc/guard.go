@@ -88,7 +88,7 @@ func hasAnyScope(claims *token.Claims, scopes string) bool {
 // admit returns the context for the method, or a fault if the caller cannot call it. The context has a
 // request id in both cases.
 func (g *guard) admit(ctx context.Context, method string) (context.Context, error) {
-	in := identity{requestID: single(ctx, mdRequestID)}
+	in := identity{requestID: metadataValue(ctx, mdRequestID)}
 	if !IsVisibleASCII(in.requestID, MaxRequestID) {
 		in.requestID = id.NewUUID().String()
 	}
@@ -235,8 +235,8 @@ func newPanic(value any) error { return &panicError{value: value, stack: debug.S
 
 func (p *panicError) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
-// single returns the value of a metadata key, or "" if there is not exactly one.
-func single(ctx context.Context, key string) string {
+// metadataValue returns the value of a metadata key, or "" if there is not exactly one.
+func metadataValue(ctx context.Context, key string) string {
 	if values := metadata.ValueFromIncomingContext(ctx, key); len(values) == 1 {
 		return values[0]
 	}

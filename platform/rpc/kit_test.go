@@ -31,8 +31,8 @@ const (
 	unnamed = "/grpc.testing.TestService/CacheableUnaryCall" // has no policy
 )
 
-// part is a process with one test service, whose methods behave as a test sets them, and a client of
-// the service.
+// part is a process with one test service and a client of it. A test sets the behaviour of its
+// methods.
 type part struct {
 	grpc_testing.UnimplementedTestServiceServer
 	t       testing.TB

@@ -52,7 +52,7 @@ func (g *guard) newPublicStream(ss grpc.ServerStream, desc grpc.StreamDesc) grpc
 func (s *publicStream) RecvMsg(m any) error {
 	in, ok := m.(*received)
 	if !ok {
-		return fmt.Errorf("no message to receive into: %T", m)
+		return fmt.Errorf("cannot receive into %T", m)
 	}
 	if s.within == 0 {
 		data, err := s.message()

@@ -155,7 +155,7 @@ func tooLarge(most int) error {
 func (in *received) decode(encoded []byte) error {
 	m, ok := in.message.(proto.Message)
 	if !ok {
-		return fmt.Errorf("no message to decode into: %T", in.message)
+		return fmt.Errorf("cannot decode into %T", in.message)
 	}
 	if err := in.bounds.CheckLists(encoded, m.ProtoReflect().Descriptor()); err != nil {
 		return err

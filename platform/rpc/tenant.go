@@ -19,9 +19,9 @@ func Tenant(ctx context.Context) (id.Company, error) {
 }
 
 // CompanyClaims returns the caller's claims if they contain the time zone and the currency of the
-// company that the request is for, and otherwise nil. The claims have the company's state in the
-// version CompanyVersion. A copy with a higher version is newer. A copy with a lower version, for
-// example after a restore, is older.
+// company that the request is for, and otherwise nil. The claims describe the version CompanyVersion
+// of the company. A service's copy of the company can be newer, or older after a restore: compare
+// the versions.
 func CompanyClaims(ctx context.Context) *token.Claims {
 	claims := ClaimsFrom(ctx)
 	if claims == nil || claims.Company != Company(ctx) || claims.Zone == "" || claims.Currency == "" {

@@ -16,7 +16,7 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-// certificate creates the certificate files of a part with the given names.
+// certificate creates the files of a certificate with the given names.
 func certificate(t testing.TB, ca *mtlstest.CA, names ...string) *mtls.Files {
 	t.Helper()
 	m := mtlstest.NewMount(t, ca.Issue(t, names...), ca)
@@ -95,7 +95,7 @@ func TestCallers(t *testing.T) {
 		// The certificate does not have this name, but it has the address.
 		_, err := grpc_testing.NewTestServiceClient(dial(t, "localhost:"+port, rpc.DialOptions{TLS: gateway, Part: "booking"})).EmptyCall(ctx, &grpc_testing.Empty{})
 		f := is(t, err, fault.Unavailable, fault.ReasonServiceUnavailable)
-		if !strings.Contains(f.Error(), "neither for the part") {
+		if !strings.Contains(f.Error(), "neither for the service") {
 			t.Errorf("the cause does not say why: %v", f)
 		}
 	})

@@ -126,7 +126,7 @@ func plainConnections(env config.Env, proc Process, groups []any) []string {
 			if value == "" {
 				value = s.Default
 			}
-			if !leavesPlain(s.Name, value, proc.TLS.Enabled(), env) {
+			if !isUnencrypted(s.Name, value, proc.TLS.Enabled(), env) {
 				continue
 			}
 			warnings = append(warnings, s.Name+" carries traffic between machines without TLS")
@@ -135,10 +135,10 @@ func plainConnections(env config.Env, proc Process, groups []any) []string {
 	return warnings
 }
 
-// leavesPlain reports whether the setting connects this machine to others without TLS: as
+// isUnencrypted reports whether the setting connects this machine to others without TLS: as
 // the address of a server elsewhere, or as an address on which callers from elsewhere
 // connect.
-func leavesPlain(name, value string, mutual bool, env config.Env) bool {
+func isUnencrypted(name, value string, mutual bool, env config.Env) bool {
 	switch {
 	case value == "" || name == "HTTP_ADDR" || name == "ADMIN_ADDR":
 		return false

@@ -164,8 +164,8 @@ func TestMutualTLS(t *testing.T) {
 		allowed string
 		callers map[string]bool // whether each caller is allowed
 	}{
-		"the part's own list holds where nothing is set": {"", map[string]bool{"friend": true, "guest": false}},
-		"GRPC_ALLOWED_CALLERS takes its place":           {"guest,other", map[string]bool{"friend": false, "guest": true}},
+		"without the setting, the service's default list applies": {"", map[string]bool{"friend": true, "guest": false}},
+		"GRPC_ALLOWED_CALLERS replaces the default list":          {"guest,other", map[string]bool{"friend": false, "guest": true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := prepare(t)

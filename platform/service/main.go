@@ -143,7 +143,7 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 	adminCtx, stopAdmin := context.WithCancel(context.WithoutCancel(ctx))
 	adminDone := make(chan error, 1)
 	go func() { adminDone <- admin.Run(adminCtx) }()
-	running, stopRunning := leave(ctx, health, proc.Delay)
+	running, stopRunning := delayStop(ctx, health, proc.Delay)
 	defer stopRunning()
 	err = p.Run(running, host)
 	if err == nil && ctx.Err() == nil {
@@ -157,9 +157,9 @@ func serve(ctx context.Context, p Part, env config.Env) error {
 	return err
 }
 
-// leave returns the context of a service, which ends delay after ctx. In between, the
+// delayStop returns the context of a service, which ends delay after ctx. In between, the
 // process is unready, so that it gets no new requests.
-func leave(ctx context.Context, health *Health, delay time.Duration) (context.Context, context.CancelFunc) {
+func delayStop(ctx context.Context, health *Health, delay time.Duration) (context.Context, context.CancelFunc) {
 	if delay == 0 {
 		return context.WithCancel(ctx)
 	}

@@ -227,7 +227,7 @@ func TestHealthOfNamedServices(t *testing.T) {
 	}
 }
 
-func TestServeGRPCOfAStoppedServer(t *testing.T) {
+func TestServeGRPCWithAStoppedServer(t *testing.T) {
 	kit := func() *Kit {
 		return &Kit{
 			Host:     &Host{Part: "sample", Log: testkit.Log(t), Health: NewHealth()},

@@ -1,7 +1,7 @@
 // Package static serves files that never change while a process runs: pages rendered at
 // start, and embedded scripts, style sheets and pictures.
 //
-// A File is compressed once and answers conditional requests, so that a request costs a
+// A File is compressed once and handles conditional requests, so that a request costs only a
 // map lookup and a write.
 package static
 
@@ -24,7 +24,7 @@ const (
 	Forever    = "public, max-age=31536000, immutable"
 )
 
-// File is one response, as it is and compressed.
+// File is one response, in plain and compressed form.
 type File struct {
 	mediaType, cache string
 	hash             string
@@ -44,8 +44,8 @@ func New(mediaType, cache string, body []byte) *File {
 	return f
 }
 
-// NewCompressed returns a file whose body is compressed with gzip already. A client that
-// does not accept gzip gets it decompressed.
+// NewCompressed returns a file whose body is already compressed with gzip. Serve decompresses
+// it for clients that do not accept gzip.
 func NewCompressed(mediaType, cache string, zipped []byte) *File {
 	return &File{mediaType: mediaType, cache: cache, hash: hashOf(zipped), zipped: zipped}
 }
@@ -65,10 +65,10 @@ func (f *File) Len() int {
 	return len(f.plain)
 }
 
-// ServeHTTP answers GET and HEAD with status 200, or 304 if If-None-Match has the ETag.
+// ServeHTTP responds to GET and HEAD with status 200, or 304 if If-None-Match has the ETag.
 func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.Serve(w, r, http.StatusOK) }
 
-// Serve answers with the status; a status other than 200 is sent without an ETag.
+// Serve responds with the status. A status other than 200 is sent without an ETag.
 func (f *File) Serve(w http.ResponseWriter, r *http.Request, status int) {
 	zipped := f.zipped != nil && acceptsGzip(r.Header)
 	etag := `"` + f.hash[:32]
@@ -134,8 +134,8 @@ func acceptsGzip(h http.Header) bool {
 	return false
 }
 
-// matches reports whether If-None-Match lists the ETag. The comparison is weak, as
-// RFC 9110 has it: a proxy may have weakened the ETag.
+// matches reports whether If-None-Match lists the ETag. The comparison is weak, as RFC 9110
+// requires, because a proxy can weaken the ETag.
 func matches(values []string, etag string) bool {
 	for _, header := range values {
 		for candidate := range strings.SplitSeq(header, ",") {
@@ -156,7 +156,7 @@ func hashOf(body []byte) string {
 func compress(body []byte) []byte {
 	var b bytes.Buffer
 	w, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
-	_, _ = w.Write(body)                                  // a buffer takes every write
+	_, _ = w.Write(body)                                  // writing to a buffer cannot fail
 	_ = w.Close()
 	return b.Bytes()
 }

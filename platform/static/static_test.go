@@ -41,7 +41,7 @@ func TestFile(t *testing.T) {
 			}
 		}
 	})
-	t.Run("is answered 304 for its ETag", func(t *testing.T) {
+	t.Run("returns 304 for its ETag", func(t *testing.T) {
 		t.Parallel()
 		plain, zipped := serve(page, http.MethodGet).Header.Get("ETag"), serve(page, http.MethodGet, "Accept-Encoding", "gzip").Header.Get("ETag")
 		if plain == zipped || strings.HasPrefix(plain, "W/") || plain == "" {
@@ -62,7 +62,7 @@ func TestFile(t *testing.T) {
 			t.Errorf("%d bytes, Content-Length %d", len(body), res.ContentLength)
 		}
 	})
-	t.Run("that is kept compressed is decompressed for other clients", func(t *testing.T) {
+	t.Run("stored only compressed is decompressed for other clients", func(t *testing.T) {
 		t.Parallel()
 		f := NewCompressed("text/javascript", Forever, compress([]byte(text)))
 		if body, _ := io.ReadAll(serve(f, http.MethodGet).Body); string(body) != text {

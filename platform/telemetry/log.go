@@ -30,7 +30,7 @@ func Logger(w io.Writer, part, level, format string) (*slog.Logger, error) {
 	default:
 		return nil, fmt.Errorf("log format %q is not json or text", format)
 	}
-	return slog.New(traced{h}).With("part", part), nil
+	return slog.New(traceHandler{h}).With("part", part), nil
 }
 
 // secretNames are the endings of attribute names whose values are hidden. Secrets should be
@@ -47,15 +47,19 @@ func hide(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// traced adds trace_id and span_id to lines written within a trace.
-type traced struct{ slog.Handler }
+// traceHandler adds trace_id and span_id to lines written within a trace.
+type traceHandler struct{ slog.Handler }
 
-func (h traced) Handle(ctx context.Context, r slog.Record) error {
+func (h traceHandler) Handle(ctx context.Context, r slog.Record) error {
 	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
 		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}
 	return h.Handler.Handle(ctx, r)
 }
 
-func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Handler.WithAttrs(attrs)} }
-func (h traced) WithGroup(name string) slog.Handler       { return traced{h.Handler.WithGroup(name)} }
+func (h traceHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return traceHandler{h.Handler.WithAttrs(attrs)}
+}
+func (h traceHandler) WithGroup(name string) slog.Handler {
+	return traceHandler{h.Handler.WithGroup(name)}
+}

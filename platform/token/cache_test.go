@@ -98,7 +98,7 @@ func TestCacheKeepsOnlyAcceptedTokens(t *testing.T) { // invariant 3
 	}
 }
 
-func TestCacheReplacesWhatHasExpired(t *testing.T) {
+func TestCacheReplacesExpiredTokens(t *testing.T) {
 	v, sign := newTestVerifier(t)
 	now := time.Now()
 	key, _ := v.key("a")

@@ -1,5 +1,5 @@
-// Package zone loads IANA time zones and finds the instants that their clocks show. The
-// zone database is part of the binary, for machines that have none.
+// Package zone loads IANA time zones and converts their local times to instants. The binary
+// includes the zone database, so it also works on machines without one.
 package zone
 
 import (
@@ -8,14 +8,14 @@ import (
 	"strings"
 	"sync"
 	"time"
-	_ "time/tzdata" // the zone database, for machines that have none
+	_ "time/tzdata" // the zone database, for machines without one
 )
 
-// loaded caches zones by name; there are as many as IANA has named.
+// loaded caches zones by name. It cannot grow beyond the names of IANA.
 var loaded sync.Map
 
-// Load returns the zone of an IANA name ("Europe/London"). Unlike
-// time.LoadLocation it knows no name that means another zone on another machine.
+// Load returns the zone with an IANA name, for example "Europe/London". Unlike
+// time.LoadLocation, it refuses names that depend on the machine, such as "Local".
 func Load(name string) (*time.Location, error) {
 	if loc, ok := loaded.Load(name); ok {
 		return loc.(*time.Location), nil
@@ -31,8 +31,8 @@ func Load(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// Day returns the calendar day of an instant in the zone of an IANA name, as
-// YYYY-MM-DD. It is the day in UTC if the name is unknown.
+// Day returns the calendar day of an instant in the zone with an IANA name, as YYYY-MM-DD.
+// If the name is unknown, Day uses UTC.
 func Day(at time.Time, name string) string {
 	loc, err := Load(name)
 	if err != nil {
@@ -41,9 +41,9 @@ func Day(at time.Time, name string) string {
 	return at.In(loc).Format(time.DateOnly)
 }
 
-// isIANA reports whether name can be one of IANA's: not one of the machine's own
-// zone ("localtime"), none of the copies that some machines keep (those below
-// "right" count leap seconds), and no other spelling of the path of a zone's file.
+// isIANA reports whether name can be an IANA name. It refuses names of the machine's own
+// zone ("localtime"), copies that only some machines have (those below "right" count leap
+// seconds), and alternative spellings of a file's path ("Europe//London").
 func isIANA(name string) bool {
 	switch first, _, _ := strings.Cut(name, "/"); first {
 	case "", "Local", "localtime", "posixrules", "posix", "right":

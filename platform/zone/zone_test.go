@@ -10,7 +10,7 @@ func TestDay(t *testing.T) {
 	for name, want := range map[string]string{
 		"UTC": "2026-03-28", "Europe/Paris": "2026-03-29", "America/New_York": "2026-03-28", "Mars/Olympus": "2026-03-28",
 	} {
-		t.Run("is the day that a calendar shows in "+name, func(t *testing.T) {
+		t.Run("returns the calendar day in "+name, func(t *testing.T) {
 			if got := Day(at, name); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
@@ -20,8 +20,8 @@ func TestDay(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	for _, name := range []string{"Europe/London", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "UTC", "EST5EDT"} {
-		t.Run("knows "+name, func(t *testing.T) {
-			for range 2 { // from the database, then from the cache
+		t.Run("loads "+name, func(t *testing.T) {
+			for range 2 { // first from the database, then from the cache
 				if loc, err := Load(name); err != nil || loc.String() != name {
 					t.Fatalf("got %v, %v", loc, err)
 				}
@@ -30,10 +30,10 @@ func TestLoad(t *testing.T) {
 	}
 	for _, name := range []string{
 		"", "Local", "localtime", "posixrules", "Mars/Olympus", "europe london", "zone.tab", "/etc/localtime", "\x00",
-		// Files that a machine may have: other zones, or other names of the same ones.
+		// Files that a machine can have: other zones, or other names of the same zones.
 		"right/Europe/London", "posix/Europe/London", "Europe//London", "Europe/./London", "Europe/../Europe/London", "./UTC", "UTC/",
 	} {
-		t.Run("does not know "+name, func(t *testing.T) {
+		t.Run("refuses "+name, func(t *testing.T) {
 			if loc, err := Load(name); err == nil {
 				t.Fatalf("got %v", loc)
 			}

@@ -21,7 +21,8 @@
 //  3. Each session starts with a new identifier. It is in a cookie that scripts cannot read and
 //     that, if the dashboard is served over TLS, is sent over TLS only.
 //  4. Text that people typed is never markup, and nothing inline is executed: the content
-//     security policy allows only scripts and styles of this site.
+//     security policy allows only scripts and styles of this site. The API reference below
+//     /docs also allows inline styles.
 //  5. A secret is in one response only, which no cache stores.
 //  6. Every redirect leads to a path of this site.
 //  7. Requests for another host name than the dashboard's are refused.

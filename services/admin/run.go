@@ -100,7 +100,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	g := service.NewGroup(ctx, h.Log)
 	g.Go("http", func(ctx context.Context) error {
-		return edge.ListenAndServe(ctx, cfg.Addr, edge.Leave(h.Leaving, handler), cfg.Drain, func(addr net.Addr) {
+		return edge.ListenAndServe(ctx, cfg.Addr, edge.CloseConnections(h.Leaving, handler), cfg.Drain, func(addr net.Addr) {
 			h.Log.Info("http", "addr", addr.String())
 			go h.Health.Announce(ctx, h.Part, func(context.Context) error { return nil })
 		})

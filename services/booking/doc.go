@@ -45,8 +45,8 @@
 //     index, and the total is a count within that index.
 //  8. The copy of a customer or company never returns to an older version, regardless of the order
 //     and number of deliveries.
-//  9. An import can be repeated. A stored reference does not change, a refused line stores nothing,
-//     and the other lines of the batch are stored.
+//  9. An import can be repeated. A line whose reference is already stored changes nothing, a refused
+//     line stores nothing, and the other lines of the batch are stored.
 //  10. An import publishes no events.
 //  11. A price, a payment and a purchase are stored with their values at the time of the purchase.
 //     A card payment has amounts and a currency; a pass payment has credits.

@@ -26,9 +26,9 @@
 //  7. The passes, credits and payments of an erased customer stay, without any free text. Free text
 //     that arrives after the erasure is not stored.
 //  8. After ConfirmCustomerDeletion has returned, no replica commits a pass for the customer or takes
-//     credits in the customer's name. After an archived pass type was returned, no replica commits a
-//     pass of it. Each such commit locks the row that it relies on, and the confirmation and the
-//     archiving wait for it.
+//     credits in the customer's name. After a request that archives a pass type has returned, no
+//     replica commits a pass of it. Each such commit locks the row that it relies on, and the
+//     confirmation and the archiving wait for it.
 //  9. A redemption takes its credits once and from one pass. A booking's credits are returned once,
 //     and never more than were taken. A redemption that was cancelled before it arrived never takes
 //     any.

@@ -19,11 +19,11 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// access is where the platform is and what to show it; the fields are those of
+// access holds the platform's addresses and the credentials for it, in the fields of
 // credentials.json.
 type access struct {
 	file      string
-	tls       mtls.Config // by which reservectl is known, where the platform asks
+	tls       mtls.Config // reservectl's certificate, if the platform requires one
 	CompanyID string      `json:"company_id"`
 	Webhooks  struct {
 		CAFile string `json:"ca_file"`
@@ -47,8 +47,8 @@ type access struct {
 	} `json:"grpc"`
 }
 
-// load completes what the flags say by what the environment and the file say.
-// The environment is read here and not as the flags' defaults, which help prints.
+// load fills in what the flags leave empty, from the environment and credentials.json.
+// The environment does not set the flags' defaults, because help would print them.
 func (a *access) load() error {
 	if a.GRPC.ServiceToken == "" {
 		a.GRPC.ServiceToken = os.Getenv("RESERVATION_TOKEN")
@@ -58,7 +58,7 @@ func (a *access) load() error {
 	}
 	if a.file == "" {
 		if a.GRPC.ServiceToken == "" {
-			return usageError{errors.New("no credentials: set RESERVATION_CREDENTIALS or --credentials to a credentials.json, or give --token and the services' addresses")}
+			return usageError{errors.New("no credentials: set RESERVATION_CREDENTIALS or --credentials to the path of a credentials.json, or give --token and the services' addresses")}
 		}
 		return nil
 	}
@@ -82,14 +82,14 @@ func (a *access) load() error {
 	return nil
 }
 
-// readAccess reads a credentials.json. No error shows what is in it.
+// readAccess reads a credentials.json. Its errors do not show the file's contents.
 func readAccess(path string) (f access, err error) {
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return f, fmt.Errorf("credentials: %s is not there; it is while the platform runs (make run)", path)
+		return f, fmt.Errorf("credentials: %s does not exist; it exists while the platform runs (make run)", path)
 	case errors.Is(err, fs.ErrPermission):
-		return f, fmt.Errorf("credentials: %s is not yours to read; it belongs to the user who runs the platform", path)
+		return f, fmt.Errorf("credentials: no permission to read %s; run reservectl as the user who runs the platform", path)
 	case err != nil:
 		return f, fmt.Errorf("credentials: %w", err)
 	}
@@ -110,17 +110,17 @@ type session struct {
 
 func (s *session) close() { _ = s.conn.Close() }
 
-// dial opens a session with the service at addr, for the company of the flags
-// or the file; none is fine where the call needs none.
+// dial opens a session with the service at addr, for the company that the flags or
+// credentials.json name. Without a company, only calls that need none succeed.
 func (a *app) dial(ctx context.Context, name, addr string) (*session, error) {
 	if addr == "" {
-		return nil, usageError{fmt.Errorf("the address of the %s service is not known: use a credentials.json or --%s", name, name)}
+		return nil, usageError{fmt.Errorf("no address of the %s service: use a credentials.json that has it, or give --%s", name, name)}
 	}
 	var company id.Company
 	if a.access.CompanyID != "" {
 		var err error
 		if company, err = id.Parse[id.Company](a.access.CompanyID); err != nil {
-			return nil, usageError{fmt.Errorf("--company %q is not a company's identifier (comp_…)", a.access.CompanyID)}
+			return nil, usageError{fmt.Errorf("--company must be the identifier of a company (comp_…), not %q", a.access.CompanyID)}
 		}
 	}
 	conn, err := a.connect(name, addr)
@@ -130,9 +130,9 @@ func (a *app) dial(ctx context.Context, name, addr string) (*session, error) {
 	return &session{conn: conn, ctx: rpc.As(ctx, token.NewSource(a.token), company)}, nil
 }
 
-// connect returns a connection to a part, with the certificate that the flags or
-// the environment name.
-func (a *app) connect(part, addr string) (*grpc.ClientConn, error) {
+// connect returns a connection to a service. It uses the certificate that the flags or the
+// environment name.
+func (a *app) connect(service, addr string) (*grpc.ClientConn, error) {
 	cfg := a.access.tls
 	for _, field := range []struct {
 		to  *string
@@ -145,7 +145,7 @@ func (a *app) connect(part, addr string) (*grpc.ClientConn, error) {
 			*field.to = os.Getenv(field.env)
 		}
 	}
-	o := rpc.DialOptions{Part: part}
+	o := rpc.DialOptions{Part: service}
 	if cfg.Enabled() {
 		var err error
 		if o.TLS, err = mtls.Open(cfg, slog.New(slog.DiscardHandler)); err != nil {
@@ -155,11 +155,12 @@ func (a *app) connect(part, addr string) (*grpc.ClientConn, error) {
 	return rpc.Dial(addr, o)
 }
 
-// tokenLifetime is how long a token may live, which a long import needs.
+// tokenLifetime is the lifetime of the tokens that reservectl requests: long enough for a
+// long import.
 const tokenLifetime = 6 * time.Hour
 
-// token returns a fresh token where the file has the credential for it, and
-// else the token that was given.
+// token returns a new token if credentials.json has a credential to request one, or else the
+// token that was given.
 func (a *app) token(ctx context.Context) (string, time.Time, error) {
 	expires := time.Now().Add(tokenLifetime)
 	c := a.access.GRPC.ServiceCredential
@@ -180,8 +181,8 @@ func (a *app) token(ctx context.Context) (string, time.Time, error) {
 	return res.GetAccessToken(), expires, nil
 }
 
-// open loads the access and opens a session with a service; addr is where the access has
-// its address.
+// open loads the access and opens a session with a service. addr points to the service's
+// address in the access.
 func (a *app) open(ctx context.Context, name string, addr *string) (*session, error) {
 	if err := a.access.load(); err != nil {
 		return nil, err
@@ -224,8 +225,8 @@ func (a *app) webhooks(ctx context.Context) (*session, error) {
 	return a.open(ctx, "webhook", &a.access.GRPC.Webhook)
 }
 
-// platform opens a session with auth that names no company: what concerns the
-// whole platform is refused to one that does.
+// platform opens a session with auth without a company. Auth refuses calls that concern the
+// whole platform if they name a company.
 func (a *app) platform(ctx context.Context) (*session, error) {
 	if err := a.access.load(); err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func (a *app) platform(ctx context.Context) (*session, error) {
 	return a.dial(ctx, "auth", a.access.GRPC.Auth)
 }
 
-// forCompany returns open for a command that needs a company.
+// forCompany wraps open so that it fails if no company is given.
 func (a *app) forCompany(open opener) opener {
 	return func(ctx context.Context) (*session, error) {
 		if err := a.access.load(); err != nil {
@@ -247,7 +248,7 @@ func (a *app) forCompany(open opener) opener {
 	}
 }
 
-// company returns the company to act for.
+// company returns the company to act for, or an error if none is given.
 func (a *app) company() (string, error) {
 	if a.access.CompanyID == "" {
 		return "", usageError{errors.New("--company is required (comp_…)")}

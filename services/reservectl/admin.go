@@ -27,9 +27,9 @@ func (a *app) adminCommand() *cobra.Command {
 			return rowsOf(all, adminRow), next, err
 		})
 	list.Example = `  reservectl admin list --company comp_… --output table`
-	return group("admin", "Administrators, the people who sign in to the dashboard", adminCreate(admins), list,
-		adminSwitch(admins, "disable", "Turn an administrator off; their sessions end at once", proto.Bool(true)),
-		adminSwitch(admins, "enable", "Turn a disabled administrator on again, with their password", proto.Bool(false)),
+	return group("admin", "Manage administrators, the people who sign in to the dashboard", adminCreate(admins), list,
+		adminSwitch(admins, "disable", "Disable an administrator and end their sessions immediately", proto.Bool(true)),
+		adminSwitch(admins, "enable", "Enable a disabled administrator, whose password stays the same", proto.Bool(false)),
 		adminResetPassword(admins))
 }
 
@@ -38,7 +38,7 @@ func adminCreate(admins administrators) *cobra.Command {
 	var role string
 	var fromInput bool
 	c := &cobra.Command{
-		Use: "create", Short: "Create an administrator; a password that is made is shown this once", Args: exactly(),
+		Use: "create", Short: "Create an administrator; a generated password is shown only once", Args: exactly(),
 		Example: `  reservectl admin create --company comp_… --email ada@example.com --name "Ada Lovelace"
   pass show studio | reservectl admin create --company comp_… --email bob@example.com --role staff --password-stdin`,
 		RunE: func(c *cobra.Command, _ []string) (err error) {
@@ -54,11 +54,11 @@ func adminCreate(admins administrators) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&req.Email, "email", "", "the e-mail address that they sign in with")
-	c.Flags().StringVar(&req.Name, "name", "", "what others call them; without it, the address")
-	c.Flags().StringVar(&role, "role", "owner", "what they may do: owner, everything; staff, the front desk")
-	c.Flags().BoolVar(&fromInput, "password-stdin", false, "read the password from standard input, instead of making one")
-	offer(c, "role", enum.Names[authv1.AdministratorRole]())
+	c.Flags().StringVar(&req.Email, "email", "", "e-mail address to sign in with")
+	c.Flags().StringVar(&req.Name, "name", "", "name that colleagues see (default: the e-mail address)")
+	c.Flags().StringVar(&role, "role", "owner", "owner (can do everything) or staff (works at the front desk)")
+	c.Flags().BoolVar(&fromInput, "password-stdin", false, "read the password from standard input instead of generating one")
+	completeFlag(c, "role", enum.Names[authv1.AdministratorRole]())
 	return required(c, "email")
 }
 
@@ -70,10 +70,10 @@ func adminRole(name string) (authv1.AdministratorRole, error) {
 	return role, nil
 }
 
-// longestPassword is more than the service takes, in bytes.
+// longestPassword is the most that is read of a password, in bytes. The service accepts less.
 const longestPassword = 4096
 
-// passwordFrom reads the first line of standard input, where that is asked for.
+// passwordFrom returns the first line of standard input if input is set, or else "".
 // A flag with the password itself would show it to other users of the machine.
 func (a *app) passwordFrom(input bool) (string, error) {
 	if !input {
@@ -89,13 +89,13 @@ func (a *app) passwordFrom(input bool) (string, error) {
 	return line, nil
 }
 
-// adminPage reads a page of the company's administrators.
+// adminPage fetches a page of the company's administrators.
 func adminPage(ctx context.Context, client authv1.AdministratorServiceClient, pageToken string) ([]*authv1.Administrator, string, error) {
 	res, err := client.ListAdministrators(ctx, &authv1.ListAdministratorsRequest{PageSize: listSize, PageToken: pageToken})
 	return res.GetAdministrators(), res.GetNextPageToken(), err
 }
 
-// adminSwitch makes a command that disables or enables one administrator.
+// adminSwitch returns a command that disables or enables one administrator.
 func adminSwitch(admins administrators, use, short string, disabled *bool) *cobra.Command {
 	return admins.change(use, short, func(ctx context.Context, client authv1.AdministratorServiceClient, idOrEmail string) (row, error) {
 		id, err := adminID(ctx, client, idOrEmail)
@@ -107,8 +107,8 @@ func adminSwitch(admins administrators, use, short string, disabled *bool) *cobr
 	})
 }
 
-// adminID returns the identifier of the administrator with an identifier or an e-mail
-// address.
+// adminID looks up the identifier of an administrator by e-mail address. It returns an
+// identifier unchanged.
 func adminID(ctx context.Context, client authv1.AdministratorServiceClient, idOrEmail string) (string, error) {
 	if !strings.Contains(idOrEmail, "@") {
 		return idOrEmail, nil
@@ -121,7 +121,7 @@ func adminID(ctx context.Context, client authv1.AdministratorServiceClient, idOr
 	}
 	i := slices.IndexFunc(all, func(m *authv1.Administrator) bool { return strings.EqualFold(m.GetEmail(), idOrEmail) })
 	if i < 0 {
-		return "", fmt.Errorf("no administrator of the company has the address %s", idOrEmail)
+		return "", fmt.Errorf("no administrator of the company has the e-mail address %s", idOrEmail)
 	}
 	return all[i].GetId(), nil
 }
@@ -130,7 +130,7 @@ func adminResetPassword(admins administrators) *cobra.Command {
 	var req authv1.ResetAdministratorPasswordRequest
 	var fromInput bool
 	c := &cobra.Command{
-		Use: "reset-password ADMINISTRATOR", Short: "Give an administrator another password; their sessions end at once", Args: exactly("ADMINISTRATOR"),
+		Use: "reset-password ADMINISTRATOR", Short: "Set a new password for an administrator and end their sessions immediately", Args: exactly("ADMINISTRATOR"),
 		Example: `  reservectl admin reset-password ada@example.com --company comp_…
   reservectl admin reset-password ada@example.com --company comp_… --disable-totp`,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -145,8 +145,8 @@ func adminResetPassword(admins administrators) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&req.DisableTotp, "disable-totp", false, "ask for no more codes: for a telephone that was lost")
-	c.Flags().BoolVar(&fromInput, "password-stdin", false, "read the password from standard input, instead of making one")
+	c.Flags().BoolVar(&req.DisableTotp, "disable-totp", false, "turn off two-step codes, for example if the telephone was lost")
+	c.Flags().BoolVar(&fromInput, "password-stdin", false, "read the password from standard input instead of generating one")
 	return c
 }
 
@@ -157,12 +157,12 @@ func adminRow(m *authv1.Administrator) row {
 	}
 	return row{
 		{"id", m.GetId()}, {"email", m.GetEmail()}, {"name", m.GetName()}, {"role", enum.Name(m.GetRole())}, {"state", state},
-		{"totp", m.GetTotpEnabled()}, {"last_signed_in_at", when(m.GetLastSignedInAt())},
+		{"totp", m.GetTotpEnabled()}, {"last_signed_in_at", timeOrNil(m.GetLastSignedInAt())},
 	}
 }
 
-// passwordRow is an administrator with the password that was made; one that was
-// given is not repeated.
+// passwordRow returns the row of an administrator with a generated password. A password that
+// the operator gave is not printed: password is "" then.
 func passwordRow(m *authv1.Administrator, password string) row {
 	r := row{{"id", m.GetId()}, {"email", m.GetEmail()}, {"role", enum.Name(m.GetRole())}}
 	if password != "" {

@@ -13,7 +13,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// admins is a small administrator service that remembers what it was sent.
+// admins is a fake administrator service that records the requests it receives.
 type admins struct {
 	authv1.UnimplementedAdministratorServiceServer
 	created *authv1.CreateAdministratorRequest
@@ -78,19 +78,19 @@ func newAdmins(t *testing.T) *admins {
 
 func TestAdmin(t *testing.T) {
 	s := newAdmins(t)
-	t.Run("create shows a password that was made", func(t *testing.T) {
+	t.Run("create prints a generated password", func(t *testing.T) {
 		out := ok(t, "admin", "create", "--email", "ada@example.com", "--name", "Ada")
 		if !strings.Contains(out, `"password": "made-up"`) || !strings.Contains(out, `"role": "owner"`) || s.created.GetName() != "Ada" {
 			t.Errorf("got %s, sent %v", out, s.created)
 		}
 	})
-	t.Run("create reads a password from standard input and does not show it", func(t *testing.T) { // invariant 2
+	t.Run("create reads a password from standard input and does not print it", func(t *testing.T) { // invariant 2
 		r := run(t, "  spaces count \r\nand no second line\n", "admin", "create", "--email", "bob@example.com", "--role", "staff", "--password-stdin")
 		if r.code != 0 || s.created.GetPassword() != "  spaces count " || strings.Contains(r.out+r.errOut, "spaces count") || !strings.Contains(r.out, `"role": "staff"`) {
 			t.Errorf("got %+v, sent %v", r, s.created)
 		}
 	})
-	t.Run("create says what is wrong", func(t *testing.T) {
+	t.Run("create reports wrong input", func(t *testing.T) {
 		for _, tt := range []struct {
 			args, want string
 			code       int
@@ -106,13 +106,13 @@ func TestAdmin(t *testing.T) {
 			}
 		}
 	})
-	t.Run("list goes through all pages", func(t *testing.T) {
+	t.Run("list prints all pages", func(t *testing.T) {
 		out := ok(t, "admin", "list", "--output", "table")
 		if !strings.Contains(out, "Ada@example.com") || !strings.Contains(out, "disabled") {
 			t.Errorf("got %s", out)
 		}
 	})
-	t.Run("disable and enable take an address or an identifier", func(t *testing.T) {
+	t.Run("disable and enable accept an e-mail address or an identifier", func(t *testing.T) {
 		ok(t, "admin", "disable", "ADA@example.com")
 		if s.updated.GetId() != "admin_1" || !s.updated.GetDisabled() {
 			t.Errorf("sent %v", s.updated)
@@ -125,7 +125,7 @@ func TestAdmin(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	})
-	t.Run("reset-password shows the one that was made", func(t *testing.T) {
+	t.Run("reset-password prints the generated password", func(t *testing.T) {
 		out := ok(t, "admin", "reset-password", "ada@example.com", "--disable-totp")
 		if !strings.Contains(out, `"password": "made-up"`) || s.reset.GetAdministrator() != "ada@example.com" || !s.reset.GetDisableTotp() {
 			t.Errorf("got %s, sent %v", out, s.reset)

@@ -15,13 +15,13 @@ func (a *app) clientCommand() *cobra.Command {
 	type service = authv1.ApiClientServiceClient
 	return credentialGroup(credentialKind[service]{
 		resource: resource[service]{a, a.forCompany(a.auth), authv1.NewApiClientServiceClient, "client", "CLIENT_ID", "m2m_… --company comp_…"},
-		about:    "API clients, the machines that use Interface A", noun: "an API client",
+		about:    "Manage API clients, the credentials of programs that use Interface A", noun: "an API client",
 		listShort: "List the company's API clients", none: "no API clients yet; see reservectl client create --help",
 		listExample: "  reservectl client list --company comp_… --output table",
 		createExample: `  reservectl client create --company comp_… --name "CRM" --scopes customers:read,bookings:read
   reservectl client create --company comp_… --name "Audit" --scopes bookings:read --expires-days 30`,
-		grants: "scopes", grantsUsage: "what it may do: " + strings.Join(scopes.InterfaceA(), ", "), knownGrants: scopes.InterfaceA(),
-		limitUsage: "requests it may make in any 60 seconds; without it, any number", required: []string{"name", "scopes"},
+		grants: "scopes", grantsUsage: "scopes to grant: " + strings.Join(scopes.InterfaceA(), ", "), knownGrants: scopes.InterfaceA(),
+		limitUsage: "requests allowed in any 60 seconds, at most 10000 (default: no limit)", required: []string{"name", "scopes"},
 		create: func(ctx context.Context, clients service, n newCredential) (row, error) {
 			res, err := clients.CreateApiClient(ctx, &authv1.CreateApiClientRequest{
 				Name: n.name, Description: n.description, Scopes: n.grants, ExpiresAfterDays: n.days, RateLimit: n.limit,
@@ -52,12 +52,12 @@ func (a *app) clientCommand() *cobra.Command {
 }
 
 func clientSecretRow(c *authv1.ApiClient, secret string) row {
-	return row{{"client_id", c.GetId()}, {"client_secret", secret}, {"scopes", c.GetScopes()}, {"expires_at", when(c.GetExpiresAt())}}
+	return row{{"client_id", c.GetId()}, {"client_secret", secret}, {"scopes", c.GetScopes()}, {"expires_at", timeOrNil(c.GetExpiresAt())}}
 }
 
 func clientRow(c *authv1.ApiClient) row {
 	return row{
 		{"client_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", enum.Name(c.GetState())},
-		{"expires_at", when(c.GetExpiresAt())}, {"last_used_at", when(c.GetLastUsedAt())},
+		{"expires_at", timeOrNil(c.GetExpiresAt())}, {"last_used_at", timeOrNil(c.GetLastUsedAt())},
 	}
 }

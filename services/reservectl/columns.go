@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// columns are what the header of a CSV file may have, in normalised names.
+// columns lists the columns that a CSV file can have, by their normalised names.
 type columns struct {
-	required [][]string // each by one of its names
+	required [][]string // each with its alternative names
 	optional []string
 }
 
-// Columns that a report adds begin with this, and are not read.
+// reportColumn is the prefix of the columns that a report adds. An import ignores them.
 const reportColumn = "refused"
 
-// header returns the normalised names of a header, "" for those to ignore, and
-// the ignored ones as they stand.
+// header returns the normalised name of each column of a header, and the titles of the
+// unknown columns. The name of a column to ignore is "".
 func (c columns) header(header []string) (normal, ignored []string, err error) {
 	names := c.names()
 	normal = make([]string, len(header))
@@ -47,12 +47,12 @@ func (c columns) header(header []string) (normal, ignored []string, err error) {
 	return normal, ignored, nil
 }
 
-// names are all names of c.
+// names returns all names of c.
 func (c columns) names() []string {
 	return append(slices.Concat(c.required...), c.optional...)
 }
 
-// nearest returns the column that a title was likely to mean, or "".
+// nearest returns the known column that a title was probably meant to be, or "".
 func (c columns) nearest(title string) string {
 	name := column(title)
 	best, least := "", 3
@@ -64,7 +64,7 @@ func (c columns) nearest(title string) string {
 	return best
 }
 
-// column brings "First Name", "firstName" and "first_name" to "firstname".
+// column normalises a title: "First Name", "firstName" and "first_name" become "firstname".
 func column(name string) string {
 	return strings.Map(func(c rune) rune {
 		if c == ' ' || c == '_' || c == '-' || c == '.' {
@@ -82,7 +82,7 @@ func quoted(names []string) string {
 	return strings.Join(all, ", ")
 }
 
-// distance counts the changes of one letter that make a from b.
+// distance returns the number of one-letter changes that turn a into b.
 func distance(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	row := make([]int, len(y)+1)

@@ -16,7 +16,7 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// commands are all commands, with the words that call them.
+// commands returns all commands below c, by the words that call them.
 func commands(c *cobra.Command, words ...string) map[string]*cobra.Command {
 	all := map[string]*cobra.Command{strings.Join(words, " "): c}
 	for _, sub := range c.Commands() {
@@ -33,7 +33,7 @@ func TestHelp(t *testing.T) {
 		t.Fatalf("%d commands", len(all))
 	}
 	for name, c := range all {
-		t.Run("reservectl "+name+" explains itself with an example", func(t *testing.T) {
+		t.Run("reservectl "+name+" has help with an example", func(t *testing.T) {
 			out := ok(t, append(strings.Fields(name), "--help")...)
 			if c.Short == "" || !strings.Contains(out, "Usage:") || !strings.Contains(out, "Examples:\n  reservectl ") {
 				t.Errorf("got %s", out)
@@ -45,7 +45,7 @@ func TestHelp(t *testing.T) {
 			})
 		})
 	}
-	t.Run("help shows no secret of the environment", func(t *testing.T) {
+	t.Run("help prints no secret from the environment", func(t *testing.T) {
 		t.Setenv("RESERVATION_TOKEN", rawToken)
 		for name := range all {
 			if out := ok(t, append(strings.Fields(name), "--help")...); strings.Contains(out, rawToken) {
@@ -54,7 +54,7 @@ func TestHelp(t *testing.T) {
 		}
 	})
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
-		t.Run("completion for "+shell, func(t *testing.T) {
+		t.Run("prints the completion script for "+shell, func(t *testing.T) {
 			if out := ok(t, "completion", shell); !strings.Contains(out, "reservectl") || len(out) < 1000 {
 				t.Errorf("got %s", out)
 			}
@@ -70,7 +70,7 @@ func TestHelp(t *testing.T) {
 		{"--output ", "auto\njson\ntable\n:4"},
 		{"client rot", "rotate"},
 	} {
-		t.Run("completion of "+tt.typed, func(t *testing.T) {
+		t.Run("completes "+tt.typed, func(t *testing.T) {
 			words := strings.Split(tt.typed, " ")
 			if out := ok(t, append([]string{"__complete"}, words...)...); !strings.Contains(out, tt.want) {
 				t.Errorf("got %q, want %q", out, tt.want)
@@ -79,7 +79,7 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// Invariant 5.
+// TestUsage is invariant 5: it checks the exit status and the message of wrong commands.
 func TestUsage(t *testing.T) {
 	w := newWorld(t)
 	file := w.write(t, "x.csv", "")
@@ -90,21 +90,21 @@ func TestUsage(t *testing.T) {
 		{"an unknown command", "frobnicate", `unknown command "frobnicate"`, 2},
 		{"an unknown command of a group", "client frobnicate", "unknown command", 2},
 		{"an unknown flag", "company list --frobnicate", "unknown flag: --frobnicate; see reservectl company list --help", 2},
-		{"flags that are missing, all at once", "company create --name X", "--timezone is required\n--currency is required", 2},
-		{"an argument that is missing", "client rotate", "CLIENT_ID", 2},
-		{"an argument too many", "company list x", "0 argument", 2},
-		{"an output that is none", "company list -o xml", "json, table or auto", 2},
-		{"a company that is none", "client list --company nonsense", "comp_…", 2},
-		{"days that are no number", "client create --name X --scopes a --expires-days soon", "--expires-days", 2},
-		{"days beyond all numbers", "client create --name X --scopes a --expires-days 99999999999", "--expires-days", 2},
+		{"all missing flags at the same time", "company create --name X", "--timezone is required\n--currency is required", 2},
+		{"a missing argument", "client rotate", "expected CLIENT_ID, got 0 arguments; see reservectl client rotate --help", 2},
+		{"an unexpected argument", "company list x", `unexpected argument "x"`, 2},
+		{"an unknown output format", "company list -o xml", "json, table or auto", 2},
+		{"an invalid company identifier", "client list --company nonsense", "comp_…", 2},
+		{"days that are not a number", "client create --name X --scopes a --expires-days soon", "--expires-days", 2},
+		{"days that overflow", "client create --name X --scopes a --expires-days 99999999999", "--expires-days", 2},
 		{"a negative number of customers", "seed --customers -1", "must not be negative", 2},
 		{"bookings without customers", "seed --customers 0 --bookings 5", "need customers", 2},
-		{"a file of no known format", "customer import customers.xlsx", "--format csv or ndjson", 2},
-		{"a format that is none", "customer import --format xml " + file, "must be csv or ndjson", 2},
-		{"a file that is not there", "customer import nowhere.csv", "nowhere.csv", 1},
-		{"a report over the file itself", "customer import --refused " + file + " " + file, "give another one", 2},
+		{"a file of an unknown format", "customer import customers.xlsx", "--format csv or ndjson", 2},
+		{"an unknown format", "customer import --format xml " + file, "must be csv or ndjson", 2},
+		{"a file that does not exist", "customer import nowhere.csv", "nowhere.csv", 1},
+		{"a report that would overwrite the imported file", "customer import --refused " + file + " " + file, "give another file", 2},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run("reports "+tt.name, func(t *testing.T) {
 			r := run(t, "", strings.Fields(tt.args)...)
 			if r.code != tt.code || !strings.HasPrefix(r.errOut, "reservectl: ") || !strings.Contains(r.errOut, tt.want) || r.out != "" {
 				t.Errorf("exit status %d, %q, %q", r.code, r.out, r.errOut)
@@ -113,16 +113,16 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Invariant 1.
+// TestOutput is invariant 1: it checks the output as JSON and as a table.
 func TestOutput(t *testing.T) {
 	w := newWorld(t)
-	t.Run("JSON leaves names as people write them", func(t *testing.T) {
+	t.Run("JSON prints names without escapes", func(t *testing.T) {
 		out := ok(t, "company", "list")
 		if !strings.Contains(out, `"name": "Jóga & Þór 瑜伽"`) || !json.Valid([]byte(out)) {
 			t.Errorf("got %s", out)
 		}
 	})
-	t.Run("a table has a header and a line each", func(t *testing.T) {
+	t.Run("a table has a header and a line for each row", func(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(ok(t, "company", "list", "-o", "table")), "\n")
 		if len(lines) != 2 || !strings.HasPrefix(lines[0], "ID") || !strings.Contains(lines[1], "Jóga & Þór 瑜伽") {
 			t.Errorf("got %q", lines)
@@ -135,7 +135,7 @@ func TestOutput(t *testing.T) {
 			t.Errorf("got %v, %v", list, err)
 		}
 	})
-	t.Run("nothing is an empty list, or a sentence beside an empty table", func(t *testing.T) {
+	t.Run("an empty result is an empty list, or a message instead of a table", func(t *testing.T) {
 		w.companies = nil
 		if out := ok(t, "company", "list"); out != "[]\n" {
 			t.Errorf("got %q", out)
@@ -148,7 +148,7 @@ func TestOutput(t *testing.T) {
 
 func TestCompany(t *testing.T) {
 	w := newWorld(t)
-	t.Run("a name of any script arrives as it was typed", func(t *testing.T) {
+	t.Run("create keeps a name in any script unchanged", func(t *testing.T) {
 		out := ok(t, "company", "create", "--name", "Ёга «Ом» 🧘", "--timezone", "Asia/Tokyo", "--currency", "EUR")
 		if w.made.GetName() != "Ёга «Ом» 🧘" || !strings.Contains(out, "Ёга «Ом» 🧘") || !strings.Contains(out, companyID) {
 			t.Errorf("sent %v, printed %s", w.made, out)
@@ -158,7 +158,7 @@ func TestCompany(t *testing.T) {
 		"europe/london": "did you mean Europe/London?", "London": "did you mean Europe/London?", "new york": "did you mean America/New_York?",
 		"Buenos Aires": "did you mean America/Buenos_Aires?", "utc": "did you mean UTC?", "Europe/Atlantis": "(VALIDATION_ERROR)\n",
 	} {
-		t.Run("what is wrong is said all at once, with a suggestion for "+typed, func(t *testing.T) {
+		t.Run("create reports all wrong flags, with a suggestion for "+typed, func(t *testing.T) {
 			r := run(t, "", "company", "create", "--name", "refused", "--timezone", typed, "--currency", "XYZ")
 			if r.code != 1 || !strings.Contains(r.errOut, want) || !strings.Contains(r.errOut, "currency must be GBP, EUR or USD") {
 				t.Errorf("exit status %d: %s", r.code, r.errOut)
@@ -167,10 +167,10 @@ func TestCompany(t *testing.T) {
 	}
 }
 
-// Invariant 2.
+// TestSecrets is invariant 2: it checks which commands print secrets.
 func TestSecrets(t *testing.T) {
 	w := newWorld(t)
-	t.Run("a new client's secret is printed where it is made", func(t *testing.T) {
+	t.Run("create prints a new client's secret", func(t *testing.T) {
 		if out := ok(t, "client", "create", "--name", "Þ & co", "--scopes", "a,b"); !strings.Contains(out, secret) {
 			t.Errorf("got %s", out)
 		}
@@ -178,15 +178,15 @@ func TestSecrets(t *testing.T) {
 			t.Errorf("sent %v", w.client)
 		}
 	})
-	t.Run("what may be wrong with the days is for the service to say", func(t *testing.T) {
+	t.Run("create leaves the check of days to the service", func(t *testing.T) {
 		for _, days := range []string{"0", "-5"} {
 			ok(t, "client", "create", "--name", "X", "--scopes", "a", "--expires-days="+days)
 			if w.client.ExpiresAfterDays == nil {
-				t.Errorf("%s days were taken for none", days)
+				t.Errorf("%s days were not sent", days)
 			}
 		}
 	})
-	t.Run("a list shows no secret, and no error does", func(t *testing.T) {
+	t.Run("lists and errors print no secret", func(t *testing.T) {
 		for _, args := range []string{"client list", "client list -o table", "client rotate m2m_1", "company create --name refused --timezone x --currency y"} {
 			r := run(t, "", strings.Fields(args)...)
 			for _, hidden := range []string{secret, rawToken} {
@@ -212,19 +212,19 @@ func TestCredentials(t *testing.T) {
 		name, file, want string
 		code             int
 	}{
-		{"none given", "", "set RESERVATION_CREDENTIALS or --credentials", 2},
-		{"missing", filepath.Join(w.dir, "nowhere.json"), "nowhere.json is not there; it is while the platform runs", 1},
-		{"not readable", private, "is not yours to read", 1},
+		{"not given", "", "set RESERVATION_CREDENTIALS or --credentials", 2},
+		{"missing", filepath.Join(w.dir, "nowhere.json"), "nowhere.json does not exist; it exists while the platform runs", 1},
+		{"not readable", private, "no permission to read", 1},
 		{"a directory", w.dir, "is a directory", 1},
 		{"empty", w.write(t, "empty.json", ""), "is not a credentials.json", 1},
-		{"cut short", w.write(t, "cut.json", string(good[:len(good)-9])), "is not a credentials.json", 1},
+		{"truncated", w.write(t, "cut.json", string(good[:len(good)-9])), "is not a credentials.json", 1},
 		{"something else", w.write(t, "else.json", `{"secret":"`+secret+`"}`), "has neither grpc.service_token nor", 1},
-		{"of a platform that has gone", w.write(t, "gone.json", `{"company_id":"`+companyID+`","grpc":{"auth":"127.0.0.1:1","service_token":"`+rawToken+`"}}`), "UNAVAILABLE", 1},
-		{"without the service's address", w.write(t, "part.json", `{"grpc":{"customer":"127.0.0.1:1","service_token":"`+rawToken+`"}}`), "the address of the auth service is not known", 2},
+		{"of a platform that has stopped", w.write(t, "gone.json", `{"company_id":"`+companyID+`","grpc":{"auth":"127.0.0.1:1","service_token":"`+rawToken+`"}}`), "UNAVAILABLE", 1},
+		{"without the service's address", w.write(t, "part.json", `{"grpc":{"customer":"127.0.0.1:1","service_token":"`+rawToken+`"}}`), "no address of the auth service", 2},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
+		t.Run("reports a credentials.json that is "+tt.name, func(t *testing.T) {
 			if tt.file == private && os.Geteuid() == 0 {
-				return // root may read everything; the end-to-end tests have another user
+				return // root can read everything; the end-to-end tests run as another user
 			}
 			t.Setenv("RESERVATION_CREDENTIALS", tt.file)
 			r := run(t, "", "company", "list")
@@ -233,11 +233,11 @@ func TestCredentials(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a flag goes before the environment", func(t *testing.T) {
+	t.Run("a flag overrides the environment", func(t *testing.T) {
 		t.Setenv("RESERVATION_CREDENTIALS", filepath.Join(w.dir, "nowhere.json"))
 		ok(t, "company", "list", "--credentials", w.file)
 	})
-	t.Run("a token of the environment and an address do instead", func(t *testing.T) {
+	t.Run("a token from the environment and an address replace the file", func(t *testing.T) {
 		var f access
 		if err := json.Unmarshal(good, &f); err != nil {
 			t.Fatal(err)
@@ -250,14 +250,14 @@ func TestCredentials(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	lost := fault.From(grpcstatus.Error(codes.Unavailable, "tls: first record does not look like a TLS handshake"))
-	said := fault.From(fault.Status(fault.Away(errors.New("dial tcp 10.0.0.1:5432"))).Err())
+	answered := fault.From(fault.Status(fault.Away(errors.New("dial tcp 10.0.0.1:5432"))).Err())
 	for _, tt := range []struct {
 		err  error
 		want []string
 	}{
-		{labelled{lost, "pass"}, []string{"pass: the service is temporarily unavailable", "is the platform running, at this address?", "TLS handshake"}},
-		{said, []string{"the service is temporarily unavailable", "the service runs, and what it needs does not answer"}},
-		{labelled{errors.New("no such file"), "webhook"}, []string{"webhook: no such file"}},
+		{labelledError{lost, "pass"}, []string{"pass: the service is temporarily unavailable", "check that the platform is running at this address: ", "TLS handshake"}},
+		{answered, []string{"the service is temporarily unavailable", "the service is running, but something that it depends on does not respond"}},
+		{labelledError{errors.New("no such file"), "webhook"}, []string{"webhook: no such file"}},
 	} {
 		got := explain(tt.err)
 		for i, want := range tt.want {

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) companyCommand() *cobra.Command {
-	return group("company", "Companies, the tenants of the platform", a.companyCreate(), a.companyUpdate(), a.companyList())
+	return group("company", "Manage the companies on the platform", a.companyCreate(), a.companyUpdate(), a.companyList())
 }
 
 func (a *app) companyCreate() *cobra.Command {
@@ -28,7 +28,7 @@ func (a *app) companyCreate() *cobra.Command {
 			defer s.close()
 			res, err := authv1.NewCompanyServiceClient(s.conn).CreateCompany(s.ctx, &req)
 			if hint := zoneHint(req.GetTimezone()); err != nil && hint != "" {
-				return hinted{err, hint}
+				return hintedError{err, hint}
 			}
 			if err != nil {
 				return err
@@ -36,12 +36,12 @@ func (a *app) companyCreate() *cobra.Command {
 			return a.printOne(companyRow(res.GetCompany()))
 		},
 	}
-	c.Flags().StringVar(&req.Name, "name", "", "the company's name")
-	c.Flags().StringVar(&req.Timezone, "timezone", "", "its IANA time zone, as Europe/London")
+	c.Flags().StringVar(&req.Name, "name", "", "name of the company")
+	c.Flags().StringVar(&req.Timezone, "timezone", "", timezoneUsage)
 	c.Flags().StringVar(&req.Currency, "currency", "", currencyUsage())
-	c.Flags().BoolVar(&req.UniqueCustomerEmails, "unique-emails", false, "no two customers may have the same e-mail address")
+	c.Flags().BoolVar(&req.UniqueCustomerEmails, "unique-emails", false, uniqueEmailsUsage)
 	_ = c.RegisterFlagCompletionFunc("timezone", cobra.FixedCompletions(zoneRegions(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
-	offer(c, "currency", money.Currencies())
+	completeFlag(c, "currency", money.Currencies())
 	return required(c, "name", "timezone", "currency")
 }
 
@@ -49,7 +49,7 @@ func (a *app) companyUpdate() *cobra.Command {
 	var name, timezone, currency string
 	var unique bool
 	c := &cobra.Command{
-		Use: "update", Short: "Change the company of --company; what is not given stays", Args: exactly(),
+		Use: "update", Short: "Change the company that --company names; flags that are not given change nothing", Args: exactly(),
 		Example: `  reservectl company update --company comp_… --unique-emails=false`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			s, err := a.forCompany(a.auth)(c.Context())
@@ -58,8 +58,8 @@ func (a *app) companyUpdate() *cobra.Command {
 			}
 			defer s.close()
 			res, err := authv1.NewCompanyServiceClient(s.conn).UpdateCompany(s.ctx, &authv1.UpdateCompanyRequest{
-				Id: a.access.CompanyID, Name: given(c, "name", &name), Timezone: given(c, "timezone", &timezone),
-				Currency: given(c, "currency", &currency), UniqueCustomerEmails: given(c, "unique-emails", &unique),
+				Id: a.access.CompanyID, Name: flagValue(c, "name", &name), Timezone: flagValue(c, "timezone", &timezone),
+				Currency: flagValue(c, "currency", &currency), UniqueCustomerEmails: flagValue(c, "unique-emails", &unique),
 			})
 			if err != nil {
 				return err
@@ -67,10 +67,10 @@ func (a *app) companyUpdate() *cobra.Command {
 			return a.printOne(companyRow(res.GetCompany()))
 		},
 	}
-	c.Flags().StringVar(&name, "name", "", "the company's name")
-	c.Flags().StringVar(&timezone, "timezone", "", "its IANA time zone, as Europe/London")
+	c.Flags().StringVar(&name, "name", "", "name of the company")
+	c.Flags().StringVar(&timezone, "timezone", "", timezoneUsage)
 	c.Flags().StringVar(&currency, "currency", "", currencyUsage())
-	c.Flags().BoolVar(&unique, "unique-emails", false, "no two customers may have the same e-mail address")
+	c.Flags().BoolVar(&unique, "unique-emails", false, uniqueEmailsUsage)
 	return c
 }
 
@@ -92,7 +92,13 @@ func companyRow(c *authv1.Company) row {
 	}
 }
 
-// currencyUsage is what help says of the flag.
+// The help of the flags that create and update share.
+const (
+	timezoneUsage     = "IANA time zone, for example Europe/London"
+	uniqueEmailsUsage = "refuse two customers with the same e-mail address"
+)
+
+// currencyUsage returns the help of --currency.
 func currencyUsage() string {
-	return "its currency: " + strings.TrimPrefix(fault.OneOf(money.Currencies()), "must be ")
+	return "currency: " + strings.TrimPrefix(fault.OneOf(money.Currencies()), "must be ")
 }

@@ -13,7 +13,7 @@ import (
 
 func (r *records) readCSV(in *bufio.Reader, known columns) error {
 	r.comma = commaOf(in)
-	tape := &tape{in: in}
+	tape := &rawReader{in: in}
 	reader := csv.NewReader(tape)
 	reader.Comma = r.comma
 	reader.FieldsPerRecord = -1
@@ -52,17 +52,17 @@ func (r *records) readCSV(in *bufio.Reader, known columns) error {
 
 func brokenQuotes(wrong *csv.ParseError) error {
 	if wrong.Line > wrong.StartLine {
-		return refusal{"line", "csv", fmt.Sprintf("opens a quote that is not closed up to line %d", wrong.Line)}
+		return refusal{"line", "csv", fmt.Sprintf("opens a quote that is still not closed on line %d", wrong.Line)}
 	}
-	return refusal{"line", "csv", `has a quote (") where none may be: put the value in quotes, and double those within`}
+	return refusal{"line", "csv", `has a quote (") in the wrong place: put the whole value in quotes, and double each quote inside it`}
 }
 
-// fill reads the row's values by column.
+// fill stores the row's values by column.
 func (r *record) fill(header, normal []string) error {
 	for i, value := range r.row {
 		if i >= len(normal) {
 			if strings.TrimSpace(value) != "" {
-				return refusal{"line", "columns", fmt.Sprintf("has %d values, and the header %d columns", len(r.row), len(normal))}
+				return refusal{"line", "columns", fmt.Sprintf("has %d values, but the header has %d columns", len(r.row), len(normal))}
 			}
 			continue
 		}
@@ -76,8 +76,8 @@ func (r *record) fill(header, normal []string) error {
 	return nil
 }
 
-// commaOf guesses what separates values: spreadsheets write a semicolon where
-// the comma is the decimal point.
+// commaOf guesses the separator of values: a comma, a semicolon or a tab. Spreadsheets write a
+// semicolon in languages with a decimal comma.
 func commaOf(in *bufio.Reader) rune {
 	start, _ := in.Peek(4096)
 	line, _, _ := bytes.Cut(start, []byte("\n"))
@@ -90,18 +90,18 @@ func commaOf(in *bufio.Reader) rune {
 	return comma
 }
 
-// tape keeps what was read until it is cut off, so that a refused row can be
-// reported as it stands.
-type tape struct {
+// rawReader is a reader that keeps the bytes it has read until cut removes them, so that a refused
+// row can be reported unchanged.
+type rawReader struct {
 	in   io.Reader
 	kept []byte
-	cuts int64 // where kept begins in the input
+	cuts int64 // offset of kept in the input
 }
 
-// errLongRow says that a row does not end: more likely a quote is never closed.
-var errLongRow = fmt.Errorf("a row is longer than %d MiB: is a quote never closed?", maxLine>>20)
+// errLongRow is the error of a row without an end, usually because of an unclosed quote.
+var errLongRow = fmt.Errorf("a row is longer than %d MiB: probably a quote is not closed", maxLine>>20)
 
-func (t *tape) Read(p []byte) (int, error) {
+func (t *rawReader) Read(p []byte) (int, error) {
 	if len(t.kept) > maxLine {
 		return 0, errLongRow
 	}
@@ -110,8 +110,8 @@ func (t *tape) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cut returns what stands up to an offset of the input, without the line's end.
-func (t *tape) cut(end int64) []byte {
+// cut removes and returns the bytes up to an offset of the input, without the end of the line.
+func (t *rawReader) cut(end int64) []byte {
 	n := min(int(end-t.cuts), len(t.kept))
 	piece := bytes.TrimRight(bytes.Clone(t.kept[:n]), "\r\n")
 	t.kept = append(t.kept[:0], t.kept[n:]...)

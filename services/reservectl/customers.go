@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) customerCommand() *cobra.Command {
-	return group("customer", "Customers of a company", a.customerImport(), a.customerExport(), a.customerErase(), a.customerErasures())
+	return group("customer", "Import, export and erase customers", a.customerImport(), a.customerExport(), a.customerErase(), a.customerErasures())
 }
 
 func (a *app) customerImport() *cobra.Command {
@@ -24,20 +24,22 @@ func (a *app) customerImport() *cobra.Command {
 		Use: "import FILE", Short: "Import customers from a CSV or NDJSON file (- is standard input)", Args: exactly("FILE"),
 		Long: `Import customers from a CSV or NDJSON file.
 
-Each customer has a reference, its key in the system it comes from. A customer
-whose reference was imported before is left as it is: after a failure, run the
-same command again. Lines that are refused are written to a report, and the
-others are stored; correct the report and import it like any other file.
+Each customer has a reference: its key in the system that it comes from. A
+customer whose reference was imported before stays unchanged, so you can run the
+same command again after a failure. Refused lines are written to a report, and
+all others are stored; the exit status is then 3. Correct the report and import
+it like any other file.
 
-Columns, or members (also in camelCase or with underscores):
+Columns of CSV, or members of NDJSON objects. The names can also be in camelCase
+or have underscores:
 
-  reference   required; id and customer_id are taken as well
+  reference   required; also accepted as id or customer_id
   firstname   required
   lastname    required
   email       required
-  mobile      may be empty
-  archived    true or false
-  created_at  date or date-time with offset; without it, now`,
+  mobile      optional; also accepted as phone
+  archived    true or false (default: false)
+  created_at  date or date-time, in UTC unless it has an offset (default: now)`,
 		Example: `  reservectl customer import --company comp_… customers.csv
   reservectl customer import --company comp_… - --format ndjson < customers.ndjson`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -68,7 +70,8 @@ Columns, or members (also in camelCase or with underscores):
 				it.value, it.reference, err = readCustomer(r)
 				return it, err
 			}
-			return a.finish(importAll(s.ctx, next, x, rep, a.progress("customers", 0)))
+			sum, err := importAll(s.ctx, next, x, rep, a.progress("customers", 0))
+			return a.finish("customers", sum, err)
 		},
 	}
 	importFlags(c, &o)
@@ -87,8 +90,8 @@ func customerColumns() columns {
 	}
 }
 
-// readCustomer reads a customer from a line, and its reference even where it is
-// refused. What only the service can judge is left to it.
+// readCustomer reads a customer and its reference from a line. It returns the reference even if
+// it refuses the line. It checks types and formats; the service checks the rest.
 func readCustomer(r record) (*customerv1.ImportedCustomer, string, error) {
 	f := customerLine{
 		Reference: r.get(customerReference()...), FirstName: r.get("firstname"), LastName: r.get("lastname"),
@@ -119,7 +122,7 @@ func readCustomer(r record) (*customerv1.ImportedCustomer, string, error) {
 	return customer, f.Reference, nil
 }
 
-// customerLine is a customer as it stands in a file.
+// customerLine holds the values of a line of customers, as text.
 type customerLine struct {
 	Reference, FirstName, LastName, Email, Mobile, CreatedAt string
 	Archived                                                 bool
@@ -142,7 +145,7 @@ func (f *customerLine) fromJSON(r record) error {
 		title string
 		names []string
 	}{
-		// The reference first: it says in the report which customer is refused.
+		// The reference comes first, because the report names the refused customer by it.
 		{&f.Reference, "reference", customerReference()},
 		{&f.FirstName, "firstname", []string{"firstname"}},
 		{&f.LastName, "lastname", []string{"lastname"}},
@@ -190,8 +193,7 @@ func customerExchange(ctx context.Context, client customerv1.CustomerServiceClie
 	}, nil
 }
 
-// parseMoment reads a date, a local date-time of a zone, or a date-time with
-// offset.
+// parseMoment parses a date, a date-time in the given zone, or a date-time with an offset.
 func parseMoment(s string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, nil
@@ -201,5 +203,5 @@ func parseMoment(s string, zone *time.Location) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, errors.New("must be a date or a date-time, as in 2026-03-29T09:30:00")
+	return time.Time{}, errors.New("must be a date or a date-time, for example 2026-03-29T09:30:00")
 }

@@ -18,36 +18,35 @@ import (
 func (a *app) demoCommand() *cobra.Command {
 	limit := 30 * time.Second
 	c := &cobra.Command{
-		Use: "demo", Short: "Buy a pass, book a class with it and a workshop by card, and see the webhooks arrive", Args: exactly(),
-		Long: `demo shows webhooks at work on a platform that runs on this machine with its
-demonstration company. It receives webhooks as listen does, buys a pass over
-Interface B for a customer, books a class with it and a workshop by card, waits
-until all notifications have arrived with good signatures, and deletes its
-endpoint. What it bought stays.
+		Use: "demo", Short: "Buy a pass, make two bookings, and show the webhooks that arrive", Args: exactly(),
+		Long: `demo shows the webhooks of a platform that runs on this machine with its
+demonstration company. It receives webhooks in the same way as listen. Through
+Interface B it buys a pass for a customer, books a class with the pass, and books
+a workshop by card. It waits until all notifications have arrived with valid
+signatures, and deletes its endpoint. The pass and the bookings stay.
 
-The exit status is 0 when all have arrived and verified, else 1, and it says what
-is missing.`,
+The exit status is 0 if all notifications have arrived and verified. Else it is 1,
+and the error names the notifications that are missing or not verified.`,
 		Example: "  reservectl demo --credentials .run/credentials.json",
 		RunE: func(c *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeoutCause(c.Context(), limit, errLate)
+			ctx, cancel := context.WithTimeoutCause(c.Context(), limit, errTimeLimit)
 			defer cancel()
 			return a.demo(ctx)
 		},
 	}
-	c.Flags().DurationVar(&limit, "limit", limit, "how long it may take")
-	c.Flags().StringVar(&a.access.Webhooks.CAFile, "ca", "", "certificate of the authority that the platform trusts, its key beside it (.key), instead of the file's")
+	c.Flags().DurationVar(&limit, "limit", limit, "time limit")
+	c.Flags().StringVar(&a.access.Webhooks.CAFile, "ca", "", caUsage)
 	return c
 }
 
-// errLate ends a demonstration that has taken too long.
-var errLate = errors.New("the time of --limit is over")
+// errTimeLimit ends a demonstration that takes longer than --limit.
+var errTimeLimit = errors.New("the time limit (--limit) was exceeded")
 
-// expected is a notification that a demonstration waits for: of an event, with
-// some members of its data.
+// expected is a notification that a demonstration waits for.
 type expected struct {
-	event string
-	of    string // what was done
-	data  map[string]any
+	event    string
+	purchase string // for example "the class"
+	data     map[string]any
 }
 
 func (e expected) matches(r *receipt, data map[string]any) bool {
@@ -74,34 +73,35 @@ func (a *app) demo(ctx context.Context) (err error) {
 		},
 	})
 	if err != nil {
-		return late(ctx, err)
+		return timeLimitError(ctx, err)
 	}
 	defer func() { err = errors.Join(err, l.close()) }()
-	a.say("listening at %s as %s\n", l.url, l.endpoint)
+	a.say("listening at %s as endpoint %s\n", l.url, l.endpoint)
 	b, err := openInterfaceB(ctx, a.access.InterfaceB.APIBaseURL, a.access.InterfaceB.APIKey, a.access.InterfaceB.APISecret)
 	if err != nil {
-		return late(ctx, err)
+		return timeLimitError(ctx, err)
 	}
 	missing, err := a.buy(ctx, b)
 	if err != nil {
-		return late(ctx, err)
+		return timeLimitError(ctx, err)
 	}
 	return a.await(ctx, l, arrived, missing)
 }
 
-// late says that it is the time that is over, and no fault of a service.
-func late(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, errLate) {
-		return fmt.Errorf("%w before all was bought: %s", cause, explain(err))
+// timeLimitError returns an error about the time limit if the limit caused err, and otherwise err.
+// Without it, the error would look like the fault of a service.
+func timeLimitError(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errTimeLimit) {
+		return fmt.Errorf("%w before all purchases were made: %s", cause, explain(err))
 	}
 	return err
 }
 
 func (a *app) say(format string, args ...any) {
-	_, _ = io.WriteString(a.out, printableText(fmt.Sprintf(format, args...))) // a demonstration that nobody sees goes on
+	_, _ = io.WriteString(a.out, printableText(fmt.Sprintf(format, args...))) // the demonstration continues without output
 }
 
-// buy makes the purchases and returns what is to be heard of them.
+// buy makes the purchases and returns the notifications to expect.
 func (a *app) buy(ctx context.Context, b *interfaceB) ([]expected, error) {
 	customer, err := b.customer(ctx)
 	if err != nil {
@@ -123,12 +123,12 @@ func (a *app) buy(ctx context.Context, b *interfaceB) ([]expected, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.say("%s %s bought %q: %s, %d uses\n", customer.FirstName, customer.LastName, pass.Title, bought.ID, bought.RemainingUses)
+	a.say("%s %s bought the pass %q: %s, %d uses\n", customer.FirstName, customer.LastName, pass.Title, bought.ID, bought.RemainingUses)
 	byPass, err := b.book(ctx, customer, class, map[string]any{"method": "PASS", "customerPassId": bought.ID})
 	if err != nil {
 		return nil, err
 	}
-	a.say("booked the class %q on %s with it: %s\n", class.Title, byPass.EventDate, byPass.ID)
+	a.say("booked the class %q on %s with the pass: %s\n", class.Title, byPass.EventDate, byPass.ID)
 	byCard, err := b.book(ctx, customer, workshop, map[string]any{"method": "CARD", "reference": "demo"})
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (a *app) buy(ctx context.Context, b *interfaceB) ([]expected, error) {
 	}, nil
 }
 
-// await prints what arrives until nothing is missing.
+// await prints the notifications that arrive until none is missing.
 func (a *app) await(ctx context.Context, l *listener, arrived <-chan receipt, missing []expected) error {
 	began := time.Now()
 	total := len(missing)
@@ -154,18 +154,18 @@ func (a *app) await(ctx context.Context, l *listener, arrived <-chan receipt, mi
 		case r := <-arrived:
 			i := slices.IndexFunc(missing, func(e expected) bool { return e.matches(&r, dataOf(&r)) })
 			if i < 0 {
-				continue // somebody else's
+				continue // of another purchase
 			}
 			a.printReceipt(&r, []string{"body"})
 			if err := cmp.Or(r.token, r.standard); err != nil {
-				faults = append(faults, fmt.Errorf("%s of %s does not verify: %w", missing[i].event, missing[i].of, err))
+				faults = append(faults, fmt.Errorf("%s for %s has an invalid signature: %w", missing[i].event, missing[i].purchase, err))
 			}
 			missing = slices.Delete(missing, i, i+1)
 		case err := <-l.failed:
 			return err
 		case <-ctx.Done():
 			for _, e := range missing {
-				faults = append(faults, fmt.Errorf("%s of %s has not arrived", e.event, e.of))
+				faults = append(faults, fmt.Errorf("%s for %s has not arrived", e.event, e.purchase))
 			}
 			return errors.Join(append([]error{context.Cause(ctx)}, faults...)...)
 		}
@@ -173,6 +173,6 @@ func (a *app) await(ctx context.Context, l *listener, arrived <-chan receipt, mi
 	if len(faults) > 0 {
 		return errors.Join(faults...)
 	}
-	a.say("\nall %d notifications have arrived and verify, after %d ms\n", total, time.Since(began).Milliseconds())
+	a.say("\nall %d notifications have arrived and verified, after %d ms\n", total, time.Since(began).Milliseconds())
 	return nil
 }

@@ -18,31 +18,33 @@ import (
 	"reservation.dev/platform/token"
 )
 
-// demonstrating is where the demonstration command writes, and the addresses that
-// it writes down.
-type demonstrating struct{ dir, interfaceA, interfaceB, dashboard string }
+// demonstrationFlags are the directory that the demonstration command writes to, and the
+// addresses that it writes into credentials.json.
+type demonstrationFlags struct{ dir, interfaceA, interfaceB, dashboard string }
 
 func (a *app) demonstrationCommand() *cobra.Command {
-	var d demonstrating
+	var d demonstrationFlags
 	c := &cobra.Command{
-		Use: "demonstration", Short: "Make the demonstration company once, and a credentials.json for it", Args: exactly(),
-		Long: `demonstration makes the company that "make run" makes: customers, a year of
-classes, passes and bookings. DIR/credentials.json then has its client, its key,
-its owner, and a token of the operator. DIR/demonstration.json remembers what was
-made: a repeat makes nothing twice, and renews the token.`,
+		Use: "demonstration", Short: "Create the demonstration company once, and a credentials.json for it", Args: exactly(),
+		Long: `demonstration creates the same company as "make run": customers, a year of
+classes, passes and bookings. It writes the company's API client, API key and
+owner, and a token of the operator, to DIR/credentials.json.
+
+DIR/demonstration.json records what was created. If you run the command again, it
+creates nothing twice and renews the token.`,
 		Example: "  reservectl demonstration --dir .run/demonstration",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.demonstration(c.Context(), d)
 		},
 	}
-	c.Flags().StringVar(&d.dir, "dir", "", "directory to write to, which exists")
-	c.Flags().StringVar(&d.interfaceA, "interface-a", "http://127.0.0.1:8080", "address of Interface A, as its users see it")
-	c.Flags().StringVar(&d.interfaceB, "interface-b", "http://127.0.0.1:8081/api/v1", "address of Interface B, as its users see it")
-	c.Flags().StringVar(&d.dashboard, "dashboard", "http://127.0.0.1:8082", "address of the dashboard, as its users see it")
+	c.Flags().StringVar(&d.dir, "dir", "", "existing directory to write to")
+	c.Flags().StringVar(&d.interfaceA, "interface-a", "http://127.0.0.1:8080", "URL at which users reach Interface A")
+	c.Flags().StringVar(&d.interfaceB, "interface-b", "http://127.0.0.1:8081/api/v1", "URL at which users reach Interface B")
+	c.Flags().StringVar(&d.dashboard, "dashboard", "http://127.0.0.1:8082", "URL at which users reach the dashboard")
 	return required(c, "dir")
 }
 
-func (a *app) demonstration(ctx context.Context, d demonstrating) error {
+func (a *app) demonstration(ctx context.Context, d demonstrationFlags) error {
 	file := filepath.Join(d.dir, "demonstration.json")
 	st, err := readDemonstration(file)
 	if err != nil {
@@ -77,8 +79,7 @@ func (a *app) demonstration(ctx context.Context, d demonstrating) error {
 	return a.printOne(row{{"company_id", st.CompanyID}, {"credentials", written}})
 }
 
-// demonstrationPlatform connects to the services as the operator; closeAll ends
-// the connections.
+// demonstrationPlatform connects to the services as the operator. closeAll closes the connections.
 func (a *app) demonstrationPlatform(ctx context.Context) (p *demonstration.Platform, closeAll func(), err error) {
 	var sessions []*session
 	closeAll = func() {
@@ -86,9 +87,9 @@ func (a *app) demonstrationPlatform(ctx context.Context) (p *demonstration.Platf
 			s.close()
 		}
 	}
-	// The company to speak for is not the one of the flags or the file.
+	// Calls are for the company that the caller names, not for the one in the flags or the file.
 	as := func(ctx context.Context, company string) context.Context {
-		c, _ := id.Parse[id.Company](company) // "" is none, which is the zero value
+		c, _ := id.Parse[id.Company](company) // "" gives the zero value: no company
 		return rpc.As(ctx, token.NewSource(a.token), c)
 	}
 	for _, open := range []func(context.Context) (*session, error){a.auth, a.customers, a.bookings, a.passes} {
@@ -102,7 +103,7 @@ func (a *app) demonstrationPlatform(ctx context.Context) (p *demonstration.Platf
 	return demonstration.On(sessions[0].conn, sessions[1].conn, sessions[2].conn, sessions[3].conn, as), closeAll, nil
 }
 
-// readDemonstration reads what an earlier run has made; nothing where there was none.
+// readDemonstration reads the record of an earlier run. Without one, it returns an empty state.
 func readDemonstration(file string) (*demonstration.State, error) {
 	st := &demonstration.State{}
 	text, err := os.ReadFile(file)

@@ -1,21 +1,21 @@
-// Package reservectl is the operator's command line: companies, API clients, API keys,
-// administrators, webhook endpoints, imports of what a business brings along, and load
-// data; and a receiver of webhooks for who writes one. It is a client of the
-// services' gRPC like any other; it has no access of its own to a database.
+// Package reservectl is the operator's command-line program. It manages companies, credentials,
+// administrators and webhook endpoints, imports and erases data, checks the stored numbers, and
+// receives webhooks for developers of receivers. It calls the services' gRPC like any other
+// client and has no access to a database.
 //
-//  1. Standard output is for programs: JSON, unless it is a terminal. Progress
-//     and errors go to standard error.
-//  2. A secret is printed once, where it is made, and nowhere else; a webhook's
-//     also where it is asked for.
-//  3. An import can be run again after any failure: what is stored is skipped by
-//     its reference.
-//  4. A report of refused lines has the format of the file, holds each line as it
-//     stands with why, and can be corrected and imported itself.
+//  1. Standard output is for programs: JSON, unless it is a terminal. Progress and errors go to
+//     standard error.
+//  2. A secret is printed once, by the command that creates it. A webhook's secret can also be
+//     printed later.
+//  3. An import can be repeated after any failure: items that are already stored are skipped by
+//     their reference.
+//  4. A report of refused lines has the format of the imported file. It holds each line unchanged,
+//     with the reason, and can be corrected and imported like any other file.
 //  5. Exit status 0: done; 1: failed; 2: wrong usage; 3: done, but lines were refused.
-//  6. A stranger's text reaches a terminal without what a terminal obeys.
+//  6. Text from outside the platform reaches a terminal without control characters.
 //
-// A file has the commands of one resource. What they share is in resource.go (list,
-// change, print), and credentials.go makes the commands of all three kinds of
-// credentials. access.go opens sessions with the services, output.go prints, and
-// import.go, records.go, csv.go, columns.go and report.go are the way of an import.
+// Each file has the commands of one resource. resource.go has the code that they share (list,
+// change, print), and credentials.go builds the commands of all three kinds of credentials.
+// access.go opens sessions with the services, and output.go prints. import.go, records.go,
+// csv.go, columns.go and report.go implement imports.
 package reservectl

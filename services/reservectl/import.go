@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -14,30 +15,31 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// A batch travels in one message and is stored in one commit.
+// The bounds of a batch, which is sent in one message and stored in one commit.
 const (
 	batchSize  = 2000
-	batchBytes = 4 << 20 // well below what a message may have
+	batchBytes = 4 << 20 // well below the limit of a message
 )
 
-// inFlight bounds the batches that are sent and not answered.
+// inFlight bounds the number of batches that were sent and are not yet answered.
 const inFlight = 4
 
-// item is one thing to import, and the lines it stands on; made-up data stand
-// on none.
+// item is a customer or a purchase to import, with the lines that it was read from. Made-up
+// data has no lines.
 type item[T proto.Message] struct {
 	lines     []record
 	reference string
 	value     T
 }
 
-// outcome is what became of one item.
+// outcome is the result of importing one item. An item that is neither created nor refused
+// existed before.
 type outcome struct {
 	created bool
 	refused *refusal
 }
 
-// importResult is what the services answer for one item; O is the enum of outcomes.
+// importResult is a service's answer for one item. O is the enum of outcomes.
 type importResult[O enum.Enum] interface {
 	GetOutcome() O
 	GetField() string
@@ -57,7 +59,7 @@ func outcomesOf[O enum.Enum, R importResult[O]](results []R) []outcome {
 	return outcomes
 }
 
-// exchange is the stream of one import: batches out, their outcomes back.
+// exchange is the stream of one import: it sends batches and receives their outcomes.
 type exchange[T proto.Message] struct {
 	send      func([]T) error
 	receive   func() ([]outcome, error)
@@ -78,10 +80,10 @@ func (s summary) row() row {
 	return r
 }
 
-// importAll reads items until io.EOF, sends them in batches, and notes what was
-// refused in a report. next returns a refusal for lines that cannot be sent.
-// The summary counts what was answered, also where there is an error. It returns
-// when ctx ends, and does not wait for next, which may wait for a person.
+// importAll reads items until io.EOF, sends them in batches, and writes refused items to the
+// report. next returns a refusal for lines that cannot be sent. The summary counts the answered
+// items, even if there is an error. importAll returns when ctx ends and does not wait for next,
+// which may be reading from a terminal.
 func importAll[T proto.Message](ctx context.Context, next func() (item[T], error), x exchange[T], rep *report, p *progress) (summary, error) {
 	checker, err := bounds.NewChecker()
 	if err != nil {
@@ -90,7 +92,7 @@ func importAll[T proto.Message](ctx context.Context, next func() (item[T], error
 	next = withinBounds(checker, next)
 	sent := make(chan []item[T], inFlight)
 	sender := make(chan error, 1)
-	gone := make(chan struct{}) // closed when nobody receives any more
+	gone := make(chan struct{}) // closed when receiveAll has returned
 	go func() {
 		err := sendAll(next, x, rep, sent, gone)
 		close(sent)
@@ -107,8 +109,8 @@ func importAll[T proto.Message](ctx context.Context, next func() (item[T], error
 	return sum, errors.Join(err, rep.close())
 }
 
-// withinBounds refuses the items of next that the service would refuse together with
-// the rest of their batch: those with a text or a list that is too long.
+// withinBounds refuses items of next whose texts or lists are too long. The service would refuse
+// the whole batch of such an item.
 func withinBounds[T proto.Message](checker *bounds.Checker, next func() (item[T], error)) func() (item[T], error) {
 	return func() (item[T], error) {
 		it, err := next()
@@ -119,8 +121,8 @@ func withinBounds[T proto.Message](checker *bounds.Checker, next func() (item[T]
 	}
 }
 
-// refusalOf returns the first violation that err is about. An error about no field is
-// returned as it is, and ends the import.
+// refusalOf returns the first violation in err as a refusal. It returns an error without fields
+// unchanged, which ends the import.
 func refusalOf(err error) error {
 	f := fault.From(err)
 	if f == nil || len(f.Fields) == 0 {
@@ -129,7 +131,8 @@ func refusalOf(err error) error {
 	return refusal{f.Fields[0].Field, f.Fields[0].Rule, f.Fields[0].Message}
 }
 
-// sendAll sends batches, each to the service and to those who await its answer.
+// sendAll sends each batch to the service, and before that to sent, where receiveAll waits for
+// it.
 func sendAll[T proto.Message](next func() (item[T], error), x exchange[T], rep *report, sent chan<- []item[T], gone <-chan struct{}) error {
 	for ahead := (*item[T])(nil); ; {
 		var batch []item[T]
@@ -146,7 +149,7 @@ func sendAll[T proto.Message](next func() (item[T], error), x exchange[T], rep *
 				return nil
 			}
 			if x.send(values) != nil {
-				return nil // the receiving side learns why
+				return nil // receiveAll gets the error
 			}
 		}
 		if errors.Is(err, io.EOF) {
@@ -172,13 +175,13 @@ func receiveAll[T proto.Message](ctx context.Context, x exchange[T], rep *report
 		}
 		outcomes, err := x.receive()
 		if errors.Is(err, io.EOF) {
-			err = errors.New("the service ended the import before its end")
+			err = errors.New("the service ended the import early")
 		}
 		if err != nil {
 			return sum, err
 		}
 		if len(outcomes) != len(batch) {
-			return sum, fmt.Errorf("%d items were answered with %d results", len(batch), len(outcomes))
+			return sum, fmt.Errorf("the service returned %d results for %d items", len(outcomes), len(batch))
 		}
 		for i, o := range outcomes {
 			switch {
@@ -194,8 +197,8 @@ func receiveAll[T proto.Message](ctx context.Context, x exchange[T], rep *report
 	}
 }
 
-// nextBatch reads items until the batch is full; lines that cannot be sent go to
-// the report. An item for which there is no room is the first of the next batch.
+// nextBatch reads items until the batch is full. Lines that cannot be sent go to the report. It
+// returns an item that does not fit as ahead, which is the first of the next batch.
 func nextBatch[T proto.Message](next func() (item[T], error), first *item[T], rep *report) (batch []item[T], ahead *item[T], err error) {
 	batch = make([]item[T], 0, batchSize)
 	size := 0
@@ -220,39 +223,40 @@ func nextBatch[T proto.Message](next func() (item[T], error), first *item[T], re
 	return batch, nil, nil
 }
 
-// progress says on standard error how far a long command is.
+// progress prints the progress of a long command to standard error.
 type progress struct {
 	w        io.Writer
 	terminal bool
-	what     string
-	total    int // 0: not known
+	noun     string // in the plural
+	total    int    // 0: not known
 	done     int
 	began    time.Time
-	said     time.Time
+	printed  time.Time
 }
 
-func (a *app) progress(what string, total int) *progress {
-	return &progress{w: a.errOut, terminal: isTerminal(a.errOut), what: what, total: total, began: time.Now()}
+func (a *app) progress(noun string, total int) *progress {
+	return &progress{w: a.errOut, terminal: isTerminal(a.errOut), noun: noun, total: total, began: time.Now()}
 }
 
-// add counts n more, and says so once a second on a terminal, every ten else.
+// add counts n more items. It prints the count at most once a second on a terminal, and every
+// ten seconds elsewhere.
 func (p *progress) add(n int) {
 	p.done += n
 	every := 10 * time.Second
 	if p.terminal {
 		every = time.Second
 	}
-	if time.Since(p.said) >= every && time.Since(p.began) >= every {
-		p.said = time.Now()
-		p.say()
+	if time.Since(p.printed) >= every && time.Since(p.began) >= every {
+		p.printed = time.Now()
+		p.print()
 	}
 }
 
-func (p *progress) say() {
+func (p *progress) print() {
 	rate := float64(p.done) / max(time.Since(p.began).Seconds(), 0.001)
-	line := fmt.Sprintf("%d %s, %.0f per second", p.done, p.what, rate)
+	line := fmt.Sprintf("%s, %.0f per second", quantity(p.done, p.noun), rate)
 	if p.total > 0 {
-		line = fmt.Sprintf("%d of %d %s, %.0f per second", p.done, p.total, p.what, rate)
+		line = fmt.Sprintf("%d of %s, %.0f per second", p.done, quantity(p.total, p.noun), rate)
 	}
 	if p.terminal {
 		fmt.Fprintf(p.w, "\r\033[K%s", line)
@@ -262,8 +266,16 @@ func (p *progress) say() {
 }
 
 func (p *progress) end() {
-	p.say()
+	p.print()
 	if p.terminal {
 		fmt.Fprintln(p.w)
 	}
+}
+
+// quantity returns a number with its noun, whose plural is given: "1 customer", "2 customers".
+func quantity(n int, plural string) string {
+	if n == 1 {
+		plural = strings.TrimSuffix(plural, "s")
+	}
+	return fmt.Sprintf("%d %s", n, plural)
 }

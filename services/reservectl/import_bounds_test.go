@@ -18,7 +18,7 @@ func TestImportEndsIfBoundsCannotBeRead(t *testing.T) {
 	t.Parallel()
 	options := &descriptorpb.FieldOptions{}
 	proto.SetExtension(options, validate.E_Field, validate.FieldRules_builder{
-		String: validate.StringRules_builder{MaxLen: proto.Uint64(1)}.Build(), // of a number
+		String: validate.StringRules_builder{MaxLen: proto.Uint64(1)}.Build(), // a rule for strings on a number
 	}.Build())
 	file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{
 		Name: proto.String("wrong.proto"), Syntax: proto.String("proto3"), Package: proto.String("wrong"),

@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// importOptions are the flags of an import.
+// importOptions holds the flags of an import.
 type importOptions struct{ format, refused string }
 
 func importFlags(c *cobra.Command, o *importOptions) {
-	c.Flags().StringVar(&o.format, "format", "", "csv or ndjson; without it, by the file's name")
-	c.Flags().StringVar(&o.refused, "refused", "", "where to report refused lines; without it, NAME.refused.csv or .ndjson beside the file")
-	offer(c, "format", []string{formatCSV, formatNDJSON})
+	c.Flags().StringVar(&o.format, "format", "", "csv or ndjson (default: by the file's extension)")
+	c.Flags().StringVar(&o.refused, "refused", "", "file for the report of refused lines (default: NAME.refused.csv or NAME.refused.ndjson next to FILE)")
+	completeFlag(c, "format", []string{formatCSV, formatNDJSON})
 	c.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
@@ -21,8 +21,7 @@ func importFlags(c *cobra.Command, o *importOptions) {
 	}
 }
 
-// openImport opens the file of an import and its report, and says which columns
-// of the file are not read.
+// openImport opens the file of an import and its report, and warns about unknown columns.
 func (a *app) openImport(path string, o importOptions, known columns) (*records, *report, error) {
 	in, err := a.openRecords(path, o.format, known)
 	if err != nil {
@@ -35,34 +34,36 @@ func (a *app) openImport(path string, o importOptions, known columns) (*records,
 	}
 	for _, title := range in.ignored {
 		if nearest := known.nearest(title); nearest != "" {
-			fmt.Fprintf(a.errOut, "reservectl: the column %q is not known and is not read; is it %s?\n", title, nearest)
+			fmt.Fprintf(a.errOut, "reservectl: ignoring the unknown column %q; did you mean %s?\n", title, nearest)
 			continue
 		}
-		fmt.Fprintf(a.errOut, "reservectl: the column %q is not known and is not read\n", title)
+		fmt.Fprintf(a.errOut, "reservectl: ignoring the unknown column %q\n", title)
 	}
 	return in, rep, nil
 }
 
-// finish prints an import's summary; refused lines make an exit status of their own.
-func (a *app) finish(sum summary, err error) error {
+// finish prints an import's summary. It returns errRefused if lines were refused.
+func (a *app) finish(noun string, sum summary, err error) error {
 	if err != nil {
-		a.sayCut(sum)
+		a.printUnfinished(noun, sum)
 		return err
 	}
 	if err := a.printOne(sum.row()); err != nil {
 		return err
 	}
 	if sum.refused > 0 {
+		fmt.Fprintf(a.errOut, "reservectl: %d of %s refused; correct them in %s and import that file\n",
+			sum.refused, quantity(sum.read, noun), sum.report)
 		return errRefused
 	}
 	return nil
 }
 
-// sayCut says how far an import came that did not come to its end.
-func (a *app) sayCut(sum summary) {
+// printUnfinished prints how far an import got before it failed.
+func (a *app) printUnfinished(noun string, sum summary) {
 	if sum.read == 0 {
 		return
 	}
-	fmt.Fprintf(a.errOut, "reservectl: cut off after %d: %d stored now, %d stored before, %d refused; run the same command again to go on\n",
-		sum.read, sum.created, sum.existed, sum.refused)
+	fmt.Fprintf(a.errOut, "reservectl: the import stopped after %s: %d created, %d existed before, %d refused; run the same command again to continue\n",
+		quantity(sum.read, noun), sum.created, sum.existed, sum.refused)
 }

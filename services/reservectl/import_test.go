@@ -19,7 +19,7 @@ import (
 
 func TestCustomerImport(t *testing.T) {
 	w := newWorld(t)
-	t.Run("CSV and NDJSON say the same", func(t *testing.T) {
+	t.Run("CSV and NDJSON import the same customer", func(t *testing.T) {
 		csv := w.write(t, "a.csv", "reference,first name,lastname,email,mobile,archived,created_at\nC-1,Zoë,Ö,z@x, +44 1 ,TRUE,2024-05-06\n")
 		ndjson := w.write(t, "a.ndjson", `{"customer_id":"C-2","firstName":" Zoë","last_name":"Ö","email":"z@x","mobile":"+44 1","archived":true,"createdAt":"2024-05-06T00:00:00Z","type":"customer"}`)
 		ok(t, "customer", "import", csv)
@@ -30,7 +30,7 @@ func TestCustomerImport(t *testing.T) {
 			t.Errorf("got %v and %v", one, two)
 		}
 	})
-	t.Run("an empty file is an import of nothing", func(t *testing.T) {
+	t.Run("an empty file imports nothing", func(t *testing.T) {
 		for _, name := range []string{"empty.csv", "empty.ndjson"} {
 			r := run(t, "", "customer", "import", w.write(t, name, ""))
 			if r.code != 0 || summed(t, r) != (counts{}) {
@@ -38,15 +38,15 @@ func TestCustomerImport(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a column that is not known is said on standard error, and nothing but JSON is on the other", func(t *testing.T) {
+	t.Run("an unknown column is reported on standard error, and standard output stays JSON", func(t *testing.T) {
 		r := run(t, "reference,firstname,lastname,email,shoe size,mobil\nC-3,A,B,a@x,44,5\n", "customer", "import", "-", "--format", "csv")
 		if r.code != 0 || summed(t, r).Created != 1 {
 			t.Fatalf("got %+v", r)
 		}
-		if !strings.Contains(r.errOut, `"shoe size" is not known and is not read`+"\n") || !strings.Contains(r.errOut, `"mobil" is not known and is not read; is it mobile?`) {
+		if !strings.Contains(r.errOut, `ignoring the unknown column "shoe size"`+"\n") || !strings.Contains(r.errOut, `ignoring the unknown column "mobil"; did you mean mobile?`) {
 			t.Errorf("got %s", r.errOut)
 		}
-		if !strings.Contains(r.errOut, "1 customers") {
+		if !strings.Contains(r.errOut, "1 customer, ") {
 			t.Errorf("no progress in %s", r.errOut)
 		}
 	})
@@ -57,10 +57,10 @@ func TestCustomerImport(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 	})
-	t.Run("a file that cannot be read to its end says what was stored", func(t *testing.T) {
+	t.Run("a file that cannot be read to its end reports what was stored", func(t *testing.T) {
 		in := io.MultiReader(strings.NewReader("reference,firstname,lastname,email\nC-4,A,B,a@x\n"), iotest.ErrReader(io.ErrClosedPipe))
 		r := runUntil(t.Context(), in, "customer", "import", "-", "--format", "csv")
-		if r.code != 1 || r.out != "" || !strings.Contains(r.errOut, "cut off after 1: 1 stored now") || !strings.Contains(r.errOut, "closed pipe") {
+		if r.code != 1 || r.out != "" || !strings.Contains(r.errOut, "the import stopped after 1 customer: 1 created, 0 existed before") || !strings.Contains(r.errOut, "closed pipe") {
 			t.Errorf("got %+v", r)
 		}
 	})
@@ -86,7 +86,7 @@ func TestRefusalOf(t *testing.T) {
 	}
 }
 
-// What a line of NDJSON may be refused for before it is sent.
+// TestRefusedJSON refuses lines of NDJSON before they are sent, or by the service.
 func TestRefusedJSON(t *testing.T) {
 	w := newWorld(t)
 	for text, want := range map[string]string{
@@ -100,8 +100,8 @@ func TestRefusedJSON(t *testing.T) {
 		`{"reference":"R","email":"nonsense"}`:       "R email format",
 		`{"reference":"R","firstname":null,"email":"none!"}`: "R email format",
 	} {
-		t.Run(text, func(t *testing.T) {
-			// A blank line before it: an array would be the whole file's fault.
+		t.Run("refuses "+text, func(t *testing.T) {
+			// With a blank line before it, an array does not look like a file that is one array.
 			r := run(t, "\n"+text, "customer", "import", "-", "--format", "ndjson", "--refused", filepath.Join(w.dir, "r.ndjson"))
 			if r.code != 3 || summed(t, r).Refused != 1 {
 				t.Fatalf("got %+v", r)
@@ -132,8 +132,7 @@ func read(t *testing.T, path string, into any) {
 	}
 }
 
-// TestCorrecting is invariant 4: it imports what was refused once more, as a person does who has
-// corrected the report.
+// TestCorrecting is invariant 4: it corrects reports and imports them.
 func TestCorrecting(t *testing.T) {
 	t.Run("CSV", func(t *testing.T) {
 		w := newWorld(t)
@@ -142,6 +141,9 @@ func TestCorrecting(t *testing.T) {
 		report := filepath.Join(w.dir, "c.refused.csv")
 		if sum := summed(t, r); r.code != 3 || sum != (counts{Read: 4, Created: 1, Refused: 3, Report: report}) {
 			t.Fatalf("got %+v", r)
+		}
+		if want := "reservectl: 3 of 4 customers refused; correct them in " + report + " and import that file\n"; !strings.HasSuffix(r.errOut, want) {
+			t.Errorf("standard error is %q", r.errOut)
 		}
 		text, err := os.ReadFile(report)
 		if err != nil {
@@ -195,7 +197,7 @@ func TestCorrecting(t *testing.T) {
 		var broken struct{ Refused struct{ Text string } }
 		read(t, filepath.Join(w.dir, "again.refused.ndjson"), &broken)
 		if broken.Refused.Text != `{"reference":"C-2",` {
-			t.Errorf("the text that is no JSON has become %+v", broken)
+			t.Errorf("the text that is not JSON is reported as %+v", broken)
 		}
 	})
 	t.Run("a refused purchase of several lines is reported with all of them", func(t *testing.T) {
@@ -228,7 +230,7 @@ func purchaseLine(reference, customer, method string) string {
 	return reference + "," + customer + ",2025-08-01T10:00:00,E,Yin,2025-08-05T19:00:00,60," + method + ",GBP,5\n"
 }
 
-// Invariant 3.
+// TestResuming is invariant 3: it repeats imports that failed.
 func TestResuming(t *testing.T) {
 	const n = 11_000
 	var file strings.Builder
@@ -236,17 +238,17 @@ func TestResuming(t *testing.T) {
 	for i := range n {
 		fmt.Fprintf(&file, "C-%d,A,B,%d@x\n", i, i)
 	}
-	t.Run("after a cut the same command goes on, and nothing is there twice", func(t *testing.T) {
+	t.Run("after a failure the same command continues and stores nothing twice", func(t *testing.T) {
 		w := newWorld(t)
 		path := w.write(t, "many.csv", file.String())
 		w.cutAfter = 3
 		r := run(t, "", "customer", "import", path)
-		if r.code != 1 || r.out != "" || !strings.Contains(r.errOut, "run the same command again to go on") || !strings.Contains(r.errOut, fault.ReasonServiceUnavailable) {
+		if r.code != 1 || r.out != "" || !strings.Contains(r.errOut, "run the same command again to continue") || !strings.Contains(r.errOut, fault.ReasonServiceUnavailable) {
 			t.Fatalf("got %+v", r)
 		}
 		stored := len(w.customers)
 		if stored < 3*batchSize || stored == n {
-			t.Fatalf("%d were stored before the cut", stored)
+			t.Fatalf("%d were stored before the failure", stored)
 		}
 		w.cutAfter = 0
 		r = run(t, "", "customer", "import", path)
@@ -261,7 +263,7 @@ func TestResuming(t *testing.T) {
 			t.Errorf("got %v", w.batches)
 		}
 	})
-	t.Run("and of bytes, so that long lines fit into a message", func(t *testing.T) {
+	t.Run("batches have a bounded number of bytes, so that long lines fit into a message", func(t *testing.T) {
 		w := newWorld(t)
 		var long strings.Builder
 		for i := range 1000 {
@@ -272,7 +274,7 @@ func TestResuming(t *testing.T) {
 			t.Errorf("got %v", w.batches)
 		}
 	})
-	t.Run("a line with a text that no message may have is refused by itself", func(t *testing.T) {
+	t.Run("a line whose text is too long is refused without the rest of its batch", func(t *testing.T) {
 		w := newWorld(t)
 		lines := fmt.Sprintf(`{"reference":"C-1","firstname":%q,"lastname":"B","email":"a@x"}`+"\n", strings.Repeat("x", 10_001)) +
 			`{"reference":"C-2","firstname":"A","lastname":"B","email":"a@x"}` + "\n"
@@ -287,7 +289,7 @@ func TestResuming(t *testing.T) {
 		in, out := io.Pipe()
 		defer out.Close()
 		go func() {
-			// A batch is taken when the pipe has taken what follows it.
+			// The second write returns once the command has read all of the first one.
 			_, _ = out.Write([]byte(file.String()))
 			_, _ = out.Write([]byte("C-last,A,B,l@x\n"))
 			cancel()
@@ -314,12 +316,12 @@ func TestSeed(t *testing.T) {
 		}
 		return s
 	}
-	t.Run("it makes as many as asked", func(t *testing.T) {
+	t.Run("creates the given numbers of customers and bookings", func(t *testing.T) {
 		if got := seed(t, "--customers", "300", "--bookings", "2500"); got != (seeded{CustomersCreated: 300, BookingsCreated: 2500}) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("everybody who books is a customer, and nobody books for himself", func(t *testing.T) {
+	t.Run("all purchasers are customers, and bookings for others are for other customers", func(t *testing.T) {
 		for reference, p := range w.purchases {
 			b := p.GetBookings()[0]
 			if w.customers[p.GetCustomer()] == nil || b.GetBoughtFor() == p.GetCustomer() || b.GetBoughtFor() != "" && w.customers[b.GetBoughtFor()] == nil {
@@ -327,12 +329,12 @@ func TestSeed(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a repeat makes the same, and more adds to it", func(t *testing.T) {
+	t.Run("a second run creates only what is missing", func(t *testing.T) {
 		if got := seed(t, "--customers", "310", "--bookings", "2501"); got != (seeded{10, 300, 1, 2500, 0}) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("another prefix makes other data", func(t *testing.T) {
+	t.Run("another prefix creates other data", func(t *testing.T) {
 		if got := seed(t, "--customers", "10", "--prefix", "other"); got != (seeded{CustomersCreated: 10}) {
 			t.Errorf("got %+v", got)
 		}

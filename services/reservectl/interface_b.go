@@ -20,7 +20,7 @@ type interfaceB struct {
 	now         time.Time
 }
 
-// What is read of Interface B's resources.
+// The fields of Interface B's resources that the demonstration reads.
 type (
 	bCustomer struct {
 		ID        string `json:"id"`
@@ -61,10 +61,10 @@ type (
 	}
 )
 
-// openInterfaceB gets a token of Interface B.
+// openInterfaceB returns a client of Interface B that has signed in with an API key.
 func openInterfaceB(ctx context.Context, base, key, secret string) (*interfaceB, error) {
 	if base == "" || key == "" {
-		return nil, errors.New("the credentials.json has no interface_b.api_key: the demonstration needs the demonstration company (DEMO=on)")
+		return nil, errors.New("credentials.json has no interface_b.api_key: run the platform with its demonstration company (DEMO=on)")
 	}
 	b := &interfaceB{base: base, client: &http.Client{Timeout: 15 * time.Second}, now: time.Now()}
 	var token struct {
@@ -113,7 +113,7 @@ func (b *interfaceB) do(ctx context.Context, method, path string, body []byte, a
 		var refused struct {
 			Error struct{ Code, Message string } `json:"error"`
 		}
-		_ = json.Unmarshal(text, &refused) // without it the status says what there is to say
+		_ = json.Unmarshal(text, &refused) // without an error in the body, the message has only the status
 		return fmt.Errorf("%s %s: %s: %s %s", method, path, res.Status, refused.Error.Code, refused.Error.Message)
 	}
 	if err := json.Unmarshal(text, answer); err != nil {
@@ -128,7 +128,7 @@ func (b *interfaceB) customer(ctx context.Context) (bCustomer, error) {
 	}
 	err := b.get(ctx, "/customers", url.Values{"perPage": {"1"}, "archived": {"false"}}, &page)
 	if err != nil || len(page.Customers) == 0 {
-		return bCustomer{}, orNone(err, "there is no customer")
+		return bCustomer{}, orNone(err, "the company has no customers")
 	}
 	return page.Customers[0], nil
 }
@@ -143,12 +143,12 @@ func (b *interfaceB) pass(ctx context.Context) (bPass, error) {
 			return p, nil
 		}
 	}
-	return bPass{}, orNone(err, "there is no pass for classes to buy")
+	return bPass{}, orNone(err, "the company has no active pass type for classes")
 }
 
-// event finds an event of a type with a date to come that has room; with credits:
-// one that can be paid with a pass. Where there is none it makes one, which the
-// next demonstration finds.
+// event finds an event of a type that has a future date with free spots. With credits, the event
+// can be paid with a pass. If there is no such event, it creates one, which the next
+// demonstration finds.
 func (b *interfaceB) event(ctx context.Context, kind string, credits bool) (bEvent, error) {
 	var page struct {
 		Events []bEvent `json:"events"`
@@ -170,12 +170,12 @@ func (b *interfaceB) event(ctx context.Context, kind string, credits bool) (bEve
 		"duration": 90, "capacity": 1000, "pricingOptions": []map[string]any{{"name": "Standard", "price": 35, "credits": 1}},
 	}, &made)
 	if err == nil && !made.choose(soon, credits) {
-		err = fmt.Errorf("the %s that was made cannot be booked", kind)
+		err = fmt.Errorf("the created %s cannot be booked", kind)
 	}
 	return made, err
 }
 
-// choose picks the date and the pricing option to book.
+// choose picks the date and the pricing option to book, and reports whether there are both.
 func (e *bEvent) choose(from time.Time, credits bool) bool {
 	for _, d := range e.Dates {
 		if d.Status == "scheduled" && d.StartsAt.After(from) && (d.Capacity == nil || d.SpotsTaken < *d.Capacity) {

@@ -11,26 +11,26 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// keyPermissions are what an API key may do, in the order of the documentation.
+// keyPermissions returns the permissions of API keys, in the order of the documentation.
 func keyPermissions() []string {
 	return append([]string{scopes.Everything}, scopes.InterfaceB()...)
 }
 
 const (
-	permissionsUsage = "what it may do: "
-	keyLimitUsage    = "requests in any 60 seconds, at most 10000; "
+	permissionsUsage = "permissions to grant: "
+	keyLimitUsage    = "requests allowed in any 60 seconds, at most 10000"
 )
 
 func (a *app) keyCommand() *cobra.Command {
 	type service = authv1.ApiKeyServiceClient
 	k := credentialKind[service]{
 		resource: resource[service]{a, a.forCompany(a.auth), authv1.NewApiKeyServiceClient, "key", "API_KEY", "key_… --company comp_…"},
-		about:    "API keys, the programs that use Interface B", noun: "an API key",
+		about:    "Manage API keys, the credentials of programs that use Interface B", noun: "an API key",
 		listShort: "List the company's API keys", none: "no API keys yet; see reservectl key create --help",
 		listExample:   "  reservectl key list --company comp_… --output table",
 		createExample: `  reservectl key create --company comp_… --name "Website" --permissions events:read,registrations:write --rate-limit 300`,
-		grants:        "permissions", grantsUsage: permissionsUsage + strings.Join(keyPermissions(), ", ") + "; without it, *: everything", knownGrants: keyPermissions(),
-		limitUsage: keyLimitUsage + "without it, the platform's default", required: []string{"name"},
+		grants:        "permissions", grantsUsage: permissionsUsage + strings.Join(keyPermissions(), ", ") + " (default: *, everything)", knownGrants: keyPermissions(),
+		limitUsage: keyLimitUsage + " (default: the platform's RATE_LIMIT)", required: []string{"name"},
 		create: func(ctx context.Context, keys service, n newCredential) (row, error) {
 			res, err := keys.CreateApiKey(ctx, &authv1.CreateApiKeyRequest{
 				Name: n.name, Description: n.description, Permissions: n.grants, ExpiresAfterDays: n.days, RateLimit: n.limit,
@@ -66,37 +66,38 @@ func keyUpdate(keys resource[authv1.ApiKeyServiceClient]) *cobra.Command {
 	var permissions []string
 	var limit int32
 	var c *cobra.Command
-	c = keys.change("update", "Change an API key; its tokens die at once where it may do less, or has another limit",
+	c = keys.change("update", "Change an API key; if it loses a permission or gets another limit, its tokens stop working immediately",
 		func(ctx context.Context, client authv1.ApiKeyServiceClient, id string) (row, error) {
 			res, err := client.UpdateApiKey(ctx, &authv1.UpdateApiKeyRequest{
-				Id: id, Name: given(c, "name", &name), Description: given(c, "description", &description),
-				Permissions: permissions, RateLimit: given(c, "rate-limit", &limit),
+				Id: id, Name: flagValue(c, "name", &name), Description: flagValue(c, "description", &description),
+				Permissions: permissions, RateLimit: flagValue(c, "rate-limit", &limit),
 			})
 			return keyRow(res.GetApiKey()), err
 		})
-	c.Flags().StringVar(&name, "name", "", "a label for people")
+	c.Example = "  reservectl key update key_… --company comp_… --rate-limit 300"
+	c.Flags().StringVar(&name, "name", "", nameUsage)
 	c.Flags().StringVar(&description, "description", "", "notes")
 	c.Flags().StringSliceVar(&permissions, "permissions", nil, permissionsUsage+strings.Join(keyPermissions(), ", ")+"; they replace the present ones")
-	c.Flags().Int32Var(&limit, "rate-limit", 0, keyLimitUsage+"0: the platform's default")
-	offer(c, "permissions", keyPermissions())
+	c.Flags().Int32Var(&limit, "rate-limit", 0, keyLimitUsage+"; 0: the platform's RATE_LIMIT")
+	completeFlag(c, "permissions", keyPermissions())
 	return c
 }
 
 func keySecretRow(k *authv1.ApiKey, secret string) row {
 	return row{
 		{"api_key", k.GetId()}, {"api_secret", secret}, {"permissions", k.GetPermissions()}, {"rate_limit", limitOf(k)},
-		{"expires_at", when(k.GetExpiresAt())},
+		{"expires_at", timeOrNil(k.GetExpiresAt())},
 	}
 }
 
 func keyRow(k *authv1.ApiKey) row {
 	return row{
 		{"api_key", k.GetId()}, {"name", k.GetName()}, {"permissions", k.GetPermissions()}, {"rate_limit", limitOf(k)},
-		{"state", enum.Name(k.GetState())}, {"expires_at", when(k.GetExpiresAt())}, {"last_used_at", when(k.GetLastUsedAt())},
+		{"state", enum.Name(k.GetState())}, {"expires_at", timeOrNil(k.GetExpiresAt())}, {"last_used_at", timeOrNil(k.GetLastUsedAt())},
 	}
 }
 
-// limitOf is a key's own rate limit for the output; nil for none.
+// limitOf returns a key's own rate limit for the output, or nil if it has none.
 func limitOf(k *authv1.ApiKey) any {
 	if k == nil || k.RateLimit == nil {
 		return nil

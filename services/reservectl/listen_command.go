@@ -13,25 +13,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/webhookevent"
 )
 
-// printable are the parts of a webhook that listen prints beside its first line.
+// printable lists the parts of a webhook that listen can print after its first line.
 var printable = []string{"body", "headers"}
 
 func (a *app) listenCommand() *cobra.Command {
 	var events, parts []string
 	o := listenerOptions{}
 	c := &cobra.Command{
-		Use: "listen", Short: "Receive webhooks here: print and verify each as it arrives", Args: exactly(),
+		Use: "listen", Short: "Receive webhooks on this machine, and print and verify them", Args: exactly(),
 		Long: `listen receives webhooks on this machine. It opens an HTTPS server on 127.0.0.1
-with a fresh certificate, registers it as an endpoint, prints every webhook that
-arrives and whether its two signatures (the JWT and the Standard Webhooks one)
-verify, and answers it. Ctrl-C deletes the endpoint.
+with a new certificate, and registers it as an endpoint. It prints every webhook
+that arrives, reports whether its two signatures (JWT and Standard Webhooks) are
+valid, and responds. Ctrl-C deletes the endpoint.
 
-The platform must run on this machine and let webhooks go to it, as that of
-"make run" does. Standard output is a JSON object per line unless it is a
-terminal (--output says which).`,
+The platform must run on this machine and allow webhooks to private addresses;
+"make run" does. Standard output has one JSON object a line, or text on a
+terminal; choose one with --output.`,
 		Example: `  reservectl listen
   reservectl listen --events pass.purchased --print headers,body
   reservectl listen --forward-to http://127.0.0.1:3000/webhooks
@@ -44,17 +45,20 @@ terminal (--output says which).`,
 			return a.listenAndPrint(c.Context(), o, parts)
 		},
 	}
-	eventsFlag(c, &events, webhookevent.Names(), "what to be told of")
-	c.Flags().IntVar(&o.port, "port", 0, "the port to listen on; 0: any that is free")
-	c.Flags().IntVar(&o.answer, "answer", 200, "the status to answer with")
-	c.Flags().StringVar(&o.forward, "forward-to", "", "a URL that gets each webhook as it came, and whose answer is the answer")
-	c.Flags().StringSliceVar(&parts, "print", []string{"body"}, "what to print of each: "+strings.Join(printable, ", "))
-	c.Flags().StringVar(&a.access.Webhooks.CAFile, "ca", "", "certificate of the authority that the platform trusts, its key beside it (.key), instead of the file's")
-	offer(c, "print", printable)
+	eventsFlag(c, &events, webhookevent.Names(), "events to receive")
+	c.Flags().IntVar(&o.port, "port", 0, "port to listen on; 0: any free port")
+	c.Flags().IntVar(&o.answer, "answer", 200, "HTTP status to respond with")
+	c.Flags().StringVar(&o.forward, "forward-to", "", "URL to forward each webhook to, unchanged; its response goes back to the platform")
+	c.Flags().StringSliceVar(&parts, "print", []string{"body"}, "parts of each webhook to print: "+strings.Join(printable, ", "))
+	c.Flags().StringVar(&a.access.Webhooks.CAFile, "ca", "", caUsage)
+	completeFlag(c, "print", printable)
 	return c
 }
 
-// check reports every wrong option.
+// caUsage is the help of --ca.
+const caUsage = "certificate file of the authority that the platform trusts, instead of the one in credentials.json; its key is next to it (.key)"
+
+// check reports all wrong options.
 func (o listenerOptions) check(parts []string) error {
 	var faults []error
 	if o.port < 0 || o.port > 65535 {
@@ -70,7 +74,7 @@ func (o listenerOptions) check(parts []string) error {
 	}
 	for _, part := range parts {
 		if !slices.Contains(printable, part) {
-			faults = append(faults, fmt.Errorf("--print is of %s, not %q", strings.Join(printable, ", "), part))
+			faults = append(faults, fmt.Errorf("--print %s, not %q", fault.OneOf(printable), part))
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -79,7 +83,7 @@ func (o listenerOptions) check(parts []string) error {
 	return nil
 }
 
-// listenAndPrint receives until ctx ends, which is how it is meant to end.
+// listenAndPrint receives and prints webhooks until ctx ends, which is not an error.
 func (a *app) listenAndPrint(ctx context.Context, o listenerOptions, parts []string) error {
 	table, err := a.table()
 	if err != nil {
@@ -102,7 +106,7 @@ func (a *app) listenAndPrint(ctx context.Context, o listenerOptions, parts []str
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.errOut, "endpoint %s receives at %s\nsend it a sample: reservectl webhook test %s --event pass.purchased\nCtrl-C deletes it\n",
+	fmt.Fprintf(a.errOut, "endpoint %s receives webhooks at %s\nto send a sample: reservectl webhook test %s --event pass.purchased\npress Ctrl-C to delete the endpoint\n",
 		l.endpoint, l.url, l.endpoint)
 	select {
 	case <-ctx.Done():
@@ -112,7 +116,7 @@ func (a *app) listenAndPrint(ctx context.Context, o listenerOptions, parts []str
 	return errors.Join(err, l.close())
 }
 
-// printReceipt prints a webhook for people.
+// printReceipt prints a webhook as text.
 func (a *app) printReceipt(r *receipt, parts []string) {
 	fmt.Fprintf(a.out, "%s  %s  %s%s  JWT %s  Standard Webhooks %s  answered %d\n", r.at.Format("15:04:05.000"),
 		printableText(r.envelope.Event), printableText(r.envelope.ID), notes(r), verdict(r.token), verdict(r.standard), r.answer)
@@ -146,7 +150,7 @@ func verdict(err error) string {
 	return "verified"
 }
 
-// receiptRow is a webhook for programs.
+// receiptRow returns a webhook as a JSON object.
 func receiptRow(r *receipt, parts []string) row {
 	out := row{
 		{"at", r.at.UTC().Format(time.RFC3339Nano)}, {"event", r.envelope.Event}, {"id", r.envelope.ID}, {"test", r.envelope.Test},
@@ -164,7 +168,7 @@ func receiptRow(r *receipt, parts []string) row {
 	return out
 }
 
-// signature is why a signature does not verify, for programs; "verified": it does.
+// signature returns "verified", or the reason why a signature is not valid.
 func signature(err error) string {
 	if err != nil {
 		return err.Error()

@@ -24,29 +24,28 @@ import (
 )
 
 const (
-	// longestWebhook is what is read of a request.
+	// longestWebhook is the longest body of a request or a response, in bytes.
 	longestWebhook = 1 << 20
-	// farewell is how long the deletion of the endpoint may take at the end.
-	farewell = 5 * time.Second
-	// lastAnswers is how long answers may take at the end.
-	lastAnswers = 300 * time.Millisecond
-	// forwarding is how long the receiver behind this one may take: less than
-	// the sender waits.
-	forwarding = 9 * time.Second
+	// closeTimeout limits the deletion of the endpoint.
+	closeTimeout = 5 * time.Second
+	// shutdownTimeout limits the wait for responses that are being written.
+	shutdownTimeout = 300 * time.Millisecond
+	// forwardTimeout limits the request to the --forward-to URL. The platform waits longer for
+	// a response.
+	forwardTimeout = 9 * time.Second
 )
 
-// listenerOptions say what a listener does.
+// listenerOptions configures a listener.
 type listenerOptions struct {
 	events  []webhookv1.EventType
-	port    int    // 0: any
-	answer  int    // status
-	forward string // URL of who decides the answer instead; "": nobody
-	// seen is called with each webhook, one at a time, before it is answered.
+	port    int    // 0: any free port
+	answer  int    // HTTP status to respond with
+	forward string // URL to forward webhooks to, whose response is used instead; "": none
+	// seen is called with each webhook, one at a time, before the response is sent.
 	seen func(*receipt)
 }
 
-// listener receives webhooks over HTTPS on loopback and is registered as an
-// endpoint.
+// listener receives webhooks over HTTPS on loopback. It is registered as an endpoint.
 type listener struct {
 	options  listenerOptions
 	url      string
@@ -54,12 +53,12 @@ type listener struct {
 	session  *session
 	webhooks webhookv1.WebhookServiceClient
 	server   *http.Server
-	failed   chan error // why the server ended by itself
+	failed   chan error // the error that ended the server
 	client   *http.Client
 
 	mu   sync.Mutex
 	keys []signingKey
-	ids  map[string]int // how often each came
+	ids  map[string]int // number of webhooks received, by message ID
 }
 
 // listen opens a listener. The caller closes it.
@@ -70,7 +69,7 @@ func (a *app) listen(ctx context.Context, o listenerOptions) (*listener, error) 
 	}
 	l := &listener{
 		options: o, session: s, webhooks: webhookv1.NewWebhookServiceClient(s.conn), failed: make(chan error, 1), ids: map[string]int{},
-		client: &http.Client{Timeout: forwarding, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		client: &http.Client{Timeout: forwardTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
 	if err := l.open(a.access.Webhooks.CAFile); err != nil {
 		s.close()
@@ -85,12 +84,12 @@ func (a *app) listen(ctx context.Context, o listenerOptions) (*listener, error) 
 // open starts the server.
 func (l *listener) open(caFile string) error {
 	if caFile == "" {
-		return usageError{errors.New("no authority for certificates: the credentials.json of a platform that runs on this machine has one, or give --ca (see WEBHOOK_CA_FILE)")}
+		return usageError{errors.New("no certificate authority: use the credentials.json of a platform that runs on this machine, or give --ca (see WEBHOOK_CA_FILE)")}
 	}
 	ca, err := localca.Load(caFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("--ca: %s and %s must both be there", caFile, localca.KeyFile(caFile))
+		return fmt.Errorf("--ca: %s and %s must both exist", caFile, localca.KeyFile(caFile))
 	case err != nil:
 		return fmt.Errorf("--ca: %w", err)
 	}
@@ -111,39 +110,38 @@ func (l *listener) open(caFile string) error {
 	return nil
 }
 
-// register makes the endpoint. Webhooks that come before its secret is known
-// wait for it.
+// register creates the endpoint. Webhooks that arrive before its secret is known wait for it.
 func (l *listener) register() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	host, _ := os.Hostname() // without one the description says less
+	host, _ := os.Hostname() // if it fails, the description has no host
 	description := strings.TrimSpace("reservectl listen " + host)
-	if err := l.sweep(description); err != nil {
+	if err := l.deleteAbandoned(description); err != nil {
 		return err
 	}
 	res, err := l.webhooks.CreateEndpoint(l.session.ctx, &webhookv1.CreateEndpointRequest{
 		Url: l.url, Events: l.options.events, Description: description,
 	})
 	if err != nil {
-		return private(err)
+		return explainPrivateAddress(err)
 	}
 	l.endpoint = res.GetEndpoint().GetId()
-	return l.learnKeys()
+	return l.fetchKeys()
 }
 
-// private adds what to do where the platform sends nothing to this machine.
-func private(err error) error {
+// explainPrivateAddress adds advice to err if the platform does not send webhooks to this machine.
+func explainPrivateAddress(err error) error {
 	for _, field := range fault.From(err).Fields {
 		if field.Field == "url" && field.Rule == "address" {
-			return hinted{err, "; webhooks go to this machine only where WEBHOOK_PRIVATE_ADDRESSES is allow, as it is while standalone listens on loopback"}
+			return hintedError{err, "; the platform sends webhooks to this machine only if WEBHOOK_PRIVATE_ADDRESSES is allow, which is the default of standalone on a loopback address"}
 		}
 	}
 	return err
 }
 
-// sweep deletes the endpoints of listeners on this machine that were killed:
-// those with our description at whose address nobody listens any more.
-func (l *listener) sweep(description string) error {
+// deleteAbandoned deletes the endpoints of killed listeners on this machine: those that have our
+// description and refuse connections.
+func (l *listener) deleteAbandoned(description string) error {
 	res, err := l.webhooks.ListEndpoints(l.session.ctx, &webhookv1.ListEndpointsRequest{})
 	if err != nil {
 		return err
@@ -159,7 +157,7 @@ func (l *listener) sweep(description string) error {
 			conn.Close()
 		case errors.Is(err, syscall.ECONNREFUSED):
 			_, err := l.webhooks.DeleteEndpoint(l.session.ctx, &webhookv1.DeleteEndpointRequest{Id: e.GetId()})
-			if err != nil && fault.From(err).Kind != fault.NotFound { // another one was quicker
+			if err != nil && fault.From(err).Kind != fault.NotFound { // not found: another listener deleted it
 				return err
 			}
 		}
@@ -167,8 +165,8 @@ func (l *listener) sweep(description string) error {
 	return nil
 }
 
-// learnKeys reads the endpoint's secrets. The caller holds mu.
-func (l *listener) learnKeys() error {
+// fetchKeys fetches the endpoint's secrets. The caller holds mu.
+func (l *listener) fetchKeys() error {
 	res, err := l.webhooks.GetSecret(l.session.ctx, &webhookv1.GetSecretRequest{EndpointId: l.endpoint})
 	if err != nil {
 		return err
@@ -184,21 +182,20 @@ func (l *listener) learnKeys() error {
 	return nil
 }
 
-// close deletes the endpoint and ends the server, also when the context of the
-// session has ended.
+// close deletes the endpoint and stops the server, even if the context of the session has ended.
 func (l *listener) close() error {
 	defer l.session.close()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.session.ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(l.session.ctx), closeTimeout)
 	defer cancel()
 	var err error
 	if l.endpoint != "" {
 		if _, err = l.webhooks.DeleteEndpoint(ctx, &webhookv1.DeleteEndpointRequest{Id: l.endpoint}); err != nil {
-			err = hinted{err, "; endpoint " + l.endpoint + " is still there: reservectl webhook delete " + l.endpoint}
+			err = hintedError{err, "; the endpoint still exists: delete it with reservectl webhook delete " + l.endpoint}
 		}
 	}
-	// Answers that are being written get out; the sender's idle connections, which
-	// Shutdown would wait for, are cut.
-	short, end := context.WithTimeout(ctx, lastAnswers)
+	// Shutdown lets responses that are being written finish, but would also wait for the sender's
+	// idle connections. Close cuts these.
+	short, end := context.WithTimeout(ctx, shutdownTimeout)
 	defer end()
 	_ = l.server.Shutdown(short)
 	_ = l.server.Close()
@@ -214,30 +211,29 @@ func (l *listener) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	if req.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "webhooks are POSTed here", http.StatusMethodNotAllowed)
+		http.Error(w, "send webhooks with POST", http.StatusMethodNotAllowed)
 		return
 	}
 	r := &receipt{at: time.Now(), header: req.Header, body: body, answer: l.options.answer}
 	text := []byte{}
 	if l.options.forward != "" {
-		r.answer, text = l.pass(req, body)
+		r.answer, text = l.forward(req, body)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.verify(l.keys)
-	if errors.Is(r.token, errNoKey) && l.learnKeys() == nil { // it was rotated meanwhile
+	if errors.Is(r.token, errNoKey) && l.fetchKeys() == nil { // the secret was rotated
 		r.verify(l.keys)
 	}
 	r.repeat = l.ids[r.envelope.ID]
 	l.ids[r.envelope.ID]++
 	l.options.seen(r)
 	w.WriteHeader(r.answer)
-	_, _ = w.Write(text) // the sender is told what it still listens to
+	_, _ = w.Write(text) // the sender may have disconnected
 }
 
-// pass sends a request on as it came and returns the answer: 502 where there is
-// none.
-func (l *listener) pass(req *http.Request, body []byte) (int, []byte) {
+// forward forwards a request unchanged and returns the response, or 502 if there is none.
+func (l *listener) forward(req *http.Request, body []byte) (int, []byte) {
 	out, err := http.NewRequestWithContext(req.Context(), http.MethodPost, l.options.forward, bytes.NewReader(body))
 	if err != nil {
 		return http.StatusBadGateway, []byte(err.Error())

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// row is one object of the output: its members in order.
+// row is one object of the output, with its members in order.
 type row []member
 
 type member struct {
@@ -45,7 +45,7 @@ func (r row) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// encode is json.Marshal that leaves &, < and > as people write them.
+// encode is json.Marshal without the escaping of &, < and >.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -70,7 +70,8 @@ func (a *app) printOne(r row) error {
 	return w.Flush()
 }
 
-// printAll prints a list of objects; none is an empty list, or a line that says so.
+// printAll prints a list of objects. An empty list is [] in JSON; instead of an empty table, it
+// prints the message none to standard error.
 func (a *app) printAll(rows []row, none string) error {
 	table, err := a.table()
 	if err != nil {
@@ -119,12 +120,12 @@ func cell(v any) string {
 	return oneLine(fmt.Sprint(v))
 }
 
-// oneLine is a text for a cell.
+// oneLine returns a text for a cell of a table.
 func oneLine(text string) string {
 	return printableText(strings.NewReplacer("\r\n", " ", "\n", " ", "\t", " ").Replace(text))
 }
 
-// printableText is a stranger's text without what a terminal would obey.
+// printableText replaces the control characters that a terminal would obey: invariant 6.
 func printableText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
@@ -151,16 +152,16 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// when is an instant for the output; nil for none.
-func when(t *timestamppb.Timestamp) any {
+// timeOrNil returns an instant for the output, or nil if there is none.
+func timeOrNil(t *timestamppb.Timestamp) any {
 	if t == nil {
 		return nil
 	}
 	return t.AsTime().Format(time.RFC3339)
 }
 
-// orNull is a text for the output; nil for none.
-func orNull(text string) any {
+// textOrNil returns a text for the output, or nil if it is empty.
+func textOrNil(text string) any {
 	if text == "" {
 		return nil
 	}

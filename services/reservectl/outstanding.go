@@ -11,30 +11,31 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// outstanding is what a customer still has to come.
+// outstanding holds a customer's future bookings and usable passes.
 type outstanding struct {
 	bookings []*bookingv1.Booking
 	passes   []*passv1.CustomerPass
 }
 
-// list says what is outstanding, for a person.
+// list returns a line for each booking and pass.
 func (o outstanding) list() string {
 	var lines []string
 	for _, b := range o.bookings {
 		lines = append(lines, fmt.Sprintf("%s %s on %s", b.GetId(), printableText(b.GetEventTitle()), b.GetStartsAt().AsTime().Format("2006-01-02 15:04")+" UTC"))
 	}
 	for _, p := range o.passes {
-		lines = append(lines, fmt.Sprintf("%s with %d credits, until %s", p.GetId(), p.GetRemainingUses(), p.GetExpiryDate()))
+		lines = append(lines, fmt.Sprintf("%s with %d credits, valid until %s", p.GetId(), p.GetRemainingUses(), p.GetExpiryDate()))
 	}
 	return strings.Join(lines, "\n  ")
 }
 
-// settleOutstanding refuses if something is outstanding, or cancels it: bookings first,
-// whose credits go back to the passes.
+// settleOutstanding returns an error if the customer has future bookings or usable passes. If
+// cancel is set, it cancels them instead: bookings first, which return their credits to the
+// passes.
 func settleOutstanding(booking, pass *session, customer string, cancel bool) (err error) {
 	bookings, passes := bookingv1.NewBookingServiceClient(booking.conn), passv1.NewPassServiceClient(pass.conn)
 	var o outstanding
-	if o.bookings, err = comingBookings(booking.ctx, bookings, customer); err != nil {
+	if o.bookings, err = futureBookings(booking.ctx, bookings, customer); err != nil {
 		return err
 	}
 	if o.passes, err = usablePasses(pass.ctx, passes, customer); err != nil {
@@ -44,7 +45,7 @@ func settleOutstanding(booking, pass *session, customer string, cancel bool) (er
 		return nil
 	}
 	if !cancel {
-		return fmt.Errorf("the customer still has\n  %s\ncancel it (--cancel-open) or leave it without the person (--keep-open)", o.list())
+		return fmt.Errorf("the customer still has\n  %s\ngive --cancel-open to cancel them first, or --keep-open to keep them without the person", o.list())
 	}
 	for _, b := range o.bookings {
 		if _, err := bookings.CancelBooking(booking.ctx, &bookingv1.CancelBookingRequest{BookingId: b.GetId()}); err != nil {
@@ -60,9 +61,9 @@ func settleOutstanding(booking, pass *session, customer string, cancel bool) (er
 	return nil
 }
 
-// comingBookings are those of a customer's purchases that have not begun. Who was
-// deleted has none that anybody could list; they are left as they are.
-func comingBookings(ctx context.Context, client bookingv1.BookingServiceClient, customer string) ([]*bookingv1.Booking, error) {
+// futureBookings lists the bookings of a customer's purchases that have not started and are not
+// cancelled. The bookings of a deleted customer cannot be listed; they stay unchanged.
+func futureBookings(ctx context.Context, client bookingv1.BookingServiceClient, customer string) ([]*bookingv1.Booking, error) {
 	var all []*bookingv1.Booking
 	page, size, since := int32(0), int32(100), "1900-01-01"
 	for {
@@ -89,7 +90,7 @@ func comingBookings(ctx context.Context, client bookingv1.BookingServiceClient, 
 	}
 }
 
-// usablePasses are those with credits that are not over.
+// usablePasses lists a customer's passes that are active, pending or paused.
 func usablePasses(ctx context.Context, client passv1.PassServiceClient, customer string) ([]*passv1.CustomerPass, error) {
 	passes, err := allPages(func(pageToken string) ([]*passv1.CustomerPass, string, error) {
 		res, err := client.ListCustomerPasses(ctx, &passv1.ListCustomerPassesRequest{CustomerId: customer, PageSize: 200, PageToken: pageToken})

@@ -14,8 +14,7 @@ import (
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
-// stores are the services that know something of customers, in the order of an
-// export.
+// stores returns the services that store data about customers, in the order of an export.
 func (a *app) stores() []store {
 	return []store{{"customer", a.access.GRPC.Customer}, {"booking", a.access.GRPC.Booking}, {"pass", a.access.GRPC.Pass},
 		{"webhook", a.access.GRPC.Webhook}, {"auth", a.access.GRPC.Auth}}
@@ -27,10 +26,10 @@ func (a *app) customerExport() *cobra.Command {
 	return &cobra.Command{
 		Use: "export CUSTOMER", Short: "Print everything that the platform stores about a customer", Args: exactly("CUSTOMER"),
 		Long: `Print everything that the platform stores about a customer, as one JSON
-document: what each service has, by kind.
+document: the records of each service, by kind.
 
-A service that does not answer fails the command: an export that ends well is
-complete. docs/PRIVACY.md says what is in it.`,
+The command fails if a service does not answer, so an export that succeeds is
+complete. docs/PRIVACY.md describes its contents.`,
 		Example: `  reservectl customer export --company comp_… cust_… > customer.json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := a.access.load(); err != nil {
@@ -41,9 +40,9 @@ complete. docs/PRIVACY.md says what is in it.`,
 			}
 			records := row{}
 			for _, s := range a.stores() {
-				kinds, err := a.stored(c.Context(), s, args[0])
+				kinds, err := a.exportFrom(c.Context(), s, args[0])
 				if err != nil {
-					return labelled{err, s.name}
+					return labelledError{err, s.name}
 				}
 				records = append(records, member{s.name, kinds})
 			}
@@ -54,8 +53,8 @@ complete. docs/PRIVACY.md says what is in it.`,
 	}
 }
 
-// stored is what a service stores about a customer: a list per kind.
-func (a *app) stored(ctx context.Context, s store, customer string) (row, error) {
+// exportFrom fetches the records that a service stores about a customer: a list for each kind.
+func (a *app) exportFrom(ctx context.Context, s store, customer string) (row, error) {
 	session, err := a.dial(ctx, s.name, s.addr)
 	if err != nil {
 		return nil, err
@@ -83,7 +82,7 @@ func (a *app) stored(ctx context.Context, s store, customer string) (row, error)
 	}
 }
 
-// eraseFlags say how to erase.
+// eraseFlags holds the flags of customer erase.
 type eraseFlags struct {
 	cancelOpen, keepOpen, repeat, wait bool
 	limit                              time.Duration
@@ -92,35 +91,38 @@ type eraseFlags struct {
 func (a *app) customerErase() *cobra.Command {
 	var flags eraseFlags
 	c := &cobra.Command{
-		Use: "erase CUSTOMER...", Short: "Erase customers in every service, for good",
-		Long: `Erase customers in every service, for good.
+		Use: "erase CUSTOMER...", Short: "Erase customers permanently, in every service",
+		Long: `Erase customers permanently, in every service.
 
-Names, addresses, numbers, references and words go; bookings, passes, money and
-counts stay, without the person. It cannot be undone. docs/PRIVACY.md has the rest.
+Names, addresses, numbers, references and free text are removed. Bookings, passes,
+money and counts stay, without the person. This cannot be undone. docs/PRIVACY.md
+has the details.
 
-A customer who has bookings to come or passes to use is not erased, unless
---cancel-open has them cancelled first, by the rules of any cancellation, or
---keep-open leaves them as they are. What has been done is not done again: the
-command can be repeated after any failure. With --repeat everything begins anew,
-so what has begun is waited for with reservectl customer erasures.`,
+A customer with future bookings or usable passes is not erased, unless you give
+  --cancel-open  to cancel them first, under the usual rules of cancellation, or
+  --keep-open    to keep them as they are, without the person.
+
+You can run the command again after any failure: completed steps are not repeated.
+With --repeat, all steps start again, so do not run it again just to wait. Check
+the progress with reservectl customer erasures instead.`,
 		Example: `  reservectl customer erase --company comp_… cust_… --cancel-open --wait`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usageError{fmt.Errorf("wants at least one CUSTOMER; see %s --help", c.CommandPath())}
+				return usageError{fmt.Errorf("expected at least one CUSTOMER; see %s --help", c.CommandPath())}
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if flags.cancelOpen && flags.keepOpen {
-				return usageError{errors.New("--cancel-open and --keep-open exclude each other")}
+				return usageError{errors.New("give either --cancel-open or --keep-open, not both")}
 			}
 			s, err := a.forCompany(a.customers)(c.Context())
 			if err != nil {
 				return err
 			}
 			defer s.close()
-			// One who is refused, or was never there, is no reason to keep the others. All
-			// are begun before any is waited for, as each takes minutes.
+			// A failure for one customer does not stop the others. All erasures start before
+			// the command waits for any, because each takes minutes.
 			var last error
 			failed := func(customer string, err error) {
 				last = fmt.Errorf("%s: %w", customer, err)
@@ -152,15 +154,15 @@ so what has begun is waited for with reservectl customer erasures.`,
 			return last
 		},
 	}
-	c.Flags().BoolVar(&flags.cancelOpen, "cancel-open", false, "cancel the bookings to come and the passes first")
-	c.Flags().BoolVar(&flags.keepOpen, "keep-open", false, "leave them as they are, without the person")
-	c.Flags().BoolVar(&flags.repeat, "repeat", false, "have all services erase once more: after a backup was restored")
-	c.Flags().BoolVar(&flags.wait, "wait", false, "until every service has confirmed it, which takes a few minutes")
-	c.Flags().DurationVar(&flags.limit, "timeout", 15*time.Minute, "how long to wait, for all of them")
+	c.Flags().BoolVar(&flags.cancelOpen, "cancel-open", false, "cancel future bookings and usable passes first")
+	c.Flags().BoolVar(&flags.keepOpen, "keep-open", false, "keep future bookings and usable passes, without the person")
+	c.Flags().BoolVar(&flags.repeat, "repeat", false, "erase again in all services, for example after a backup was restored")
+	c.Flags().BoolVar(&flags.wait, "wait", false, "wait until every service has confirmed the erasure, which takes a few minutes")
+	c.Flags().DurationVar(&flags.limit, "timeout", 15*time.Minute, "how long --wait waits for all customers together")
 	return c
 }
 
-// erase begins to erase a customer.
+// erase starts the erasure of a customer.
 func (a *app) erase(s *session, customer string, flags eraseFlags) (*privacyv1.Erasure, error) {
 	client := privacyv1.NewErasureServiceClient(s.conn)
 	_, err := client.GetErasure(s.ctx, &privacyv1.GetErasureRequest{CustomerId: customer})
@@ -178,13 +180,13 @@ func (a *app) erase(s *session, customer string, flags eraseFlags) (*privacyv1.E
 	return res.GetErasure(), err
 }
 
-// awaitErasure waits until an erasure is complete, or end has come. It returns the
-// erasure as it was last seen.
+// awaitErasure waits until an erasure is complete, or until end. It returns the erasure's last
+// known state.
 func awaitErasure(s *session, erasure *privacyv1.Erasure, end time.Time) (*privacyv1.Erasure, error) {
 	client := privacyv1.NewErasureServiceClient(s.conn)
 	for erasure.GetCompletedAt() == nil {
 		if time.Now().After(end) {
-			return erasure, fmt.Errorf("not complete yet, and goes on: %s", missingOf(erasure))
+			return erasure, fmt.Errorf("the erasure is not complete yet, and continues: %s", pendingStep(erasure))
 		}
 		select {
 		case <-s.ctx.Done():
@@ -200,8 +202,8 @@ func awaitErasure(s *session, erasure *privacyv1.Erasure, end time.Time) (*priva
 	return erasure, nil
 }
 
-// missingOf says what an erasure waits for.
-func missingOf(e *privacyv1.Erasure) string {
+// pendingStep returns what an erasure waits for.
+func pendingStep(e *privacyv1.Erasure) string {
 	for _, s := range e.GetServices() {
 		if s.GetErasedAt() == nil {
 			return "the " + s.GetService() + " service has not answered"
@@ -211,16 +213,16 @@ func missingOf(e *privacyv1.Erasure) string {
 }
 
 func erasureRow(e *privacyv1.Erasure) row {
-	out := row{{"customer_id", e.GetCustomerId()}, {"requested_by", e.GetRequestedBy()}, {"requested_at", when(e.GetRequestedAt())}}
+	out := row{{"customer_id", e.GetCustomerId()}, {"requested_by", e.GetRequestedBy()}, {"requested_at", timeOrNil(e.GetRequestedAt())}}
 	for _, s := range e.GetServices() {
-		out = append(out, member{s.GetService() + "_erased_at", when(s.GetErasedAt())}, member{s.GetService() + "_confirmed_at", when(s.GetConfirmedAt())})
+		out = append(out, member{s.GetService() + "_erased_at", timeOrNil(s.GetErasedAt())}, member{s.GetService() + "_confirmed_at", timeOrNil(s.GetConfirmedAt())})
 	}
-	return append(out, member{"events_removed_at", when(e.GetEventsRemovedAt())}, member{"completed_at", when(e.GetCompletedAt())})
+	return append(out, member{"events_removed_at", timeOrNil(e.GetEventsRemovedAt())}, member{"completed_at", timeOrNil(e.GetCompletedAt())})
 }
 
 func (a *app) customerErasures() *cobra.Command {
 	erasures := resource[privacyv1.ErasureServiceClient]{app: a, open: a.forCompany(a.customers), client: privacyv1.NewErasureServiceClient}
-	c := erasures.list("List the customers who were erased, and how far it is", "nobody was erased",
+	c := erasures.list("List the erased customers and the progress of each erasure", "no customer was erased",
 		func(ctx context.Context, client privacyv1.ErasureServiceClient, pageToken string) ([]row, string, error) {
 			res, err := client.ListErasures(ctx, &privacyv1.ListErasuresRequest{PageSize: listSize, PageToken: pageToken})
 			return rowsOf(res.GetErasures(), erasureRow), res.GetNextPageToken(), err
@@ -228,8 +230,8 @@ func (a *app) customerErasures() *cobra.Command {
 	c.Use = "erasures"
 	c.Long = c.Short + `.
 
-Keep the list with your backups: after one was restored, erase those again that
-are younger than it (--repeat).`
+Keep the list with your backups. After you restore a backup, erase every customer
+again whose erasure is newer than it: reservectl customer erase --repeat.`
 	c.Example = `  reservectl customer erasures --company comp_… --output json > erasures.json`
 	return c
 }

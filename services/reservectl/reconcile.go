@@ -16,27 +16,28 @@ import (
 )
 
 // errUnreconciled ends a reconciliation that leaves differences.
-var errUnreconciled = errors.New("there are differences; see above")
+var errUnreconciled = errors.New("differences are left; see above")
 
 func (a *app) reconcileCommand() *cobra.Command {
 	var apply bool
 	var settle time.Duration
 	c := &cobra.Command{
-		Use: "reconcile", Short: "Find what services say differently after a restore, and mend it", Args: exactly(),
-		Long: `reconcile compares what the booking, pass and customer services say of the same
-things, as after a restore of their databases to moments that are not quite one:
-what bookings hold of passes against what passes gave, and the copies of
-customers' names. It changes nothing unless it is told to --apply, and then:
+		Use: "reconcile", Short: "Find and repair differences between services after a restore", Args: exactly(),
+		Long: `reconcile compares the data that the booking, pass and customer services share:
+the credits that bookings hold against the credits that passes gave, and the
+copies of customers' names. They can differ after the services' databases were
+restored to slightly different moments. reconcile changes nothing unless you give
+--apply. Then it repairs the differences:
 
-  credits taken for no booking          go back to the pass
-  credits of a refunded booking         go back to the pass
-  a booking whose credits nobody took   has them taken; where the pass refuses, it is left to you
-  a booking whose credits went back     is marked refunded; look whether it was cancelled
-  a copy of a customer                  becomes what the customer service says
+  credits redeemed for a missing booking      are returned to the pass
+  credits of a refunded booking               are returned to the pass
+  a booking whose credits were not redeemed   has them redeemed now; if the pass refuses, the difference is left
+  a booking whose credits were returned       is marked refunded; check whether it was cancelled
+  an outdated copy of a customer              is replaced with the customer service's data
 
-What is under way looks like a difference for a moment, so what differs is looked
-at again after --settle, and counts if it still does. The exit status is 1 where
-differences are left.`,
+Purchases in progress look like differences for a moment. reconcile therefore
+compares again after --settle, and counts only the differences that are still
+there. The exit status is 1 if differences are left.`,
 		Example: "  reservectl reconcile --company comp_…\n  reservectl reconcile --company comp_… --apply",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.withBookingsAndPasses(c.Context(), func(bookings, passes *session) error {
@@ -44,20 +45,20 @@ differences are left.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&apply, "apply", false, "mend what differs")
-	c.Flags().DurationVar(&settle, "settle", 40*time.Second, "how long what is under way has to end; purchases by pass are given up after 30s")
+	c.Flags().BoolVar(&apply, "apply", false, "repair the differences")
+	c.Flags().DurationVar(&settle, "settle", 40*time.Second, "time to wait before comparing again; purchases by pass are abandoned after 30s")
 	return c
 }
 
-// mismatch is one booking of which booking and pass say different things.
+// mismatch is a booking for which the booking and pass services store different credits.
 type mismatch struct {
 	transaction, booking, pass string
 	booked, redeemed           int32
-	// unredeemed says that pass knows nothing of it.
+	// unredeemed is set if pass has no redemption for it.
 	unredeemed bool
 }
 
-// reconciliation is one run.
+// reconciliation is one run of reconcile.
 type reconciliation struct {
 	bookingCtx, passCtx context.Context
 	verifier            bookingv1.VerificationServiceClient
@@ -81,12 +82,12 @@ func (a *app) reconcile(ctx context.Context, booking, pass *session, apply bool,
 		return err
 	}
 	if len(differing) > 0 {
-		fmt.Fprintf(a.errOut, "%d differ; looking again in %s\n", len(differing), settle)
-		if differing, err = r.lasting(ctx, differing, settle); err != nil {
+		fmt.Fprintf(a.errOut, "%s; comparing again in %s\n", quantity(len(differing), "differences"), settle)
+		if differing, err = r.remaining(ctx, differing, settle); err != nil {
 			return err
 		}
 	}
-	if err := r.mendAll(differing); err != nil {
+	if err := r.repairAll(differing); err != nil {
 		return err
 	}
 	fmt.Fprintln(a.errOut, "comparing copies of customers")
@@ -96,14 +97,14 @@ func (a *app) reconcile(ctx context.Context, booking, pass *session, apply bool,
 	if err := a.printAll(r.found, "no differences"); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.errOut, "%d differences, %d left\n", len(r.found), r.left)
+	fmt.Fprintf(a.errOut, "%s, %d left\n", quantity(len(r.found), "differences"), r.left)
 	if r.left > 0 {
 		return errUnreconciled
 	}
 	return nil
 }
 
-// mismatches are the bookings that differ, in the order of their transactions.
+// mismatches returns the bookings that differ, in the order of their transactions.
 func (r *reconciliation) mismatches() ([]mismatch, error) {
 	var list []mismatch
 	err := walkPayments(r.bookingCtx, r.passCtx, r.verifier, r.passes, func(held *bookingv1.BookedCredits, given *passv1.RedeemedCredits) {
@@ -121,8 +122,8 @@ func (r *reconciliation) mismatches() ([]mismatch, error) {
 	return list, err
 }
 
-// lasting are those that still differ, in the same way, after some time.
-func (r *reconciliation) lasting(ctx context.Context, before []mismatch, settle time.Duration) ([]mismatch, error) {
+// remaining returns the bookings that still differ in the same way after settle.
+func (r *reconciliation) remaining(ctx context.Context, before []mismatch, settle time.Duration) ([]mismatch, error) {
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -145,21 +146,21 @@ func (r *reconciliation) lasting(ctx context.Context, before []mismatch, settle 
 	return both, nil
 }
 
-// mendAll mends what differs, or says how it would.
-func (r *reconciliation) mendAll(differing []mismatch) error {
-	redeemed := map[string]error{} // transactions that were paid as a whole
+// repairAll repairs the differences if r.apply is set. It notes each with its remedy.
+func (r *reconciliation) repairAll(differing []mismatch) error {
+	redeemed := map[string]error{} // results of redeem, by transaction
 	for _, d := range differing {
-		remedy, mend, err := r.remedy(d, redeemed)
+		remedy, repair, err := r.remedy(d, redeemed)
 		if err != nil {
 			return err
 		}
 		outcome := "to do"
-		if mend == nil {
+		if repair == nil {
 			outcome = "left to you"
 		}
-		if mend != nil && r.apply {
+		if repair != nil && r.apply {
 			outcome = "done"
-			if err := mend(); err != nil {
+			if err := repair(); err != nil {
 				f := fault.From(err)
 				if f.Kind == fault.Unavailable || f.Kind == fault.Internal {
 					return err
@@ -172,7 +173,8 @@ func (r *reconciliation) mendAll(differing []mismatch) error {
 	return nil
 }
 
-// note notes a difference: what booking says, and the service whose matter it is.
+// note adds a difference to the report: the number that booking stores, and the number of the
+// other service, which is the authority.
 func (r *reconciliation) note(what, id string, booking, other int64, remedy, outcome string) {
 	if outcome != "done" {
 		r.left++
@@ -180,12 +182,13 @@ func (r *reconciliation) note(what, id string, booking, other int64, remedy, out
 	r.found = append(r.found, row{{"what", what}, {"id", id}, {"booking_has", booking}, {"other_has", other}, {"remedy", remedy}, {"outcome", outcome}})
 }
 
-// remedy is what makes both services say the same.
-func (r *reconciliation) remedy(d mismatch, redeemed map[string]error) (what string, mend func() error, err error) {
-	// A pass is the purchaser's, by whom the purchase is found.
+// remedy returns what repairs a difference, in words and as a function. A nil function means that
+// the operator must decide.
+func (r *reconciliation) remedy(d mismatch, redeemed map[string]error) (what string, repair func() error, err error) {
+	// The pass belongs to the purchaser, whose identifier GetTransaction needs.
 	pass, err := r.passes.GetCustomerPass(r.passCtx, &passv1.GetCustomerPassRequest{Id: d.pass})
 	if fault.Is(err, fault.NotFound) {
-		return "none: the pass is not there", nil, nil
+		return "none: the pass does not exist", nil, nil
 	}
 	if err != nil {
 		return "", nil, err
@@ -195,36 +198,37 @@ func (r *reconciliation) remedy(d mismatch, redeemed map[string]error) (what str
 	})
 	switch {
 	case fault.Is(err, fault.NotFound):
-		return "give back the credits of a purchase that is not there", func() error {
+		return "return the credits of a purchase that does not exist", func() error {
 			_, err := r.passes.CancelRedemption(r.passCtx, &passv1.CancelRedemptionRequest{RedemptionId: d.transaction})
 			return err
 		}, nil
 	case err != nil:
 		return "", nil, err
 	case d.redeemed > d.booked:
-		return "give back the credits of a refunded booking", func() error {
+		return "return the credits of a refunded booking", func() error {
 			_, err := r.passes.ReturnCredits(r.passCtx, &passv1.ReturnCreditsRequest{
 				ReturnId: d.booking, RedemptionId: d.transaction, CustomerPassId: d.pass, Credits: d.redeemed,
 			})
 			return err
 		}, nil
 	case d.unredeemed:
-		return "take the credits of the purchase", func() error {
-			mended, asked := redeemed[d.transaction]
-			if !asked {
-				mended = r.redeem(res.GetTransaction(), d.pass)
-				redeemed[d.transaction] = mended
+		return "redeem the credits of the purchase", func() error {
+			result, done := redeemed[d.transaction]
+			if !done {
+				result = r.redeem(res.GetTransaction(), d.pass)
+				redeemed[d.transaction] = result
 			}
-			return mended
+			return result
 		}, nil
 	}
-	return "mark the booking refunded, for its credits went back", func() error {
+	return "mark the booking refunded, because its credits were returned", func() error {
 		_, err := r.bookings.RefundBooking(r.bookingCtx, &bookingv1.RefundBookingRequest{BookingId: d.booking})
 		return err
 	}, nil
 }
 
-// redeem takes the credits of all bookings of a purchase that hold some.
+// redeem redeems the credits of all bookings of a purchase that were paid with the pass and are
+// not refunded.
 func (r *reconciliation) redeem(t *bookingv1.Transaction, pass string) error {
 	req := &passv1.RedeemCreditsRequest{RedemptionId: t.GetId(), CustomerId: t.GetPurchaser().GetId(), CustomerPassId: pass}
 	for _, b := range t.GetBookings() {
@@ -241,7 +245,7 @@ func (r *reconciliation) redeem(t *bookingv1.Transaction, pass string) error {
 	return err
 }
 
-// customers compares the copies of customers, and repairs them where it may.
+// customers compares the copies of customers, and repairs them if r.apply is set.
 func (r *reconciliation) customers() error {
 	stream, err := r.verifier.CompareCustomers(r.bookingCtx, &bookingv1.CompareCustomersRequest{Repair: r.apply})
 	if err != nil {
@@ -252,10 +256,10 @@ func (r *reconciliation) customers() error {
 		if d == nil {
 			return
 		}
-		remedy, outcome := "take over what the customer service says", "to do"
+		remedy, outcome := "copy the customer from the customer service", "to do"
 		switch {
 		case d.GetVersion() == 0:
-			remedy, outcome = "none: the customer service does not know the customer", "left to you"
+			remedy, outcome = "none: the customer service does not have the customer", "left to you"
 		case d.GetRepaired():
 			outcome = "done"
 		}

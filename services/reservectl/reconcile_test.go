@@ -19,13 +19,13 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// restored are services that were restored to different moments.
+// restored is a fake of the services after a restore to different moments.
 type restored struct {
 	books
 	bookingv1.UnimplementedBookingServiceServer
 	transactions map[string]*bookingv1.Transaction
 	copies       []*bookingv1.CustomerDifference
-	refuses      bool // passes have no credits left
+	refuses      bool // RedeemCredits refuses: no credits left
 	calls        []string
 }
 
@@ -102,20 +102,20 @@ func TestReconcile(t *testing.T) {
 	for name, tt := range map[string]struct {
 		restored restored
 		want     []string // calls with --apply
-		left     bool     // after it
+		left     bool     // whether differences are left after --apply
 	}{
-		"services that agree":                       {restored{books: books{held: held("a", 2), given: given("a", 2)}, transactions: one(paid("a", 2, false))}, nil, false},
-		"credits of a purchase that is not there":   {restored{books: books{given: given("a", 2)}}, []string{"cancel txn_1"}, false},
-		"credits of a refunded booking":             {restored{books: books{held: held("a", 0), given: given("a", 2)}, transactions: one(paid("a", 2, true))}, []string{"return txn_1 booking_a 2"}, false},
-		"credits that went back to the pass":        {restored{books: books{held: held("a", 2), given: given("a", 0)}, transactions: one(paid("a", 2, false))}, []string{"refund booking_a"}, false},
-		"a purchase whose credits nobody took":      {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, false},
-		"one of several bookings, taken once":       {restored{books: books{held: two(held("a", 2), held("b", 1))}, transactions: one(paid("a", 2, false), paid("b", 1, false), paid("c", 1, true))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29", "redeem txn_1 cp_1 booking_b class 1 on 2026-03-29"}, false},
-		"a purchase that the pass cannot pay":       {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false)), refuses: true}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, true},
-		"a pass that is not there":                  {restored{books: books{held: []*bookingv1.BookedCredits{{TransactionId: "txn_1", BookingId: "booking_a", CustomerPassId: "cp_gone", Credits: 1}}}}, nil, true},
-		"a copy that differs":                       {restored{copies: []*bookingv1.CustomerDifference{{CustomerId: "cust_1", CopiedVersion: 3, Version: 2}}}, nil, false},
-		"a customer whom the service does not know": {restored{copies: []*bookingv1.CustomerDifference{{CustomerId: "cust_1", CopiedVersion: 3}}}, nil, true},
+		"services that agree":                           {restored{books: books{held: held("a", 2), given: given("a", 2)}, transactions: one(paid("a", 2, false))}, nil, false},
+		"credits of a purchase that does not exist":     {restored{books: books{given: given("a", 2)}}, []string{"cancel txn_1"}, false},
+		"credits of a refunded booking":                 {restored{books: books{held: held("a", 0), given: given("a", 2)}, transactions: one(paid("a", 2, true))}, []string{"return txn_1 booking_a 2"}, false},
+		"credits that were returned to the pass":        {restored{books: books{held: held("a", 2), given: given("a", 0)}, transactions: one(paid("a", 2, false))}, []string{"refund booking_a"}, false},
+		"a purchase whose credits were not redeemed":    {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, false},
+		"several bookings of a purchase, redeemed once": {restored{books: books{held: two(held("a", 2), held("b", 1))}, transactions: one(paid("a", 2, false), paid("b", 1, false), paid("c", 1, true))}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29", "redeem txn_1 cp_1 booking_b class 1 on 2026-03-29"}, false},
+		"a purchase that the pass cannot pay":           {restored{books: books{held: held("a", 2)}, transactions: one(paid("a", 2, false)), refuses: true}, []string{"redeem txn_1 cp_1 booking_a class 2 on 2026-03-29"}, true},
+		"a pass that does not exist":                    {restored{books: books{held: []*bookingv1.BookedCredits{{TransactionId: "txn_1", BookingId: "booking_a", CustomerPassId: "cp_gone", Credits: 1}}}}, nil, true},
+		"an outdated copy of a customer":                {restored{copies: []*bookingv1.CustomerDifference{{CustomerId: "cust_1", CopiedVersion: 3, Version: 2}}}, nil, false},
+		"a copy of a customer that does not exist":      {restored{copies: []*bookingv1.CustomerDifference{{CustomerId: "cust_1", CopiedVersion: 3}}}, nil, true},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run("handles "+name, func(t *testing.T) {
 			run := func(apply bool) error {
 				a := &app{out: io.Discard, errOut: io.Discard, output: "json"}
 				addr := tt.restored.serve(t)
@@ -141,7 +141,7 @@ func TestReconcile(t *testing.T) {
 	}
 }
 
-// serve returns the address of a server with all of r's services.
+// serve starts a server with all of r's services and returns its address.
 func (r *restored) serve(t *testing.T) string {
 	t.Helper()
 	srv := grpc.NewServer()

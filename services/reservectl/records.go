@@ -19,20 +19,20 @@ const (
 	formatNDJSON = "ndjson"
 )
 
-// record is one line of an import file: a CSV row by column, or a JSON object.
+// record is one line of an import file: a CSV row or a JSON object.
 type record struct {
 	line int
-	raw  []byte            // as it stands in the file, without the line's end
-	csv  map[string]string // by normalised column name; nil: NDJSON
-	row  []string          // of CSV that could be read: the values in their order
+	raw  []byte            // the unchanged text, without the end of the line
+	csv  map[string]string // the values of a CSV row by normalised column name; nil: NDJSON
+	row  []string          // the values of a CSV row in their order; nil if it could not be read
 }
 
-// refusal is why a line was not stored.
+// refusal is the reason why a line was not stored.
 type refusal struct{ field, rule, message string }
 
 func (r refusal) Error() string { return r.sentence() }
 
-// sentence is the message with the field before it; services send either.
+// sentence returns the message with the field before it. Some services send it that way already.
 func (r refusal) sentence() string {
 	if r.field == "" || strings.HasPrefix(r.message, r.field) {
 		return r.message
@@ -42,25 +42,24 @@ func (r refusal) sentence() string {
 
 // records reads an import file line by line.
 type records struct {
-	// next returns io.EOF at the end, and a refusal for a line that cannot be
-	// read, beside what is known of it.
+	// next returns io.EOF at the end. For a line that cannot be read, it returns a refusal and
+	// as much of the record as could be read.
 	next  func() (record, error)
 	close func() error
 
 	path   string
 	format string
-	header []string // of CSV, as it stands in the file
+	header []string // of CSV, unchanged
 	comma  rune     // of CSV
-	// ignored are the columns that are not read, as they stand in the file.
+	// ignored are the titles of unknown columns.
 	ignored []string
 }
 
-// maxLine is the longest line of an import file, in bytes.
+// maxLine is the maximum length of a line of an import file, in bytes.
 const maxLine = 4 << 20
 
-// openRecords opens a CSV or NDJSON file; "-" is standard input. format is
-// "csv", "ndjson", or "" to go by the file's name. known are the columns that a
-// CSV file may have.
+// openRecords opens a CSV or NDJSON file; "-" is standard input. format is "csv" or "ndjson"; if
+// it is "", the file's extension decides. known are the columns that a CSV file can have.
 func (a *app) openRecords(path, format string, known columns) (*records, error) {
 	if format == "" {
 		switch strings.ToLower(filepath.Ext(path)) {
@@ -69,7 +68,7 @@ func (a *app) openRecords(path, format string, known columns) (*records, error) 
 		case ".ndjson", ".jsonl", ".json":
 			format = formatNDJSON
 		default:
-			return nil, usageError{fmt.Errorf("%s: give --format csv or ndjson", path)}
+			return nil, usageError{fmt.Errorf("%s: the file's name does not show its format; give --format csv or ndjson", path)}
 		}
 	}
 	if format != formatCSV && format != formatNDJSON {
@@ -102,8 +101,7 @@ func (r *records) read(in io.Reader, known columns) error {
 	return r.readNDJSON(buffered)
 }
 
-// skipMark skips the byte order mark that spreadsheets write, and refuses the
-// marks of other encodings.
+// skipMark skips the UTF-8 byte order mark that spreadsheets write, and refuses UTF-16.
 func skipMark(in *bufio.Reader) error {
 	mark, _ := in.Peek(3)
 	switch {
@@ -111,14 +109,14 @@ func skipMark(in *bufio.Reader) error {
 		_, err := in.Discard(len(mark))
 		return err
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
-		return errors.New("the file is UTF-16: save it as UTF-8 (a spreadsheet calls that \"CSV UTF-8\")")
+		return errors.New("the file is UTF-16: save it as UTF-8 (in a spreadsheet: \"CSV UTF-8\")")
 	}
 	return nil
 }
 
 func (r *records) readNDJSON(in *bufio.Reader) error {
 	if first, _ := in.Peek(1); len(first) == 1 && first[0] == '[' {
-		return errors.New("the file is a JSON array; NDJSON has one object on each line (jq -c '.[]' makes it)")
+		return errors.New("the file is a JSON array, but NDJSON has one object on each line (convert it with jq -c '.[]')")
 	}
 	line := 0
 	r.next = func() (record, error) {
@@ -144,8 +142,8 @@ func (r *records) readNDJSON(in *bufio.Reader) error {
 	return nil
 }
 
-// readLine returns the next line; one that is too long is a refusal, with its
-// beginning.
+// readLine returns the next line. If the line is too long, it returns a refusal and the first 80
+// bytes.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	var line []byte
 	long := false
@@ -167,7 +165,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	}
 }
 
-// get returns the first of the named columns that is there and not empty.
+// get returns the first of the named columns that is not empty, or "".
 func (r record) get(names ...string) string {
 	for _, name := range names {
 		if v := r.csv[name]; v != "" {
@@ -185,9 +183,9 @@ func (r record) decode(v any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return refusal{wrongType.Field, "type", fmt.Sprintf("must not be a %s", wrongType.Value)}
+		return refusal{wrongType.Field, "type", "must not be of type " + wrongType.Value}
 	case errors.As(err, &wrongType):
-		return refusal{"line", "type", fmt.Sprintf("must be a JSON object, not a %s", wrongType.Value)}
+		return refusal{"line", "type", "must be a JSON object, not of type " + wrongType.Value}
 	}
-	return refusal{"line", "json", "is not JSON: " + err.Error()}
+	return refusal{"line", "json", "is not valid JSON: " + err.Error()}
 }

@@ -14,9 +14,9 @@ import (
 	"sync"
 )
 
-// report collects refused lines in a file, which is made with the first one. It
-// has the format of the file that is imported, and in it each refused line with
-// why, so that it can be corrected and imported itself.
+// report writes refused lines to a file, which is created with the first line. The file has the
+// format of the imported file and holds each refused line with the reason, so that it can be
+// corrected and imported.
 type report struct {
 	file   string
 	format string
@@ -30,13 +30,12 @@ type report struct {
 	err   error
 }
 
-// The columns that a CSV report puts before those of the file.
+// reportHeader returns the columns that a CSV report puts before the columns of the file.
 func reportHeader() []string {
 	return []string{"refused_line", "refused_reference", "refused_field", "refused_message"}
 }
 
-// newReport returns the report of an import; file is where, or "" for beside
-// the imported file.
+// newReport returns the report of an import. file is its path; "": next to the imported file.
 func newReport(in *records, file string) (*report, error) {
 	if file == "" {
 		name := "import"
@@ -48,13 +47,13 @@ func newReport(in *records, file string) (*report, error) {
 	from, err := os.Stat(in.path)
 	to, toErr := os.Stat(file)
 	if in.path != "-" && err == nil && toErr == nil && os.SameFile(from, to) {
-		return nil, usageError{errors.New("--refused names the file that is imported: give another one")}
+		return nil, usageError{errors.New("--refused names the file that is imported: give another file")}
 	}
 	return &report{file: file, format: in.format, header: in.header, comma: in.comma}, nil
 }
 
-// refuse notes that one item, which stands on some lines, is not stored. An item
-// that stands on none was made up.
+// refuse reports that an item was not stored, with the lines that it was read from. A made-up
+// item has no lines and gets an empty one.
 func (r *report) refuse(reference string, lines []record, why refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,11 +84,11 @@ func (r *report) create() (err error) {
 	if r.format != formatCSV {
 		return nil
 	}
-	return r.writeRow(append(reportHeader(), r.header[r.own():]...))
+	return r.writeRow(append(reportHeader(), r.header[r.earlierReportColumns():]...))
 }
 
-// own counts the columns that an earlier report has put before the header.
-func (r *report) own() int {
+// earlierReportColumns returns the number of columns that an earlier report put before the header.
+func (r *report) earlierReportColumns() int {
 	n := 0
 	for n < len(r.header) && strings.HasPrefix(column(r.header[n]), reportColumn) {
 		n++
@@ -110,9 +109,9 @@ func (r *report) writeRow(values []string) error {
 func (r *report) writeCSV(reference string, line record, why refusal) error {
 	values := []string{strconv.Itoa(line.line), reference, why.field, why.sentence()}
 	if line.row != nil {
-		return r.writeRow(append(values, line.row[min(r.own(), len(line.row)):]...))
+		return r.writeRow(append(values, line.row[min(r.earlierReportColumns(), len(line.row)):]...))
 	}
-	// What could not be read stands as it does in the file.
+	// A row that could not be read is copied unchanged.
 	var start bytes.Buffer
 	w := csv.NewWriter(&start)
 	w.Comma = r.comma
@@ -141,8 +140,8 @@ func (r *report) writeJSON(reference string, line record, why refusal) error {
 	return err
 }
 
-// originalOf returns what was imported: the members of an object but for those
-// of an earlier report, or the text of what is none.
+// originalOf returns the members of an imported object, without those of an earlier report. It
+// returns the text of a line that is not an object.
 func originalOf(raw []byte) (members row, text string) {
 	if len(raw) == 0 {
 		return nil, ""
@@ -151,11 +150,11 @@ func originalOf(raw []byte) (members row, text string) {
 	if !json.Valid(raw) || raw[0] != '{' {
 		return nil, strings.ToValidUTF8(string(raw), "\uFFFD")
 	}
-	_, _ = d.Token() // it is the opening brace
+	_, _ = d.Token() // the opening brace
 	for d.More() {
 		name, err := d.Token()
 		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil { // it is valid
+		if err != nil || d.Decode(&value) != nil { // cannot happen: the text is valid
 			break
 		}
 		if name != reportColumn {
@@ -175,14 +174,14 @@ func originalOf(raw []byte) (members row, text string) {
 	return members, text
 }
 
-// refusals is how many items were refused.
+// refusals returns the number of refused items.
 func (r *report) refusals() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.count
 }
 
-// path is the file, or "" where nothing was refused.
+// path returns the report's file, or "" if nothing was refused.
 func (r *report) path() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

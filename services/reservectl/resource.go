@@ -10,14 +10,13 @@ import (
 // opener opens a session with a service.
 type opener func(ctx context.Context) (*session, error)
 
-// resource is what commands about one kind of things share; C is the client of their
+// resource holds what the commands for one kind of resource share. C is the client of its
 // service.
 type resource[C any] struct {
 	app    *app
 	open   opener
 	client func(grpc.ClientConnInterface) C
-	// use is the command above them; argument and example are one of the things, as help
-	// shows it.
+	// use is the name of the parent command. argument and example name one resource in help.
 	use, argument, example string
 }
 
@@ -31,19 +30,19 @@ func (r resource[C]) call(ctx context.Context, f func(ctx context.Context, clien
 	return f(s.ctx, r.client(s.conn))
 }
 
-// print runs do with a client of the service, and prints what came of it.
+// print runs do with a client of the service, and prints the row that it returns.
 func (r resource[C]) print(ctx context.Context, do func(ctx context.Context, client C) (row, error)) error {
 	return r.call(ctx, func(ctx context.Context, client C) error {
-		done, err := do(ctx, client)
+		result, err := do(ctx, client)
 		if err != nil {
 			return err
 		}
-		return r.app.printOne(done)
+		return r.app.printOne(result)
 	})
 }
 
-// list makes the command that lists all the things. read reads a page of them; none is
-// printed where there are none.
+// list returns the command that lists all resources. read fetches a page of them. Instead of an
+// empty table, the command prints none.
 func (r resource[C]) list(short, none string, read func(ctx context.Context, client C, pageToken string) (rows []row, next string, err error)) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: short, Args: exactly(),
@@ -59,8 +58,8 @@ func (r resource[C]) list(short, none string, read func(ctx context.Context, cli
 	}
 }
 
-// change makes a command that does something to one of the things, and prints what came
-// of it.
+// change returns a command that calls change with the identifier of one resource, and prints the
+// row that it returns.
 func (r resource[C]) change(use, short string, change func(ctx context.Context, client C, id string) (row, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " " + r.argument, Short: short, Args: exactly(r.argument),
@@ -72,10 +71,10 @@ func (r resource[C]) change(use, short string, change func(ctx context.Context, 
 	}
 }
 
-// listSize is how many things a page of a list has.
+// listSize is the number of resources on a page of a list.
 const listSize = 1000
 
-// allPages reads a list to its end; read gets the token of each page from the page before.
+// allPages fetches all pages of a list. read gets the page token that the page before returned.
 func allPages[T any](read func(pageToken string) (items []T, next string, err error)) ([]T, error) {
 	var all []T
 	for pageToken := ""; ; {
@@ -90,24 +89,23 @@ func allPages[T any](read func(pageToken string) (items []T, next string, err er
 	}
 }
 
-// rowsOf returns the rows of some things.
-func rowsOf[T any](things []T, rowOf func(T) row) []row {
+func rowsOf[T any](items []T, rowOf func(T) row) []row {
 	var rows []row
-	for _, thing := range things {
-		rows = append(rows, rowOf(thing))
+	for _, item := range items {
+		rows = append(rows, rowOf(item))
 	}
 	return rows
 }
 
-// given returns the value of a flag; nil: the flag was not given.
-func given[T any](c *cobra.Command, flag string, value *T) *T {
+// flagValue returns the value of a flag, or nil if the flag was not given.
+func flagValue[T any](c *cobra.Command, flag string, value *T) *T {
 	if !c.Flags().Changed(flag) {
 		return nil
 	}
 	return value
 }
 
-// offer completes the values of a flag in the shell.
-func offer(c *cobra.Command, flag string, values []string) {
+// completeFlag makes the shell complete the values of a flag.
+func completeFlag(c *cobra.Command, flag string, values []string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }

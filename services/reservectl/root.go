@@ -14,7 +14,7 @@ import (
 	"reservation.dev/platform/service"
 )
 
-// The exit statuses; see doc.go.
+// The exit statuses: see invariant 5.
 const (
 	exitDone    = 0
 	exitFailed  = 1
@@ -22,10 +22,10 @@ const (
 	exitRefused = 3
 )
 
-// errRefused says that an import is done but for some lines.
+// errRefused reports that an import is done, but that some lines were refused.
 var errRefused = errors.New("some lines were refused")
 
-// usageError is a command that was typed wrongly.
+// usageError is the error of a wrong command line.
 type usageError struct{ error }
 
 // Main runs one command and returns its exit status.
@@ -50,40 +50,41 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	return exitFailed
 }
 
-// hinted is an error with what may be meant.
-type hinted struct {
+// hintedError is an error with advice, which is printed after it.
+type hintedError struct {
 	error
 	hint string
 }
 
-func (h hinted) Unwrap() error { return h.error }
+func (h hintedError) Unwrap() error { return h.error }
 
-// awayHint tells a service that was not reached from one that answers and lacks
-// something; cause is that of the fault.
-func awayHint(cause error) string {
-	if cause == nil { // a service said so
-		return "; the service runs, and what it needs does not answer: its log says what"
+// unavailableHint returns the advice for an unavailable service. cause is the cause of the
+// fault; nil: the service itself answered that it is unavailable.
+func unavailableHint(cause error) string {
+	if cause == nil {
+		return "; the service is running, but something that it depends on does not respond: see the service's log"
 	}
-	var said interface{ GRPCStatus() *grpcstatus.Status }
-	if errors.As(cause, &said) {
-		return "; is the platform running, at this address? " + said.GRPCStatus().Message()
+	hint := "; check that the platform is running at this address"
+	var status interface{ GRPCStatus() *grpcstatus.Status }
+	if errors.As(cause, &status) {
+		hint += ": " + status.GRPCStatus().Message()
 	}
-	return "; is the platform running, at this address?"
+	return hint
 }
 
-// labelled is an error with the service or the step that it comes from.
-type labelled struct {
+// labelledError is an error with the name of the service or the step that it comes from.
+type labelledError struct {
 	error
 	label string
 }
 
-func (l labelled) Unwrap() error { return l.error }
+func (l labelledError) Unwrap() error { return l.error }
 
-// explain says what a service refused, or what went wrong, in one line.
+// explain returns what went wrong, or what a service refused, in one line.
 func explain(err error) string {
-	var h hinted
+	var h hintedError
 	errors.As(err, &h)
-	var l labelled
+	var l labelledError
 	if errors.As(err, &l) {
 		l.label += ": "
 	}
@@ -101,12 +102,12 @@ func explain(err error) string {
 		message = strings.Join(all, "; ")
 	}
 	if f.Kind == fault.Unavailable {
-		h.hint += awayHint(errors.Unwrap(f))
+		h.hint += unavailableHint(errors.Unwrap(f))
 	}
 	return l.label + message + " (" + f.Reason + ")" + h.hint
 }
 
-// app is what the commands share.
+// app holds what the commands share: the streams and the global flags.
 type app struct {
 	in          io.Reader
 	out, errOut io.Writer
@@ -121,19 +122,24 @@ func newRoot(in io.Reader, out, errOut io.Writer) *cobra.Command {
 		Short: "Operate a reservation platform",
 		Long: `reservectl operates a reservation platform over gRPC.
 
-It finds the platform and its credential in a credentials.json, which
-"make run" writes to .run/credentials.json:
+It reads the services' addresses and a credential from a credentials.json.
+"make run" writes one to .run/credentials.json:
 
   export RESERVATION_CREDENTIALS=.run/credentials.json
   reservectl company create --name "Riverside Yoga" --timezone Europe/London --currency GBP
 
-Standard output is JSON, or a table on a terminal (--output says which).
-Progress and errors go to standard error. The exit status is 0: done, 1: failed,
-2: typed wrongly, 3: done, but an import has refused some lines.`,
+Standard output is JSON, or a table on a terminal; choose one with --output.
+Progress and errors go to standard error.
+
+Exit status:
+  0  done
+  1  failed; verify and reconcile: there are differences
+  2  wrong usage
+  3  an import is done, but lines were refused`,
 		Example: `  reservectl company list
   reservectl completion bash > /etc/bash_completion.d/reservectl`,
 		SilenceUsage: true, SilenceErrors: true, Version: service.Version(),
-		// Without these cobra itself refuses an unknown command, and not as a usageError.
+		// Without these, cobra refuses an unknown command itself, and not with a usageError.
 		Args: cobra.ArbitraryArgs, RunE: helpOrUnknown,
 	}
 	root.SetIn(in)
@@ -143,25 +149,30 @@ Progress and errors go to standard error. The exit status is 0: done, 1: failed,
 		return usageError{fmt.Errorf("%w; see %s --help", err, c.CommandPath())}
 	})
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.access.file, "credentials", "", "the credentials.json (default: RESERVATION_CREDENTIALS)")
-	flags.StringVar(&a.access.GRPC.Auth, "auth", "", "address of the auth service, instead of the file's")
-	flags.StringVar(&a.access.GRPC.Customer, "customer", "", "address of the customer service, instead of the file's")
-	flags.StringVar(&a.access.GRPC.Booking, "booking", "", "address of the booking service, instead of the file's")
-	flags.StringVar(&a.access.GRPC.Pass, "pass", "", "address of the pass service, instead of the file's")
-	flags.StringVar(&a.access.GRPC.Webhook, "webhook", "", "address of the webhook service, instead of the file's")
-	flags.StringVar(&a.access.GRPC.ServiceToken, "token", "", "a service token, instead of the file's (default: RESERVATION_TOKEN, which other users of the machine do not see)")
-	flags.StringVar(&a.access.tls.CertFile, "tls-cert", "", "PEM certificate to call with, where the platform wants one (default: GRPC_TLS_CERT_FILE)")
-	flags.StringVar(&a.access.tls.KeyFile, "tls-key", "", "PEM key of that certificate (default: GRPC_TLS_KEY_FILE)")
-	flags.StringVar(&a.access.tls.CAFile, "tls-ca", "", "PEM certificates of the authorities of the platform's parts (default: GRPC_TLS_CA_FILE)")
-	flags.StringVar(&a.access.CompanyID, "company", "", "the company (comp_…) to act for, instead of the file's")
-	flags.StringVarP(&a.output, "output", "o", "auto", "json, table, or auto: a table on a terminal")
-	offer(root, "output", []string{"auto", "json", "table"})
-	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(), a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
+	flags.StringVar(&a.access.file, "credentials", "", "path of the credentials.json (default: RESERVATION_CREDENTIALS)")
+	for _, service := range []struct {
+		name string
+		addr *string
+	}{
+		{"auth", &a.access.GRPC.Auth}, {"customer", &a.access.GRPC.Customer}, {"booking", &a.access.GRPC.Booking},
+		{"pass", &a.access.GRPC.Pass}, {"webhook", &a.access.GRPC.Webhook},
+	} {
+		flags.StringVar(service.addr, service.name, "", "address of the "+service.name+" service (host:port), instead of the one in credentials.json")
+	}
+	flags.StringVar(&a.access.GRPC.ServiceToken, "token", "", "service token to use, instead of the credential in credentials.json (default: RESERVATION_TOKEN, which other users of the machine cannot see)")
+	flags.StringVar(&a.access.tls.CertFile, "tls-cert", "", "PEM file with the certificate to present, if the platform requires one (default: GRPC_TLS_CERT_FILE)")
+	flags.StringVar(&a.access.tls.KeyFile, "tls-key", "", "PEM file with the key of that certificate (default: GRPC_TLS_KEY_FILE)")
+	flags.StringVar(&a.access.tls.CAFile, "tls-ca", "", "PEM file with the authorities that issue the services' certificates (default: GRPC_TLS_CA_FILE)")
+	flags.StringVar(&a.access.CompanyID, "company", "", "company to act for (comp_…), instead of the one in credentials.json")
+	flags.StringVarP(&a.output, "output", "o", "auto", "output format: json, table, or auto (a table on a terminal, else JSON)")
+	completeFlag(root, "output", []string{"auto", "json", "table"})
+	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(),
+		a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
 		a.webhookCommand(), a.listenCommand(), a.demoCommand(), a.demonstrationCommand())
 	return root
 }
 
-// group makes a command that only has commands below it.
+// group returns a command that only groups the given commands.
 func group(use, short string, commands ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Example: commands[0].Example, RunE: helpOrUnknown}
 	c.AddCommand(commands...)
@@ -175,18 +186,24 @@ func helpOrUnknown(c *cobra.Command, args []string) error {
 	return c.Help()
 }
 
-// exactly refuses another number of arguments than the ones named.
+// exactly returns a check that a command gets the named arguments and no others.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == len(names) {
 			return nil
 		}
-		return usageError{fmt.Errorf("wants %d argument(s) %v, got %d; see %s --help", len(names), names, len(args), c.CommandPath())}
+		if len(names) == 0 {
+			return usageError{fmt.Errorf("unexpected argument %q; see %s --help", args[0], c.CommandPath())}
+		}
+		return usageError{fmt.Errorf("expected %s, got %d arguments; see %s --help", strings.Join(names, " "), len(args), c.CommandPath())}
 	}
 }
 
-// required makes flags that must be given.
+// required makes flags of a command mandatory. It reports all missing ones at the same time.
 func required(c *cobra.Command, names ...string) *cobra.Command {
+	for _, name := range names {
+		c.Flags().Lookup(name).Usage += " (required)"
+	}
 	inner := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		var faults []error

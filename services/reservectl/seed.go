@@ -17,40 +17,40 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
-// seeding describes load data: the same numbers and prefix make the same data.
-type seeding struct {
+// seedOptions describes load data. The same numbers and prefix give the same data.
+type seedOptions struct {
 	customers, bookings int
 	prefix              string
 }
 
 func (a *app) seedCommand() *cobra.Command {
-	var s seeding
+	var s seedOptions
 	c := &cobra.Command{
 		Use: "seed", Short: "Fill a company with load data", Args: exactly(),
 		Long: `Fill a company with made-up customers and two years of bookings, for load tests.
 
-The data goes through the same imports as a business's own, in batches of some
-thousand that are each one commit of a few statements. A repeat with the same
-prefix makes the same data and so adds only what is missing; another prefix adds
-other data.`,
+The data goes through the same imports as a company's real data, in batches of up
+to 2000 items that are stored in one commit each. The same prefix gives the same
+data, so running the command again adds only what is missing. Another prefix adds
+more data.`,
 		Example: `  reservectl seed --company comp_… --customers 211000 --bookings 1000000`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if s.customers < 0 || s.bookings < 0 {
 				return usageError{errors.New("--customers and --bookings must not be negative")}
 			}
 			if s.bookings > 0 && s.customers == 0 {
-				return usageError{errors.New("bookings need customers: give --customers as well")}
+				return usageError{errors.New("bookings need customers: set --customers to 1 or more")}
 			}
 			return a.seed(c, s)
 		},
 	}
-	c.Flags().IntVar(&s.customers, "customers", 0, "how many customers")
-	c.Flags().IntVar(&s.bookings, "bookings", 0, "how many bookings")
-	c.Flags().StringVar(&s.prefix, "prefix", "seed", "prefix of the references")
+	c.Flags().IntVar(&s.customers, "customers", 0, "number of customers")
+	c.Flags().IntVar(&s.bookings, "bookings", 0, "number of bookings")
+	c.Flags().StringVar(&s.prefix, "prefix", "seed", "prefix of the data's references")
 	return required(c, "customers")
 }
 
-func (a *app) seed(c *cobra.Command, s seeding) error {
+func (a *app) seed(c *cobra.Command, s seedOptions) error {
 	began := time.Now()
 	customers, err := a.forCompany(a.customers)(c.Context())
 	if err != nil {
@@ -62,14 +62,14 @@ func (a *app) seed(c *cobra.Command, s seeding) error {
 		return err
 	}
 	refusedCustomers := &report{file: s.prefix + "-customers.refused.ndjson", format: formatNDJSON}
-	madeCustomers, err := importAll(customers.ctx, counted(s.customers, s.customer), people, refusedCustomers, a.progress("customers", s.customers))
+	madeCustomers, err := importAll(customers.ctx, generated(s.customers, s.customer), people, refusedCustomers, a.progress("customers", s.customers))
 	if err != nil {
-		a.sayCut(madeCustomers)
+		a.printUnfinished("customers", madeCustomers)
 		return err
 	}
 	madeBookings, err := a.seedBookings(c.Context(), s)
 	if err != nil {
-		a.sayCut(madeBookings)
+		a.printUnfinished("bookings", madeBookings)
 		return err
 	}
 	refused := madeCustomers.refused + madeBookings.refused
@@ -84,7 +84,7 @@ func (a *app) seed(c *cobra.Command, s seeding) error {
 	return err
 }
 
-func (a *app) seedBookings(ctx context.Context, s seeding) (summary, error) {
+func (a *app) seedBookings(ctx context.Context, s seedOptions) (summary, error) {
 	if s.bookings == 0 {
 		return summary{}, nil
 	}
@@ -97,15 +97,15 @@ func (a *app) seedBookings(ctx context.Context, s seeding) (summary, error) {
 	if err != nil {
 		return summary{}, err
 	}
-	// A day's resolution keeps a repeat on the same day the same.
+	// Dates relative to the day, not the moment, are the same when the command is repeated that day.
 	today := time.Now().UTC().Truncate(24 * time.Hour)
-	next := counted(s.bookings, func(n int) (string, *bookingv1.ImportedTransaction) { return s.purchase(n, today) })
+	next := generated(s.bookings, func(n int) (string, *bookingv1.ImportedTransaction) { return s.purchase(n, today) })
 	refused := &report{file: s.prefix + "-bookings.refused.ndjson", format: formatNDJSON}
 	return importAll(bookings.ctx, next, purchases, refused, a.progress("bookings", s.bookings))
 }
 
-// counted makes the items 0 to n-1.
-func counted[T proto.Message](n int, make func(int) (string, T)) func() (item[T], error) {
+// generated returns a function that makes the items 0 to n-1, one a call, and then returns io.EOF.
+func generated[T proto.Message](n int, make func(int) (string, T)) func() (item[T], error) {
 	next := 0
 	return func() (item[T], error) {
 		if next == n {
@@ -117,7 +117,7 @@ func counted[T proto.Message](n int, make func(int) (string, T)) func() (item[T]
 	}
 }
 
-func (s seeding) customer(n int) (string, *customerv1.ImportedCustomer) {
+func (s seedOptions) customer(n int) (string, *customerv1.ImportedCustomer) {
 	p := sampledata.PersonAt(n)
 	reference := fmt.Sprintf("%s-c%d", s.prefix, n)
 	return reference, &customerv1.ImportedCustomer{
@@ -125,15 +125,15 @@ func (s seeding) customer(n int) (string, *customerv1.ImportedCustomer) {
 	}
 }
 
-// The offer that seeded bookings are of: some classes, each daily over two years.
+// The events of seeded bookings: classes, each with a daily date over two years.
 const (
 	seedEvents = 40
 	seedDays   = 730
 )
 
-func (s seeding) purchase(n int, today time.Time) (string, *bookingv1.ImportedTransaction) {
+func (s seedOptions) purchase(n int, today time.Time) (string, *bookingv1.ImportedTransaction) {
 	r := rand.New(rand.NewPCG(uint64(n), 0x626f6f6b696e67))
-	// Few customers buy much: the smaller of two draws is a falling distribution.
+	// A few customers buy a lot: the smaller of two draws prefers low numbers.
 	buyer := min(r.IntN(s.customers), r.IntN(s.customers))
 	event := r.IntN(seedEvents)
 	day := r.IntN(seedDays) - seedDays*9/10

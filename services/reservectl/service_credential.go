@@ -20,11 +20,11 @@ func (a *app) credentialCommand() *cobra.Command {
 	}
 	c := credentialGroup(credentialKind[service]{
 		resource: resource[service]{a, open, authv1.NewServiceCredentialServiceClient, "credential", "CREDENTIAL_ID", "--platform svc_…"},
-		about:    "Service credentials, the machines that call the services over gRPC: the parts, the operator, your own programs", noun: "a service credential",
-		listShort: "List service credentials, disabled ones too", none: "no service credentials; see reservectl credential create --help",
+		about:    "Manage service credentials, with which programs call the services over gRPC", noun: "a service credential",
+		listShort: "List service credentials, including disabled ones", none: "no service credentials; see reservectl credential create --help",
 		listExample:   "  reservectl credential list --platform --output table",
 		createExample: `  reservectl credential create --company comp_… --name "Reports" --scopes bookings:read,customers:read`,
-		grants:        "scopes", grantsUsage: "what it may do, as bookings:read; none that yours may not", required: []string{"name", "scopes"},
+		grants:        "scopes", grantsUsage: "scopes to grant, for example bookings:read; you can grant only scopes that your own credential has", required: []string{"name", "scopes"},
 		create: func(ctx context.Context, credentials service, n newCredential) (row, error) {
 			res, err := credentials.CreateServiceCredential(ctx, &authv1.CreateServiceCredentialRequest{Name: n.name, Scopes: n.grants, Platform: platform})
 			return serviceCredentialSecretRow(res.GetServiceCredential(), res.GetSecret()), err
@@ -43,12 +43,12 @@ func (a *app) credentialCommand() *cobra.Command {
 		},
 	})
 	for _, command := range c.Commands() {
-		command.Flags().BoolVar(&platform, "platform", false, "of the platform itself, as the parts' and the operator's are, instead of a company")
+		command.Flags().BoolVar(&platform, "platform", false, "for a credential of the platform, such as a service's or the operator's, instead of a company's")
 		if command.Name() == "rotate" {
 			command.Long = command.Short + `.
 
-One of BOOTSTRAP_CREDENTIALS is replaced in that setting: the next start of auth
-would put its secret back.`
+Replace a credential of BOOTSTRAP_CREDENTIALS in that setting instead. Otherwise
+the next start of auth restores its old secret.`
 		}
 	}
 	return c
@@ -60,6 +60,6 @@ func serviceCredentialSecretRow(c *authv1.ServiceCredential, secret string) row 
 
 func serviceCredentialRow(c *authv1.ServiceCredential) row {
 	return row{
-		{"credential_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", enum.Name(c.GetState())}, {"rotated_at", when(c.GetRotatedAt())},
+		{"credential_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", enum.Name(c.GetState())}, {"rotated_at", timeOrNil(c.GetRotatedAt())},
 	}
 }

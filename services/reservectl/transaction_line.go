@@ -1,6 +1,7 @@
 package reservectl
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-// transactionLine is a purchase as it stands in a file: the shape of Interface
-// A, with references for identifiers.
+// transactionLine is a purchase in a file. It has the format of Interface A, with references
+// instead of identifiers.
 type transactionLine struct {
 	Reference    string        `json:"reference"`
 	ID           string        `json:"id"`
@@ -55,8 +56,8 @@ type bookingLine struct {
 	} `json:"payment"`
 }
 
-// readTransactionLine reads a purchase from an NDJSON line, or a purchase with
-// one booking from a CSV line.
+// readTransactionLine reads a purchase from an NDJSON line, or a purchase with one booking from a
+// CSV line.
 func readTransactionLine(r record) (transactionLine, error) {
 	var t transactionLine
 	if r.csv == nil {
@@ -110,7 +111,7 @@ func (c *csvCells) integer(absent, most int64, names ...string) int64 {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if c.err == nil && (err != nil || n < 0 || n > most) {
-		c.err = refusal{names[0], "type", "must be a whole number from 0"}
+		c.err = refusal{names[0], "type", fmt.Sprintf("must be a whole number between 0 and %d", most)}
 	}
 	return n
 }
@@ -127,7 +128,7 @@ func (c *csvCells) boolean(name string) bool {
 	return v
 }
 
-// convert makes the message of a purchase; local is the company's zone.
+// convert returns the message of a purchase. local is the company's zone.
 func (t transactionLine) convert(local *time.Location) (*bookingv1.ImportedTransaction, error) {
 	out := &bookingv1.ImportedTransaction{Reference: t.Reference, Customer: t.Customer}
 	at, err := parseMoment(t.PurchaseDate, local)
@@ -178,7 +179,7 @@ func (b *bookingLine) convert(local *time.Location) (*bookingv1.ImportedBooking,
 	return out, nil
 }
 
-// date describes the event and its date.
+// date returns the description of the booking's event and date.
 func (b *bookingLine) date(local *time.Location) (*bookingv1.ImportedDate, error) {
 	e := &b.Event
 	out := &bookingv1.ImportedDate{
@@ -187,7 +188,7 @@ func (b *bookingLine) date(local *time.Location) (*bookingv1.ImportedDate, error
 	if out.EventReference == "" {
 		out.EventReference = e.ID
 	}
-	if out.EventReference == "" { // a file of exports may know events by name only
+	if out.EventReference == "" { // some systems export the names of events only
 		out.EventReference = e.Name
 	}
 	if e.Type != "" {

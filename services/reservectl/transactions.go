@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) transactionCommand() *cobra.Command {
-	return group("transaction", "Booking transactions of a company", a.transactionImport())
+	return group("transaction", "Import booking transactions", a.transactionImport())
 }
 
 func (a *app) transactionImport() *cobra.Command {
@@ -23,13 +23,13 @@ func (a *app) transactionImport() *cobra.Command {
 		Use: "import FILE", Short: "Import a history of purchases from a CSV or NDJSON file (- is standard input)", Args: exactly("FILE"),
 		Long: `Import a history of purchases from a CSV or NDJSON file.
 
-Each purchase has a reference, its key in the system it comes from. A purchase
-whose reference was imported before is left as it is: after a failure, run the
-same command again. Lines that are refused are written to a report, and the
-others are stored; correct the report and import it like any other file.
-Imported history sends no webhooks.
+Each purchase has a reference: its key in the system that it comes from. A
+purchase whose reference was imported before stays unchanged, so you can run the
+same command again after a failure. Refused purchases are written to a report,
+and all others are stored; the exit status is then 3. Correct the report and
+import it like any other file. Imports send no webhooks.
 
-NDJSON has one purchase a line, in the shape of Interface A:
+NDJSON has one purchase on each line, in the format of Interface A:
 
   {"reference": "P-1001", "customer": "C-17", "purchase_date": "2025-11-03T18:20:00",
    "bookings": [{"spaces": 2, "is_cancelled": false, "is_refunded": false, "bought_for": "C-18",
@@ -38,16 +38,19 @@ NDJSON has one purchase a line, in the shape of Interface A:
      "pricing_option": {"name": "Drop-in"},
      "payment": {"method": "CARD", "currency": "GBP", "base100gross_price": 2400, "base100net_price": 2000}}]}
 
-CSV has one booking a line; lines with the same reference that follow each
-other are one purchase. Columns: reference, customer, purchase_date, spaces,
-is_cancelled, is_refunded, bought_for, event_reference, event_name, event_type,
-event_date, tz, duration, capacity, event_date_id, pricing_option,
-pricing_option_id, method, currency, base100gross_price, base100net_price,
-credits_used, customer_pass_id, payment_reference.
+CSV has one booking on each line. Consecutive lines with the same reference are
+one purchase. Columns: reference, customer, purchase_date, spaces, is_cancelled,
+is_refunded, bought_for, event_reference, event_name, event_type, event_date, tz,
+duration, capacity, event_date_id, pricing_option, pricing_option_id, method,
+currency, base100gross_price, base100net_price, credits_used, customer_pass_id,
+payment_reference.
 
-customer and bought_for are cust_ identifiers or references of imported
-customers. An event and its date are found by their references and start, or
-made. A date-time without an offset is in the event's or the company's zone.`,
+customer and bought_for are cust_ identifiers or the references of imported
+customers. Events are looked up by reference, and their dates by start time; both
+are created if they do not exist. An event's date-time without an offset is in
+the zone of the event (tz) or else of the company, a purchase_date without an
+offset in the company's zone. duration is in minutes, prices are in pence or
+cents.`,
 		Example: `  reservectl transaction import --company comp_… history.ndjson
   reservectl transaction import --company comp_… history.csv --refused to-correct.csv`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -70,14 +73,15 @@ made. A date-time without an offset is in the event's or the company's zone.`,
 				return err
 			}
 			next := grouped(in.next, local)
-			return a.finish(importAll(s.ctx, next, x, rep, a.progress("purchases", 0)))
+			sum, err := importAll(s.ctx, next, x, rep, a.progress("purchases", 0))
+			return a.finish("purchases", sum, err)
 		},
 	}
 	importFlags(c, &o)
 	return c
 }
 
-// companyZone returns the zone of the company that the command acts for.
+// companyZone fetches the time zone of the company that the command acts for.
 func (a *app) companyZone(ctx context.Context) (*time.Location, error) {
 	company, err := a.company()
 	if err != nil {
@@ -121,8 +125,8 @@ func customerColumn() []string {
 	return []string{"customer", "customerid", "customerreference", "purchasedby"}
 }
 
-// grouped turns lines into purchases: an NDJSON line is one, and CSV lines with
-// the same reference that follow each other are one.
+// grouped turns lines into purchases. An NDJSON line is a purchase; consecutive CSV lines with the
+// same reference are one purchase.
 func grouped(next func() (record, error), local *time.Location) func() (transactionItem, error) {
 	var ahead *transactionItem
 	var aheadErr error
@@ -161,7 +165,7 @@ func grouped(next func() (record, error), local *time.Location) func() (transact
 				return current, err
 			}
 			current.lines = append(current.lines, following.lines...)
-			// One refused line refuses its purchase: half of one is worse.
+			// A refused line refuses the whole purchase. A partial purchase would be worse.
 			if err == nil {
 				err = followingErr
 			}

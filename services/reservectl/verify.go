@@ -13,25 +13,29 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// errDifferences ends a verification that found something.
-var errDifferences = errors.New("there are numbers that do not follow from the rows; see above")
+// errDifferences ends a verification that found differences.
+var errDifferences = errors.New("some stored numbers differ from the computed ones; see above")
 
 func (a *app) verifyCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "verify", Short: "Recompute places, credits and totals, and report every difference", Args: exactly(),
-		Long: `verify recomputes what the platform keeps beside its rows: the places of every
-date against its bookings and its capacity, the uses of discount codes, the uses
-of passes against their ledger, the totals of lists, and what bookings hold of
-passes against what passes gave. It changes nothing.
+		Use: "verify", Short: "Recompute spaces, credits and totals, and report every difference", Args: exactly(),
+		Long: `verify recomputes numbers that the platform stores, and reports every difference:
 
-A purchase that is under way while it runs may show as a difference that a second
-run does not find. The exit status is 1 where there are differences.`,
+  - the spaces of each event date, from its bookings and its capacity
+  - the uses of discount codes
+  - the uses of passes, from their ledger
+  - the totals of lists
+  - the credits that bookings hold, against the credits that passes gave
+
+It changes nothing. A purchase in progress can look like a difference; run the
+command again to see whether it remains. The exit status is 1 if there are
+differences.`,
 		Example: "  reservectl verify --company comp_…",
 		RunE:    func(c *cobra.Command, _ []string) error { return a.withBookingsAndPasses(c.Context(), a.verify) },
 	}
 }
 
-// verification is what one run found.
+// verification is the result of one run of verify.
 type verification struct {
 	checked     int64
 	differences []row
@@ -48,16 +52,16 @@ func (a *app) verify(bookings, passes *session) error {
 		name string
 		run  func() error
 	}{
-		{"places, discounts and events", func() error { return v.bookings(bookings.ctx, booked) }},
+		{"spaces, discount codes and events", func() error { return v.bookings(bookings.ctx, booked) }},
 		{"passes and their ledger", func() error { return v.passes(passes.ctx, sold) }},
 		{"bookings against passes", func() error { return v.payments(bookings.ctx, passes.ctx, booked, sold) }},
 	} {
 		fmt.Fprintln(a.errOut, "verifying "+step.name)
 		if err := step.run(); err != nil {
-			return labelled{err, step.name}
+			return labelledError{err, step.name}
 		}
 	}
-	fmt.Fprintf(a.errOut, "%d numbers were checked, %d differ\n", v.checked, len(v.differences))
+	fmt.Fprintf(a.errOut, "%d numbers checked, %s\n", v.checked, quantity(len(v.differences), "differences"))
 	if err := a.printAll(v.differences, "no differences"); err != nil {
 		return err
 	}
@@ -93,7 +97,7 @@ func (v *verification) passes(ctx context.Context, client passv1.PassServiceClie
 	})
 }
 
-// payments compares what bookings hold with what passes gave, pair by pair.
+// payments compares the credits that bookings hold with the credits that passes gave.
 func (v *verification) payments(bookingCtx, passCtx context.Context, booked bookingv1.VerificationServiceClient, sold passv1.PassServiceClient) error {
 	return walkPayments(bookingCtx, passCtx, booked, sold, func(held *bookingv1.BookedCredits, given *passv1.RedeemedCredits) {
 		v.checked++
@@ -103,8 +107,9 @@ func (v *verification) payments(bookingCtx, passCtx context.Context, booked book
 	})
 }
 
-// walkPayments walks along what bookings hold and what passes gave, both in the
-// order of transactions and bookings, pair by pair; nil: one of them has none.
+// walkPayments merges the credits that bookings hold with the credits that passes gave. Both come
+// in the order of transactions and bookings. It calls each for every booking, with nil for a
+// service that has no credits for it.
 func walkPayments(bookingCtx, passCtx context.Context, booked bookingv1.VerificationServiceClient, sold passv1.PassServiceClient,
 	each func(held *bookingv1.BookedCredits, given *passv1.RedeemedCredits)) error {
 	held, err := booked.ExportPassPayments(bookingCtx, &bookingv1.ExportPassPaymentsRequest{})
@@ -151,14 +156,14 @@ func walkPayments(bookingCtx, passCtx context.Context, booked bookingv1.Verifica
 	}
 }
 
-// cursor walks along a stream of chunks.
+// cursor reads a stream of chunks item by item.
 type cursor[T any] struct {
 	next  func() ([]T, error)
 	chunk []T
 	ended bool
 }
 
-// peek returns the present item; false: there is none any more.
+// peek returns the current item, or false at the end.
 func (c *cursor[T]) peek() (item T, ok bool, err error) {
 	for len(c.chunk) == 0 && !c.ended {
 		chunk, err := c.next()

@@ -15,7 +15,7 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// books are services whose numbers a test sets.
+// books is a fake of the services, with numbers that a test sets.
 type books struct {
 	bookingv1.UnimplementedVerificationServiceServer
 	passv1.UnimplementedPassServiceServer
@@ -74,10 +74,10 @@ func TestVerify(t *testing.T) {
 		books books
 		want  string // the differences, "" for none
 	}{
-		"agreeing books have no difference":           {agreeing, ""},
-		"credits that a booking has and no pass gave": {lost, "booking.credits booking_d 3 0"},
-		"credits that a pass gave and no booking has": {stolen, "booking.credits booking_a 0 1"},
-		"what a service says of itself is passed on":  {off, "event_date.booked date_1 3 4"},
+		"finds no difference if the services agree":           {agreeing, ""},
+		"finds credits that a booking holds and no pass gave": {lost, "booking.credits booking_d 3 0"},
+		"finds credits that a pass gave and no booking holds": {stolen, "booking.credits booking_a 0 1"},
+		"prints differences that a service finds in its data": {off, "event_date.booked date_1 3 4"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			srv := grpc.NewServer()

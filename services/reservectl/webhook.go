@@ -15,18 +15,18 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// eventType returns the event of a name.
+// eventType returns the event with the given name.
 func eventType(name string) (webhookv1.EventType, error) {
 	if t := webhookevent.Type(name); t != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		return t, nil
 	}
-	return 0, usageError{fmt.Errorf("%q is no event; events are %s", name, eventList())}
+	return 0, usageError{fmt.Errorf("unknown event %q; use one of: %s", name, eventList())}
 }
 
-// eventList names the events for people.
+// eventList returns the names of all events.
 func eventList() string { return strings.Join(webhookevent.Names(), ", ") }
 
-// eventTypes returns the events of names.
+// eventTypes returns the events with the given names.
 func eventTypes(names []string) ([]webhookv1.EventType, error) {
 	types := make([]webhookv1.EventType, len(names))
 	for i, name := range names {
@@ -44,7 +44,7 @@ func (a *app) endpoints() resource[webhookv1.WebhookServiceClient] {
 }
 
 func (a *app) webhookCommand() *cobra.Command {
-	return group("webhook", "Webhook endpoints, the addresses that are told of events, and what was sent to them",
+	return group("webhook", "Manage webhook endpoints, and see and replay their deliveries",
 		a.webhookCreate(), a.webhookList(), a.webhookShow(), a.webhookUpdate(), a.webhookDisable(), a.webhookEnable(), a.webhookDelete(),
 		a.webhookSecret(), a.webhookRotate(), a.webhookTest(), a.webhookDeliveries(), a.webhookDelivery(), a.webhookReplay())
 }
@@ -52,14 +52,14 @@ func (a *app) webhookCommand() *cobra.Command {
 // eventsFlag adds the flag --events.
 func eventsFlag(c *cobra.Command, events *[]string, byDefault []string, usage string) {
 	c.Flags().StringSliceVar(events, "events", byDefault, usage)
-	offer(c, "events", webhookevent.Names())
+	completeFlag(c, "events", webhookevent.Names())
 }
 
 func (a *app) webhookCreate() *cobra.Command {
 	var req webhookv1.CreateEndpointRequest
 	var events []string
 	c := &cobra.Command{
-		Use: "create", Short: "Add an endpoint and make its secret", Args: exactly(),
+		Use: "create", Short: "Create an endpoint and its secret", Args: exactly(),
 		Example: `  reservectl webhook create --company comp_… --url https://example.com/webhooks --events registration.created,pass.purchased
   reservectl webhook create --company comp_… --url https://example.com/webhooks --description "CRM" --disabled`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -73,10 +73,10 @@ func (a *app) webhookCreate() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&req.Url, "url", "", "the address: https, not a private one")
+	c.Flags().StringVar(&req.Url, "url", "", "HTTPS URL of the endpoint; not a private address")
 	c.Flags().StringVar(&req.Description, "description", "", "notes")
-	eventsFlag(c, &events, webhookevent.Names(), "what it is told of")
-	c.Flags().BoolVar(&req.Disabled, "disabled", false, "send nothing to it until it is enabled")
+	eventsFlag(c, &events, webhookevent.Names(), "events to subscribe to")
+	c.Flags().BoolVar(&req.Disabled, "disabled", false, "create it disabled: nothing is sent to it until it is enabled")
 	return required(c, "url")
 }
 
@@ -102,9 +102,9 @@ func (a *app) webhookUpdate() *cobra.Command {
 	var url, description string
 	var events []string
 	var c *cobra.Command
-	c = a.endpoints().change("update", "Change an endpoint; what is not given stays",
+	c = a.endpoints().change("update", "Change an endpoint; flags that are not given change nothing",
 		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error) {
-			req := &webhookv1.UpdateEndpointRequest{Id: id, Url: given(c, "url", &url), Description: given(c, "description", &description)}
+			req := &webhookv1.UpdateEndpointRequest{Id: id, Url: flagValue(c, "url", &url), Description: flagValue(c, "description", &description)}
 			if c.Flags().Changed("events") {
 				types, err := eventTypes(events)
 				if err != nil {
@@ -116,21 +116,21 @@ func (a *app) webhookUpdate() *cobra.Command {
 			return endpointRow(res.GetEndpoint()), err
 		})
 	c.Example = "  reservectl webhook update whe_… --company comp_… --events pass.purchased"
-	c.Flags().StringVar(&url, "url", "", "the address: https, not a private one")
+	c.Flags().StringVar(&url, "url", "", "HTTPS URL of the endpoint; not a private address")
 	c.Flags().StringVar(&description, "description", "", "notes")
-	eventsFlag(c, &events, nil, "what it is told of; they replace the present ones: "+eventList())
+	eventsFlag(c, &events, nil, "events to subscribe to, instead of the present ones: "+eventList())
 	return c
 }
 
 func (a *app) webhookDisable() *cobra.Command {
-	return a.webhookSwitch("disable", "Send nothing more to an endpoint; what is queued fails, and can be replayed", proto.Bool(false))
+	return a.webhookSwitch("disable", "Disable an endpoint; its queued deliveries fail and can be replayed", proto.Bool(false))
 }
 
 func (a *app) webhookEnable() *cobra.Command {
-	return a.webhookSwitch("enable", "Send to a disabled endpoint again; see webhook replay for what it missed", proto.Bool(true))
+	return a.webhookSwitch("enable", "Enable a disabled endpoint; replay what it missed with reservectl webhook replay", proto.Bool(true))
 }
 
-// webhookSwitch makes a command that turns an endpoint on or off.
+// webhookSwitch returns a command that enables or disables an endpoint.
 func (a *app) webhookSwitch(use, short string, enabled *bool) *cobra.Command {
 	return a.endpoints().change(use, short, func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) (row, error) {
 		res, err := webhooks.UpdateEndpoint(ctx, &webhookv1.UpdateEndpointRequest{Id: id, Enabled: enabled})
@@ -147,7 +147,7 @@ func (a *app) webhookDelete() *cobra.Command {
 }
 
 func (a *app) webhookSecret() *cobra.Command {
-	return a.webhookSecrets("secret", "Show the secrets that an endpoint's requests are signed with now",
+	return a.webhookSecrets("secret", "Show the secrets that sign an endpoint's requests now",
 		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) ([]*webhookv1.Secret, error) {
 			res, err := webhooks.GetSecret(ctx, &webhookv1.GetSecretRequest{EndpointId: id})
 			return res.GetSecrets(), err
@@ -155,20 +155,20 @@ func (a *app) webhookSecret() *cobra.Command {
 }
 
 func (a *app) webhookRotate() *cobra.Command {
-	return a.webhookSecrets("rotate", "Make a new secret; the one before signs too for 24 hours",
+	return a.webhookSecrets("rotate", "Create a new secret; requests are also signed with the previous one for 24 hours",
 		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) ([]*webhookv1.Secret, error) {
 			res, err := webhooks.RotateSecret(ctx, &webhookv1.RotateSecretRequest{EndpointId: id})
 			return res.GetSecrets(), err
 		})
 }
 
-// errTestFailed ends a test delivery that was printed.
+// errTestFailed ends a test delivery that failed, after it was printed.
 var errTestFailed = errors.New("the test was not delivered; see failure, status and message above")
 
 func (a *app) webhookTest() *cobra.Command {
 	var event string
 	c := &cobra.Command{
-		Use: "test ENDPOINT", Short: "Send a sample of an event to an endpoint, once, and show what came of it", Args: exactly("ENDPOINT"),
+		Use: "test ENDPOINT", Short: "Send a sample of an event to an endpoint once, and show the result", Args: exactly("ENDPOINT"),
 		Example: "  reservectl webhook test whe_… --company comp_… --event pass.purchased",
 		RunE: func(c *cobra.Command, args []string) error {
 			chosen, err := eventType(event)
@@ -190,12 +190,12 @@ func (a *app) webhookTest() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&event, "event", webhookevent.Names()[0], "one of "+eventList())
-	offer(c, "event", webhookevent.Names())
+	c.Flags().StringVar(&event, "event", webhookevent.Names()[0], "event to send: "+eventList())
+	completeFlag(c, "event", webhookevent.Names())
 	return c
 }
 
-// webhookSecrets makes a command that prints the secrets of one endpoint.
+// webhookSecrets returns a command that prints the secrets of one endpoint.
 func (a *app) webhookSecrets(use, short string, get func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) ([]*webhookv1.Secret, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " ENDPOINT", Short: short, Args: exactly("ENDPOINT"),
@@ -219,11 +219,11 @@ func endpointRow(e *webhookv1.Endpoint) row {
 	}
 	return row{
 		{"endpoint", e.GetId()}, {"url", e.GetUrl()}, {"events", slices.Clip(events)}, {"enabled", e.GetEnabled()},
-		{"disabled_reason", orNull(enum.Name(e.GetDisabledReason()))}, {"disabled_at", when(e.GetDisabledAt())},
-		{"failing_since", when(e.GetFailingSince())}, {"description", e.GetDescription()}, {"created_at", when(e.GetCreatedAt())},
+		{"disabled_reason", textOrNil(enum.Name(e.GetDisabledReason()))}, {"disabled_at", timeOrNil(e.GetDisabledAt())},
+		{"failing_since", timeOrNil(e.GetFailingSince())}, {"description", e.GetDescription()}, {"created_at", timeOrNil(e.GetCreatedAt())},
 	}
 }
 
 func secretRow(s *webhookv1.Secret) row {
-	return row{{"key_id", s.GetKeyId()}, {"secret", s.GetSecret()}, {"created_at", when(s.GetCreatedAt())}, {"expires_at", when(s.GetExpiresAt())}}
+	return row{{"key_id", s.GetKeyId()}, {"secret", s.GetSecret()}, {"created_at", timeOrNil(s.GetCreatedAt())}, {"expires_at", timeOrNil(s.GetExpiresAt())}}
 }

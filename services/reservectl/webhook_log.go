@@ -12,14 +12,15 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/enum"
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// deliveryStates are what becomes of deliveries.
+// deliveryStates are the states of deliveries.
 var deliveryStates = []string{"pending", "delivered", "failed"}
 
-// logFlags are the flags that choose deliveries.
+// logFlags holds the flags that filter deliveries.
 type logFlags struct {
 	endpoint, event, state, since, until string
 	limit                                int
@@ -28,7 +29,7 @@ type logFlags struct {
 func (a *app) webhookDeliveries() *cobra.Command {
 	var flags logFlags
 	c := &cobra.Command{
-		Use: "deliveries", Short: "List what was sent, newest first; the log keeps 30 days", Args: exactly(),
+		Use: "deliveries", Short: "List deliveries, newest first; the log keeps 30 days", Args: exactly(),
 		Example: `  reservectl webhook deliveries --company comp_… --state failed --since 24h
   reservectl webhook deliveries --company comp_… --endpoint whe_… --limit 0 --output json`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -45,18 +46,18 @@ func (a *app) webhookDeliveries() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&flags.endpoint, "endpoint", "", "of this endpoint only (whe_…)")
-	c.Flags().StringVar(&flags.event, "event", "", "of this event only: "+eventList())
-	c.Flags().StringVar(&flags.state, "state", "", "in this state only: "+strings.Join(deliveryStates, ", "))
-	c.Flags().StringVar(&flags.since, "since", "", "what came at or after: a time (2026-03-29T09:30:00Z), or how long ago (90m, 24h)")
-	c.Flags().StringVar(&flags.until, "until", "", "what came before, likewise")
-	c.Flags().IntVar(&flags.limit, "limit", 50, "at most so many; 0: all")
-	offer(c, "event", webhookevent.Names())
-	offer(c, "state", deliveryStates)
+	c.Flags().StringVar(&flags.endpoint, "endpoint", "", "only deliveries to this endpoint (whe_…)")
+	c.Flags().StringVar(&flags.event, "event", "", "only deliveries of this event: "+eventList())
+	c.Flags().StringVar(&flags.state, "state", "", "only deliveries in this state: "+strings.Join(deliveryStates, ", "))
+	c.Flags().StringVar(&flags.since, "since", "", "only deliveries created at or after this time (2026-03-29T09:30:00Z), or this long ago (90m, 24h)")
+	c.Flags().StringVar(&flags.until, "until", "", "only deliveries created before this time, in the same formats")
+	c.Flags().IntVar(&flags.limit, "limit", 50, "maximum number of deliveries; 0: all")
+	completeFlag(c, "event", webhookevent.Names())
+	completeFlag(c, "state", deliveryStates)
 	return c
 }
 
-// largestPage is the most deliveries that the service gives at once.
+// largestPage is the largest page of deliveries that the service returns.
 const largestPage = 200
 
 func (f logFlags) request(now time.Time) (*webhookv1.ListDeliveriesRequest, error) {
@@ -70,7 +71,7 @@ func (f logFlags) request(now time.Time) (*webhookv1.ListDeliveriesRequest, erro
 	if f.state != "" {
 		req.State = webhookv1.DeliveryState(webhookv1.DeliveryState_value["DELIVERY_STATE_"+strings.ToUpper(f.state)])
 		if req.State == 0 {
-			faults = append(faults, fmt.Errorf("--state must be %s, not %q", strings.Join(deliveryStates, ", "), f.state))
+			faults = append(faults, fmt.Errorf("--state %s, not %q", fault.OneOf(deliveryStates), f.state))
 		}
 	}
 	for _, bound := range []struct {
@@ -97,7 +98,7 @@ func (f logFlags) request(now time.Time) (*webhookv1.ListDeliveriesRequest, erro
 	return req, nil
 }
 
-// instant reads a time, or how long before now.
+// instant parses a time, or a duration before now.
 func instant(text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
@@ -109,7 +110,7 @@ func instant(text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// deliveries reads pages of the log up to a limit; 0: all.
+// deliveries fetches pages of the log, up to limit deliveries; 0: all.
 func deliveries(ctx context.Context, webhooks webhookv1.WebhookServiceClient, req *webhookv1.ListDeliveriesRequest, limit int) ([]row, error) {
 	var rows []row
 	for {
@@ -144,8 +145,8 @@ func (a *app) webhookDelivery() *cobra.Command {
 	}
 }
 
-// printDelivery prints a delivery as one object, or as a table of it, its body,
-// and a table of its attempts.
+// printDelivery prints a delivery with its body and its attempts, as one JSON object or as a
+// table, the body, and another table.
 func (a *app) printDelivery(res *webhookv1.GetDeliveryResponse) error {
 	attempts := []row{}
 	for _, at := range res.GetAttempts() {
@@ -168,20 +169,20 @@ func (a *app) printDelivery(res *webhookv1.GetDeliveryResponse) error {
 func (a *app) webhookReplay() *cobra.Command {
 	var endpoint, since string
 	c := &cobra.Command{
-		Use: "replay [DELIVERY]", Short: "Send one delivery again, or all that failed since a time, with the same ids",
+		Use: "replay [DELIVERY]", Short: "Resend one delivery, or all that failed since a time, with the same message IDs",
 		Example: `  reservectl webhook replay whd_… --company comp_…
   reservectl webhook replay --company comp_… --failed-since 24h
   reservectl webhook replay --company comp_… --failed-since 2026-03-29T09:30:00Z --endpoint whe_…`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 == c.Flags().Changed("failed-since") || len(args) > 1 {
-				return usageError{fmt.Errorf("wants either a DELIVERY or --failed-since; see %s --help", c.CommandPath())}
+				return usageError{fmt.Errorf("expected either a DELIVERY or --failed-since; see %s --help", c.CommandPath())}
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if endpoint != "" {
-					return usageError{errors.New("--endpoint goes with --failed-since")}
+					return usageError{errors.New("--endpoint can only be given with --failed-since")}
 				}
 				return a.replayOne(c.Context(), args[0])
 			}
@@ -195,14 +196,14 @@ func (a *app) webhookReplay() *cobra.Command {
 					return err
 				}
 				if res.GetReplayed() == 0 && res.GetTests() > 0 {
-					fmt.Fprintln(a.errOut, "only test deliveries have failed; replay one by its identifier, or send a new test: reservectl webhook test")
+					fmt.Fprintln(a.errOut, "only test deliveries failed; replay one by its identifier, or send a new test with reservectl webhook test")
 				}
 				return a.printOne(row{{"replayed", res.GetReplayed()}, {"tests", res.GetTests()}})
 			})
 		},
 	}
-	c.Flags().StringVar(&since, "failed-since", "", "all that failed since then: a time (2026-03-29T09:30:00Z), or how long ago (90m, 24h)")
-	c.Flags().StringVar(&endpoint, "endpoint", "", "those of this endpoint only (whe_…)")
+	c.Flags().StringVar(&since, "failed-since", "", "resend all deliveries that failed since this time (2026-03-29T09:30:00Z), or this long ago (90m, 24h)")
+	c.Flags().StringVar(&endpoint, "endpoint", "", "only deliveries to this endpoint (whe_…)")
 	return c
 }
 
@@ -217,21 +218,21 @@ func deliveryRow(d *webhookv1.Delivery) row {
 	return row{
 		{"delivery", d.GetId()}, {"message", d.GetMessageId()}, {"endpoint", d.GetEndpointId()}, {"event", webhookevent.Name(d.GetEvent())},
 		{"state", enum.Name(d.GetState())}, {"attempts", d.GetAttempts()},
-		{"last_failure", orNull(enum.Name(d.GetLastFailure()))}, {"last_status", status(d.GetLastStatus())},
-		{"created_at", when(d.GetCreatedAt())}, {"next_attempt_at", when(d.GetNextAttemptAt())}, {"finished_at", when(d.GetFinishedAt())},
+		{"last_failure", textOrNil(enum.Name(d.GetLastFailure()))}, {"last_status", status(d.GetLastStatus())},
+		{"created_at", timeOrNil(d.GetCreatedAt())}, {"next_attempt_at", timeOrNil(d.GetNextAttemptAt())}, {"finished_at", timeOrNil(d.GetFinishedAt())},
 		{"test", d.GetTest()},
 	}
 }
 
 func attemptRow(at *webhookv1.Attempt) row {
 	return row{
-		{"number", at.GetNumber()}, {"started_at", when(at.GetStartedAt())},
-		{"milliseconds", float64(at.GetDurationMicroseconds()) / 1000}, {"failure", orNull(enum.Name(at.GetFailure()))},
-		{"status", status(at.GetStatus())}, {"message", orNull(at.GetMessage())}, {"answer", orNull(string(at.GetResponseBody()))},
+		{"number", at.GetNumber()}, {"started_at", timeOrNil(at.GetStartedAt())},
+		{"milliseconds", float64(at.GetDurationMicroseconds()) / 1000}, {"failure", textOrNil(enum.Name(at.GetFailure()))},
+		{"status", status(at.GetStatus())}, {"message", textOrNil(at.GetMessage())}, {"answer", textOrNil(string(at.GetResponseBody()))},
 	}
 }
 
-// status is an answer's for the output; nil for none.
+// status returns an HTTP status for the output, or nil if there was no response.
 func status(code int32) any {
 	if code == 0 {
 		return nil

@@ -29,7 +29,7 @@ import (
 
 const webhookSecret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 
-// webhookWorld is a small webhook service that remembers what it was sent.
+// webhookWorld is a fake webhook service that records the requests it receives.
 type webhookWorld struct {
 	webhookv1.UnimplementedWebhookServiceServer
 
@@ -38,12 +38,12 @@ type webhookWorld struct {
 	updated    *webhookv1.UpdateEndpointRequest
 	listed     []*webhookv1.ListDeliveriesRequest
 	replayed   *webhookv1.ReplayFailedRequest
-	one        string // replayed
+	one        string // delivery of the last ReplayDelivery
 	deleted    []string
 	secretsOf  int // calls of GetSecret
 	deliveries int
 	endpoints  []*webhookv1.Endpoint
-	refuse     bool // new ones
+	refuse     bool // refuse new endpoints
 }
 
 func (w *webhookWorld) CreateEndpoint(_ context.Context, req *webhookv1.CreateEndpointRequest) (*webhookv1.CreateEndpointResponse, error) {
@@ -90,7 +90,7 @@ func (w *webhookWorld) SendTest(context.Context, *webhookv1.SendTestRequest) (*w
 	}}, nil
 }
 
-// ListDeliveries has w.deliveries of them.
+// ListDeliveries returns pages of w.deliveries deliveries.
 func (w *webhookWorld) ListDeliveries(_ context.Context, req *webhookv1.ListDeliveriesRequest) (*webhookv1.ListDeliveriesResponse, error) {
 	w.listed = append(w.listed, req)
 	res := &webhookv1.ListDeliveriesResponse{}
@@ -126,19 +126,19 @@ func (w *webhookWorld) ReplayFailed(_ context.Context, req *webhookv1.ReplayFail
 
 func TestWebhook(t *testing.T) {
 	w := newWorld(t).webhooks
-	t.Run("a new endpoint is told of all events, and its secret is shown", func(t *testing.T) {
+	t.Run("a new endpoint subscribes to all events by default, and its secret is printed", func(t *testing.T) {
 		out := ok(t, "webhook", "create", "--url", "https://example.com/hook")
 		if !slices.Equal(w.created.GetEvents(), webhookevent.Types()) || !strings.Contains(out, webhookSecret) {
 			t.Errorf("sent %v, printed %s", w.created, out)
 		}
 	})
-	t.Run("or of those that are chosen", func(t *testing.T) {
+	t.Run("a new endpoint can subscribe to some events", func(t *testing.T) {
 		out := ok(t, "webhook", "create", "--url", "https://example.com/hook", "--events", "pass.purchased", "--disabled", "-o", "table")
 		if len(w.created.GetEvents()) != 1 || !w.created.GetDisabled() || !strings.Contains(out, "pass.purchased") {
 			t.Errorf("sent %v, printed %s", w.created, out)
 		}
 	})
-	t.Run("an update changes what is given alone", func(t *testing.T) {
+	t.Run("an update changes only the given flags", func(t *testing.T) {
 		out := ok(t, "webhook", "update", "whe_1", "--description", "")
 		if w.updated.Url != nil || w.updated.Events != nil || w.updated.Enabled != nil || w.updated.Description == nil || w.updated.GetId() != "whe_1" {
 			t.Errorf("sent %v", w.updated)
@@ -147,7 +147,7 @@ func TestWebhook(t *testing.T) {
 			t.Errorf("printed %s", out)
 		}
 	})
-	t.Run("disable and enable", func(t *testing.T) {
+	t.Run("disable and enable change only the state", func(t *testing.T) {
 		for command, want := range map[string]bool{"disable": false, "enable": true} {
 			ok(t, "webhook", command, "whe_1")
 			if w.updated.Enabled == nil || w.updated.GetEnabled() != want || w.updated.Description != nil {
@@ -155,23 +155,23 @@ func TestWebhook(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a test that fails is printed, and is a failure", func(t *testing.T) {
+	t.Run("a failed test is printed and fails the command", func(t *testing.T) {
 		r := run(t, "", "webhook", "test", "whe_1", "--event", "event.purchased")
 		if r.code != 1 || !strings.Contains(r.out, `"failure": "status"`) || !strings.Contains(r.out, `"answer": "busy\n\u001b[2J"`) || !strings.Contains(r.out, `"milliseconds": 1.5`) {
 			t.Errorf("got %+v", r)
 		}
 	})
-	t.Run("in a table its answer is one line that rules no terminal", func(t *testing.T) {
+	t.Run("a table prints the response on one line without control characters", func(t *testing.T) {
 		if r := run(t, "", "webhook", "test", "whe_1", "-o", "table"); !strings.Contains(r.out, "answer        busy \ufffd[2J\n") || strings.Contains(r.out, "\x1b") {
 			t.Errorf("got %q", r.out)
 		}
 	})
-	t.Run("a refusal is explained", func(t *testing.T) {
+	t.Run("an unknown endpoint is reported", func(t *testing.T) {
 		if r := run(t, "", "webhook", "delete", "whe_gone"); r.code != 1 || !strings.Contains(r.errOut, "NOT_FOUND") {
 			t.Errorf("got %+v", r)
 		}
 	})
-	t.Run("deliveries are read page by page, up to the limit", func(t *testing.T) {
+	t.Run("deliveries are fetched page by page, up to the limit", func(t *testing.T) {
 		w.deliveries = 450
 		for limit, want := range map[string][2]int{"0": {450, 3}, "50": {50, 1}, "250": {250, 2}} {
 			w.listed = nil
@@ -181,7 +181,7 @@ func TestWebhook(t *testing.T) {
 			}
 		}
 	})
-	t.Run("deliveries are chosen by what is given", func(t *testing.T) {
+	t.Run("deliveries are filtered by the given flags", func(t *testing.T) {
 		w.listed = nil
 		ok(t, "webhook", "deliveries", "--endpoint", "whe_1", "--event", "pass.purchased", "--state", "failed", "--since", "2h", "--until", "2026-03-29T10:00:00+01:00")
 		req := w.listed[0]
@@ -191,7 +191,7 @@ func TestWebhook(t *testing.T) {
 			t.Errorf("sent %v", req)
 		}
 	})
-	t.Run("a delivery is shown with its body as it was sent and its attempts", func(t *testing.T) {
+	t.Run("a delivery is printed with its unchanged body and its attempts", func(t *testing.T) {
 		out := ok(t, "webhook", "delivery", "whd_1")
 		if !json.Valid([]byte(out)) || !strings.Contains(out, `"totalPaid": 12.50`) || !strings.Contains(out, `"failure": "timeout"`) {
 			t.Errorf("got %s", out)
@@ -200,7 +200,7 @@ func TestWebhook(t *testing.T) {
 			t.Errorf("got %s", out)
 		}
 	})
-	t.Run("one is replayed, or all that failed", func(t *testing.T) {
+	t.Run("replay resends one delivery, or all that failed", func(t *testing.T) {
 		if ok(t, "webhook", "replay", "whd_1"); w.one != "whd_1" {
 			t.Errorf("replayed %q", w.one)
 		}
@@ -209,26 +209,26 @@ func TestWebhook(t *testing.T) {
 			t.Errorf("sent %v, printed %s", w.replayed, out)
 		}
 		r := run(t, "", "webhook", "replay", "--failed-since", "24h", "--endpoint", "whe_tests")
-		if r.code != 0 || !strings.Contains(r.out, `"tests": 2`) || !strings.Contains(r.errOut, "only test deliveries have failed") {
+		if r.code != 0 || !strings.Contains(r.out, `"tests": 2`) || !strings.Contains(r.errOut, "only test deliveries failed") {
 			t.Errorf("exit status %d, %s: %s", r.code, r.out, r.errOut)
 		}
 	})
 	for typed, want := range map[string]string{
 		"webhook create": "--url is required",
-		"webhook create --url x --events nonsense":           `"nonsense" is no event`,
-		"webhook test whe_1 --event nonsense":                `"nonsense" is no event`,
-		"webhook deliveries --state lost --since x":          "--state must be pending, delivered, failed, not \"lost\"\n--since must be a time",
+		"webhook create --url x --events nonsense":           `unknown event "nonsense"`,
+		"webhook test whe_1 --event nonsense":                `unknown event "nonsense"`,
+		"webhook deliveries --state lost --since x":          "--state must be pending, delivered or failed, not \"lost\"\n--since must be a time",
 		"webhook deliveries --limit -1":                      "--limit must not be negative",
 		"webhook replay":                                     "either a DELIVERY or --failed-since",
 		"webhook replay whd_1 --failed-since 1h":             "either a DELIVERY or --failed-since",
-		"webhook replay whd_1 --endpoint whe_1":              "--endpoint goes with --failed-since",
+		"webhook replay whd_1 --endpoint whe_1":              "--endpoint can only be given with --failed-since",
 		"webhook replay --failed-since soon":                 "--failed-since must be a time",
-		"listen --port 70000 --answer 99 --print everything": "--port must be between 0 and 65535\n--answer must be a status between 200 and 599\n--print is of body, headers",
+		"listen --port 70000 --answer 99 --print everything": "--port must be between 0 and 65535\n--answer must be a status between 200 and 599\n--print must be body or headers",
 		"listen --forward-to localhost":                      "--forward-to must be an http or https URL",
-		"listen":                                             "no authority for certificates",
-		"demo":                                               "no authority for certificates",
+		"listen":                                             "no certificate authority",
+		"demo":                                               "no certificate authority",
 	} {
-		t.Run("typed wrongly: "+typed, func(t *testing.T) {
+		t.Run("refuses "+typed, func(t *testing.T) {
 			if r := run(t, "", strings.Fields(typed)...); r.code != 2 || !strings.Contains(r.errOut, want) || r.out != "" {
 				t.Errorf("exit status %d, %q: %s", r.code, r.out, r.errOut)
 			}
@@ -236,7 +236,7 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// lines is an output that can be read while it is written.
+// lines is a writer whose text can be read while it is written.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -269,12 +269,12 @@ func (l *lines) await(t *testing.T, part string) string {
 		select {
 		case <-l.more:
 		case <-limit:
-			t.Fatalf("%q does not come: %s", part, text)
+			t.Fatalf("%q is not printed: %s", part, text)
 		}
 	}
 }
 
-// listen, and what is posted to it by somebody who has no secret.
+// TestListen runs listen and posts webhooks to it that are not signed with its secret.
 func TestListen(t *testing.T) {
 	w := newWorld(t)
 	ca := filepath.Join(w.dir, "ca.pem")
@@ -303,7 +303,7 @@ func TestListen(t *testing.T) {
 	go func() {
 		code <- Main(ctx, []string{"listen", "--ca", ca, "--forward-to", behind.URL, "--print", "headers,body", "-o", "table"}, nil, out, errOut)
 	}()
-	errOut.await(t, "Ctrl-C deletes it")
+	errOut.await(t, "press Ctrl-C to delete the endpoint")
 	address := w.webhooks.created.GetUrl()
 	post := func(t *testing.T, body string) (int, string) {
 		t.Helper()
@@ -325,23 +325,23 @@ func TestListen(t *testing.T) {
 		}
 		return res.StatusCode, string(answer)
 	}
-	t.Run("what comes is passed on, and the answer is the other's", func(t *testing.T) {
+	t.Run("webhooks are forwarded, and the response is returned", func(t *testing.T) {
 		if status, answer := post(t, `{"id":"msg_1","event":"pass.purchased"}`); status != http.StatusAccepted || answer != `msg_1 {"id":"msg_1","event":"pass.purchased"}` {
 			t.Errorf("answered %d, %s", status, answer)
 		}
 	})
-	t.Run("what does not verify is printed so, and nothing in it rules the terminal", func(t *testing.T) {
+	t.Run("an invalid signature is reported, and control characters are replaced", func(t *testing.T) {
 		post(t, `{"id":"msg_1","event":"`+"\x1b[31m"+`"}`)
 		text := out.await(t, "\ufffd[31m")
 		if strings.ContainsAny(text, "\x1b\u009b") || !strings.Contains(text, "a\ufffd2Jb") || !strings.Contains(text, "JWT NOT VERIFIED") || !strings.Contains(text, "Standard Webhooks NOT VERIFIED") {
 			t.Errorf("printed %q", text)
 		}
 	})
-	t.Run("what came before is a repeat", func(t *testing.T) {
+	t.Run("a webhook with a known message ID is marked as a repeat", func(t *testing.T) {
 		post(t, `{"id":"msg_1","event":"pass.purchased"}`)
 		out.await(t, "msg_1  repeat 1")
 	})
-	t.Run("something else than a POST is refused", func(t *testing.T) {
+	t.Run("requests other than POST are refused", func(t *testing.T) {
 		res, err := client.Get(address)
 		if err != nil {
 			t.Fatal(err)
@@ -350,7 +350,7 @@ func TestListen(t *testing.T) {
 			t.Errorf("answered %d", res.StatusCode)
 		}
 	})
-	t.Run("at the end its endpoint is deleted", func(t *testing.T) {
+	t.Run("the endpoint is deleted at the end", func(t *testing.T) {
 		stop()
 		if c := <-code; c != 0 || len(w.webhooks.deleted) != 1 || w.webhooks.deleted[0] != "whe_1" {
 			t.Errorf("exit status %d, deleted %v", c, w.webhooks.deleted)
@@ -382,20 +382,19 @@ func TestListenRegistering(t *testing.T) {
 		{Id: "whe_real", Url: "https://example.com/", Description: "reservectl listen " + host},
 	}
 	r := run(t, "", "listen", "--ca", ca)
-	t.Run("what killed listeners left on this machine is deleted, and nothing else", func(t *testing.T) {
+	t.Run("only endpoints of killed listeners on this machine are deleted", func(t *testing.T) {
 		if len(w.webhooks.deleted) != 1 || w.webhooks.deleted[0] != "whe_killed" {
 			t.Errorf("deleted %v", w.webhooks.deleted)
 		}
 	})
-	t.Run("a platform that sends nothing to this machine is explained", func(t *testing.T) {
+	t.Run("the error names the setting if the platform refuses private addresses", func(t *testing.T) {
 		if r.code != 1 || !strings.Contains(r.errOut, "WEBHOOK_PRIVATE_ADDRESSES") {
 			t.Errorf("exit status %d: %s", r.code, r.errOut)
 		}
 	})
 }
 
-// The published vectors are what the platform signs; receivers of our own judge
-// them as others do.
+// TestVerification checks that verifyToken judges the published vectors like every other receiver.
 func TestVerification(t *testing.T) {
 	text, err := os.ReadFile("../../docs/webhooks/vectors.json")
 	if err != nil {
@@ -426,7 +425,7 @@ func TestVerification(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, kid := range kids(header) { // as many names as there are, each key under each
+				for _, kid := range kids(header) { // each key under each key ID
 					keys = append(keys, signingKey{id: kid, key: key})
 				}
 			}
@@ -435,13 +434,13 @@ func TestVerification(t *testing.T) {
 				verified = verified || verifyToken(header, []byte(v.Body), []signingKey{k}, time.Unix(v.Time, 0)) == nil
 			}
 			if verified != v.JWT {
-				t.Errorf("the JWT verifies: %v, want %v", verified, v.JWT)
+				t.Errorf("the JWT is valid: %v, want %v", verified, v.JWT)
 			}
 		})
 	}
 }
 
-// kids are the key ids that the JWTs of a request name.
+// kids returns the key IDs that the JWTs of a request name.
 func kids(header http.Header) []string {
 	var all []string
 	for _, name := range []string{headerToken, headerPreviousToken} {

@@ -28,8 +28,8 @@ const (
 	secret    = "secret-t0ps3cret"
 )
 
-// world is small services that remember what they were sent, over real gRPC.
-// The real ones stand behind the same commands in the end-to-end tests.
+// world is a fake of the services over real gRPC that records the requests it receives. The
+// end-to-end tests run the same commands against the real services.
 type world struct {
 	authv1.UnimplementedCompanyServiceServer
 	authv1.UnimplementedApiClientServiceServer
@@ -45,7 +45,7 @@ type world struct {
 	customers map[string]*customerv1.ImportedCustomer
 	purchases map[string]*bookingv1.ImportedTransaction
 	batches   []int
-	cutAfter  int // batches; 0: never
+	cutAfter  int // number of batches after which the stream fails; 0: never
 	made      *authv1.CreateCompanyRequest
 	client    *authv1.CreateApiClientRequest
 	companies []*authv1.Company
@@ -97,7 +97,7 @@ func (w *world) write(t *testing.T, name, text string) string {
 	return path
 }
 
-// result is how a command ended.
+// result is the result of a command.
 type result struct {
 	code        int
 	out, errOut string
@@ -159,7 +159,7 @@ func (w *world) GetCompany(context.Context, *authv1.GetCompanyRequest) (*authv1.
 	return &authv1.GetCompanyResponse{Company: w.companies[0]}, nil
 }
 
-// ListCompanies pages by one.
+// ListCompanies returns one company a page.
 func (w *world) ListCompanies(_ context.Context, req *authv1.ListCompaniesRequest) (*authv1.ListCompaniesResponse, error) {
 	at := len(req.GetPageToken())
 	res := &authv1.ListCompaniesResponse{}
@@ -183,7 +183,7 @@ func (w *world) ListApiClients(context.Context, *authv1.ListApiClientsRequest) (
 	return &authv1.ListApiClientsResponse{ApiClients: []*authv1.ApiClient{{Id: "m2m_1", Name: "Þ", Scopes: []string{"customers:read"}}}}, nil
 }
 
-// cut counts a batch and says whether the connection is to end before its answer.
+// cut records a batch of n items and reports whether the stream is to fail before its answer.
 func (w *world) cut(n int) bool {
 	w.batches = append(w.batches, n)
 	return w.cutAfter > 0 && len(w.batches) >= w.cutAfter
@@ -199,7 +199,7 @@ func (w *world) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impor
 			return err
 		}
 		res, cut := w.storeCustomers(req)
-		if cut { // stored, and the answer is lost
+		if cut { // the batch is stored, but the answer is lost
 			return fault.Status(fault.Away(errors.New("cut"))).Err()
 		}
 		if err := stream.Send(res); err != nil {

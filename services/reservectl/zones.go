@@ -8,7 +8,7 @@ import (
 	"reservation.dev/platform/zone"
 )
 
-// zoneRegions are the beginnings of the names of time zones.
+// zoneRegions returns the prefixes of time zone names.
 func zoneRegions() []string {
 	return []string{
 		"Europe/", "America/", "Asia/", "Africa/", "Australia/", "Pacific/", "Atlantic/", "Indian/", "Antarctica/",
@@ -16,12 +16,12 @@ func zoneRegions() []string {
 	}
 }
 
-// zoneHint says which time zone a name that is none may mean, or "".
+// zoneHint suggests a time zone for a name that is not one. It returns "" if it finds none.
 func zoneHint(name string) string {
 	if _, err := zone.Load(name); err == nil {
 		return ""
 	}
-	name = titled(name)
+	name = spelledAsZone(name)
 	candidates := []string{name, strings.ToUpper(name)}
 	city := name[strings.LastIndexByte(name, '/')+1:]
 	for _, region := range zoneRegions() {
@@ -35,8 +35,8 @@ func zoneHint(name string) string {
 	return ""
 }
 
-// titled brings "new york" to "New_York", as zones are written.
-func titled(name string) string {
+// spelledAsZone spells a name like a time zone: "new york" becomes "New_York".
+func spelledAsZone(name string) string {
 	begins := true
 	return strings.Map(func(c rune) rune {
 		if c == ' ' {

@@ -18,16 +18,16 @@ import (
 func TestRequestsBeyondTheirBounds(t *testing.T) {
 	w := newWorld(t)
 	before := w.memory(t)
-	t.Run("over gRPC", func(t *testing.T) { w.undisturbed(t, func() { w.testRPCs(t) }) })
-	t.Run("on both interfaces", func(t *testing.T) { w.undisturbed(t, func() { w.testInterfaces(t) }) })
-	t.Run("of lists that repeat themselves", func(t *testing.T) { w.undisturbed(t, func() { w.testRepeats(t) }) })
+	t.Run("requests over gRPC", func(t *testing.T) { w.undisturbed(t, func() { w.testRPCs(t) }) })
+	t.Run("requests on both interfaces", func(t *testing.T) { w.undisturbed(t, func() { w.testInterfaces(t) }) })
+	t.Run("lists with repeated items", func(t *testing.T) { w.undisturbed(t, func() { w.testRepeats(t) }) })
 	if grown := w.memory(t) - before; grown > 512<<20 {
-		t.Errorf("the platform took %d MiB", grown>>20)
+		t.Errorf("the platform used %d MiB more", grown>>20)
 	}
 }
 
-// testRepeats makes the requests that once broke the connection that all companies
-// share, took gigabytes, and were answered with megabytes.
+// testRepeats makes requests that broke the connection shared by all companies, took gigabytes,
+// and got answers of megabytes in an earlier version.
 func (w *world) testRepeats(t *testing.T) {
 	made, err := bookingv1.NewEventServiceClient(w.conns["booking"]).CreateEvent(w.attacker.company.Ctx(t.Context()), &bookingv1.CreateEventRequest{
 		Title: "Yoga", Dates: []*bookingv1.NewEventDate{{LocalStart: "2099-03-28T09:30:00", DurationMinutes: 60}},
@@ -68,7 +68,7 @@ func (w *world) testRepeats(t *testing.T) {
 	for range 100_000 {
 		change.PricingOptions = append(change.PricingOptions, &bookingv1.PricingOptionChange{Id: event.GetPricingOptions()[0].GetId()})
 	}
-	request, err := proto.Marshal(change) // its time is not the service's
+	request, err := proto.Marshal(change) // encoded first, so that the time is only the service's
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,16 +77,16 @@ func (w *world) testRepeats(t *testing.T) {
 			request, &bookingv1.UpdateEventResponse{}, grpc.ForceCodecV2(encoded{}))
 	})
 	if err == nil || took > limit {
-		t.Errorf("100,000 options over gRPC: %v after %s", err, took)
+		t.Errorf("a request with 100,000 options over gRPC: %v after %s", err, took)
 	}
 }
 
-// memory returns what the platform has in memory at most so far, in bytes.
+// memory returns the platform's peak memory so far, in bytes.
 func (w *world) memory(t *testing.T) int64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.PID()))
 	if err != nil {
-		t.Skip("no /proc: memory is not looked at")
+		t.Skip("memory is read from /proc, which only Linux has")
 	}
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {

@@ -21,7 +21,7 @@ import (
 
 const root = "../.."
 
-// object is a part of a document in YAML.
+// object is a node of a YAML document.
 type object = map[string]any
 
 // description is one interface: its openapi.yaml, and the messages of its protos.
@@ -33,7 +33,7 @@ type description struct {
 	token proto.Message // the body of the token request
 }
 
-// rule maps an operation to a method, as http.yaml has it.
+// rule maps an operation to a method, as in http.yaml.
 type rule struct{ method, path, selector, body string }
 
 func descriptions(t *testing.T) []*description {
@@ -85,19 +85,19 @@ func rules(doc object) []rule {
 
 func methods() []string { return []string{"get", "post", "put", "patch", "delete"} }
 
-// operation is one of a description's, with the message that its requests become;
-// nil: it has a handler of its own.
+// operation is an operation of a description, with the message that its requests become. The
+// message is nil if the operation has its own handler.
 type operation struct {
 	method, path string
 	parameters   []object
-	schemas      map[string]object // of its body, by media type
+	schemas      map[string]object // of the request body, by media type
 	input        protoreflect.MessageDescriptor
 	body         protoreflect.MessageDescriptor
 }
 
 func (o operation) String() string { return strings.ToUpper(o.method) + " " + o.path }
 
-// names are the parameters of a path, which the two documents call differently.
+// names matches the parameters of a path, whose names differ between the two documents.
 var names = regexp.MustCompile(`\{[^}]*\}`)
 
 func (d *description) operations(t *testing.T) []operation {
@@ -127,7 +127,7 @@ func (d *description) operations(t *testing.T) []operation {
 	return all
 }
 
-// find sets the messages of an operation.
+// find sets the request messages of an operation.
 func (d *description) find(t *testing.T, o *operation) {
 	t.Helper()
 	if strings.HasSuffix(o.path, "/token") {
@@ -148,7 +148,7 @@ func (d *description) find(t *testing.T, o *operation) {
 	}
 }
 
-// resolve returns a part, or what it refers to.
+// resolve returns a node, or the node that it refers to.
 func (d *description) resolve(part any) object {
 	o, _ := part.(object)
 	for {
@@ -169,15 +169,15 @@ func is(schema object, kind string) bool {
 	return schema["type"] == kind || slices.Contains(list, any(kind))
 }
 
-// isFree reports a text whose values are not listed.
+// isFree reports whether a schema is a text without a list of values.
 func isFree(schema object) bool {
 	_, listed := schema["enum"]
 	_, fixed := schema["const"]
 	return is(schema, "string") && !listed && !fixed
 }
 
-// TestDescriptionsHaveTheBoundsOfTheProtos compares maxLength and maxItems of every
-// request with the declarations that the gateways enforce.
+// TestDescriptionsHaveTheBoundsOfTheProtos compares maxLength and maxItems of every request with
+// the bounds in the protos, which the gateways enforce.
 func TestDescriptionsHaveTheBoundsOfTheProtos(t *testing.T) {
 	t.Parallel()
 	for _, d := range descriptions(t) {
@@ -189,7 +189,7 @@ func TestDescriptionsHaveTheBoundsOfTheProtos(t *testing.T) {
 					continue
 				}
 				looked++
-				want := 100 // what the edges take where no message says
+				want := 100 // the gateways' bound if no message has one
 				if o.input != nil && p["in"] == "query" {
 					want = length(bounds.Of(o.input.Fields().ByJSONName(p["name"].(string))))
 				}
@@ -202,16 +202,15 @@ func TestDescriptionsHaveTheBoundsOfTheProtos(t *testing.T) {
 			}
 		}
 		if looked < 10 {
-			t.Errorf("%s: only %d texts and lists", d.name, looked)
+			t.Errorf("%s: only %d texts and lists were compared", d.name, looked)
 		}
 	}
 }
 
-// length is a bound as OpenAPI has it, which knows only characters.
+// length returns a bound in characters, the only unit that OpenAPI has.
 func length(b bounds.Bound) int { return max(b.Characters, b.Bytes) }
 
-// compare compares a schema with a message, and returns how many texts and lists it
-// has met.
+// compare compares a schema with a message, and returns the number of texts and lists compared.
 func (d *description) compare(t *testing.T, at string, schema object, message protoreflect.MessageDescriptor) (looked int) {
 	t.Helper()
 	properties, _ := schema["properties"].(object)
@@ -228,7 +227,7 @@ func (d *description) compare(t *testing.T, at string, schema object, message pr
 		switch {
 		case is(schema, "array"):
 			looked++
-			if fd.Kind() == protoreflect.MessageKind && !fd.IsList() { // a list that can be absent
+			if fd.Kind() == protoreflect.MessageKind && !fd.IsList() { // a list that can be absent is wrapped in a message
 				fd = fd.Message().Fields().ByName("values")
 			}
 			b := bounds.Of(fd)

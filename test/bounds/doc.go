@@ -1,4 +1,4 @@
-// Package bounds attacks a running platform with requests that are larger than
-// their bounds. The requests are made from what is declared: the descriptors of
-// every RPC, and the descriptions of both interfaces.
+// Package bounds attacks a running platform with requests that exceed its bounds. The requests
+// are derived from the declarations: the descriptors of every RPC, and the OpenAPI descriptions
+// of both interfaces.
 package bounds

@@ -21,7 +21,7 @@ import (
 	"reservation.dev/platform/bounds"
 )
 
-// call is a request of one RPC that exceeds one bound.
+// call is a request for one RPC that exceeds one bound.
 type call struct {
 	method protoreflect.MethodDescriptor
 	what   string
@@ -54,8 +54,8 @@ func (c call) name() string {
 	return fmt.Sprintf("/%s/%s", c.method.Parent().FullName(), c.method.Name())
 }
 
-// calls returns two requests for every text and every list of every RPC: one beyond
-// its bound, and a megabyte.
+// calls returns two requests for every text and every list of every RPC: one just beyond its
+// bound, and one of a megabyte.
 func calls() []call {
 	var all []call
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
@@ -74,7 +74,7 @@ func calls() []call {
 	return all
 }
 
-// walk calls visit with the path to every text and every list of a message.
+// walk calls visit with the path to every text and every list in a message.
 func walk(m protoreflect.MessageDescriptor, path []protoreflect.FieldDescriptor, visit func([]protoreflect.FieldDescriptor)) {
 	for i := range m.Fields().Len() {
 		fd := m.Fields().Get(i)
@@ -128,7 +128,7 @@ func pathName(path []protoreflect.FieldDescriptor) string {
 	return strings.Join(names, ".")
 }
 
-// inner makes the messages on a path, and returns the last.
+// inner creates the messages on a path, and returns the last.
 func inner(m protoreflect.Message, path []protoreflect.FieldDescriptor) protoreflect.Message {
 	for _, fd := range path {
 		if fd.IsList() {
@@ -148,7 +148,7 @@ func fill(list protoreflect.List, n int) {
 	}
 }
 
-// send makes the call, of whatever kind its method is.
+// send makes the call, whether its method is unary or streaming.
 func (c call) send(ctx context.Context, conn *grpc.ClientConn, request []byte) error {
 	answer := dynamicpb.NewMessage(c.method.Output())
 	if !c.method.IsStreamingClient() && !c.method.IsStreamingServer() {
@@ -167,7 +167,7 @@ func (c call) send(ctx context.Context, conn *grpc.ClientConn, request []byte) e
 	return stream.RecvMsg(answer)
 }
 
-// encoded sends messages that are encoded already.
+// encoded is a codec for messages that are already encoded.
 type encoded struct{}
 
 func (encoded) Marshal(v any) (mem.BufferSlice, error) {
@@ -180,11 +180,11 @@ func (encoded) Unmarshal(data mem.BufferSlice, v any) error {
 
 func (encoded) Name() string { return "proto" }
 
-// testRPCs sends every RPC every request that exceeds a bound.
+// testRPCs sends every request that exceeds a bound to its RPC.
 func (w *world) testRPCs(t *testing.T) {
 	all := calls()
 	if len(all) < 500 {
-		t.Fatalf("only %d requests", len(all))
+		t.Fatalf("only %d requests were derived", len(all))
 	}
 	each(all, func(c call) {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -195,7 +195,7 @@ func (w *world) testRPCs(t *testing.T) {
 			return
 		}
 		took := quickest(func() { err = c.send(w.attacker.company.Ctx(ctx), w.conns[c.service()], request) })
-		if status.Code(err) == codes.PermissionDenied { // it concerns no company
+		if status.Code(err) == codes.PermissionDenied { // a method that does not belong to a company
 			took = quickest(func() { err = c.send(w.attacker.company.Operator().As(ctx, ""), w.conns[c.service()], request) })
 		}
 		st := status.Convert(err)
@@ -203,7 +203,7 @@ func (w *world) testRPCs(t *testing.T) {
 			t.Errorf("%s %s: got %v", c.name(), c.what, err)
 		}
 		if size := proto.Size(st.Proto()); size > mostAnswer {
-			t.Errorf("%s %s: an answer of %d bytes", c.name(), c.what, size)
+			t.Errorf("%s %s: the answer has %d bytes", c.name(), c.what, size)
 		}
 		if took > limit {
 			t.Errorf("%s %s: took %s", c.name(), c.what, took)

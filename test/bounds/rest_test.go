@@ -13,17 +13,17 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// attempt is a request of an interface that exceeds one bound.
+// attempt is a request to an interface that exceeds one bound.
 type attempt struct {
 	face    *harness.A
 	what    string
 	request harness.Request
-	// codes are those it may be answered with.
+	// codes are the acceptable status codes.
 	codes []int
 }
 
-// attempts returns two requests for every text and every list that the description
-// of an interface has for a request: one beyond its bound, and a megabyte.
+// attempts returns two requests for every text and every list in the requests of a description:
+// one just beyond its bound, and one of a megabyte.
 func (d *description) attempts(t *testing.T, face *harness.A) []attempt {
 	t.Helper()
 	var all []attempt
@@ -47,17 +47,17 @@ func (d *description) attempts(t *testing.T, face *harness.A) []attempt {
 	return all
 }
 
-// formMedia is the media type of a token request in the way of OAuth.
+// formMedia is the media type of an OAuth token request.
 const formMedia = "application/x-www-form-urlencoded"
 
-// pathWith returns the path of an operation with a value for every parameter.
+// pathWith returns the path of an operation with value for every parameter.
 func (o operation) pathWith(value string) string { return names.ReplaceAllString(o.path, value) }
 
 // parameterAttempts returns the requests that exceed the bound of one parameter.
 func (o operation) parameterAttempts(face *harness.A, p, schema object) []attempt {
 	name, method := p["name"].(string), strings.ToUpper(o.method)
 	sizes := map[string]int{"a megabyte": megabyte}
-	if most, ok := schema["maxLength"].(int); ok { // a header need not have one
+	if most, ok := schema["maxLength"].(int); ok { // headers can lack it
 		sizes["one character too many"] = most + 1
 	}
 	var all []attempt
@@ -72,7 +72,7 @@ func (o operation) parameterAttempts(face *harness.A, p, schema object) []attemp
 			r.Path += "?" + url.Values{name: {long}}.Encode()
 		case "header":
 			r.Header = http.Header{name: {long}}
-		case "path": // an identifier that cannot exist
+		case "path": // not a valid identifier
 			r.Path = names.ReplaceAllString(strings.Replace(o.path, "{"+name+"}", long, 1), "x")
 			codes = append(codes, http.StatusNotFound)
 		}
@@ -81,7 +81,7 @@ func (o operation) parameterAttempts(face *harness.A, p, schema object) []attemp
 	return all
 }
 
-// forms returns the forms that exceed one bound of a schema, by what they exceed.
+// forms returns the form bodies that exceed one bound of a schema, by the exceeded bound.
 func (d *description) forms(schema object) map[string]string {
 	all, valid := map[string]string{}, url.Values{}
 	properties := schema["properties"].(object)
@@ -104,7 +104,7 @@ func (d *description) forms(schema object) map[string]string {
 	return all
 }
 
-// bodies returns the bodies that exceed one bound of a schema, by what they exceed.
+// bodies returns the JSON bodies that exceed one bound of a schema, by the exceeded bound.
 func (d *description) bodies(schema object, at string) map[string]string {
 	all := map[string]string{}
 	wrap := func(name, value string) string { return fmt.Sprintf("{%q:%s}", name, value) }
@@ -145,7 +145,7 @@ func (d *description) bodies(schema object, at string) map[string]string {
 	return all
 }
 
-// testInterfaces sends both interfaces every request that exceeds a bound.
+// testInterfaces sends every request that exceeds a bound to its interface.
 func (w *world) testInterfaces(t *testing.T) {
 	var all []attempt
 	for _, d := range descriptions(t) {
@@ -156,13 +156,13 @@ func (w *world) testInterfaces(t *testing.T) {
 		all = append(all, d.attempts(t, face)...)
 	}
 	if len(all) < 100 {
-		t.Fatalf("only %d requests", len(all))
+		t.Fatalf("only %d requests were derived", len(all))
 	}
 	each(all, func(a attempt) { w.refused(t, a) })
 	t.Logf("%d requests", len(all))
 }
 
-// refused makes an attempt, which must be refused quickly and briefly. It returns
+// refused makes an attempt, and checks that it is refused quickly with a short answer. It returns
 // the fields that the answer names.
 func (w *world) refused(t *testing.T, a attempt) (details struct {
 	Errors []struct{ Field, Rule string }
@@ -176,7 +176,7 @@ func (w *world) refused(t *testing.T, a attempt) (details struct {
 		t.Errorf("%s: got %d %.300s, %v", a.what, answer.Code, answer.Body, err)
 	}
 	if len(answer.Body) > mostAnswer {
-		t.Errorf("%s: an answer of %d bytes", a.what, len(answer.Body))
+		t.Errorf("%s: the answer has %d bytes", a.what, len(answer.Body))
 	}
 	if took > limit {
 		t.Errorf("%s: took %s", a.what, took)

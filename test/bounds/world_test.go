@@ -26,15 +26,15 @@ func TestMain(m *testing.M) { harness.Main(m) }
 
 const (
 	megabyte = 1 << 20
-	// mostAnswer is the largest answer to a refused request, in bytes.
+	// mostAnswer is the maximum size of an answer to a refused request, in bytes.
 	mostAnswer = 64 << 10
-	// limit is how long a refusal may take, and a neighbour's request.
+	// limit is the maximum duration of a refusal, and of a neighbour's request.
 	limit = time.Second
-	// workers are the attackers at work at the same time.
+	// workers is the number of concurrent attackers.
 	workers = 2
 )
 
-// world is a running platform with a company that attacks, and a neighbour.
+// world is a running platform with an attacking company and a neighbour company.
 type world struct {
 	*harness.Standalone
 	attacker, neighbour side
@@ -77,15 +77,15 @@ func (w *world) side(t *testing.T, op *harness.Operator) side {
 	return s
 }
 
-// do makes a request of the company.
+// do makes a request with the company's credentials.
 func (s side) do(ctx context.Context, face *harness.A, r harness.Request) (harness.Answer, error) {
 	r.Token = s.tokens[face]
 	return face.Try(ctx, r)
 }
 
-// quickest makes a request, again if it takes longer than the limit, and at most three
-// times. It returns the shortest time: other work on the machine delays a request once,
-// and too much work for one request every time.
+// quickest makes a request up to three times until one takes less than the limit, and returns the
+// shortest time. Other work on the machine may delay a single request, but a request that causes
+// too much work is slow every time.
 func quickest(request func()) time.Duration {
 	shortest := time.Duration(math.MaxInt64)
 	for range 3 {
@@ -98,8 +98,9 @@ func quickest(request func()) time.Duration {
 	return shortest
 }
 
-// undisturbed makes requests of the neighbour, on the connections and gateways that
-// attack uses, until attack returns. All must be answered, and no connection lost.
+// undisturbed makes requests of the neighbour until attack returns, on the connections and
+// gateways that attack uses. It fails t if a request fails or takes too long, or a connection
+// breaks.
 func (w *world) undisturbed(t *testing.T, attack func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -143,7 +144,7 @@ func (w *world) undisturbed(t *testing.T, attack func()) {
 	}
 }
 
-// calls are the neighbour's.
+// calls returns the neighbour's requests.
 func (w *world) calls() []func(context.Context) error {
 	n := w.neighbour
 	rest := func(face *harness.A, path string) func(context.Context) error {
@@ -174,7 +175,7 @@ func (w *world) calls() []func(context.Context) error {
 	}
 }
 
-// each calls do for every item, a few at a time.
+// each calls do for every item, a few at the same time.
 func each[T any](items []T, do func(T)) {
 	queue := make(chan T)
 	var group sync.WaitGroup

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// TestPartsTakeTheirSettings asks the parts themselves (`<part> check`, which
-// starts nothing) whether they would start with the environment and the files that
-// the chart gives them. `make chart` builds them.
+// TestPartsTakeTheirSettings runs the services' `check` command, which starts nothing, with the
+// environment and the files from the chart, and expects no error. `make chart` builds the
+// services.
 func TestPartsTakeTheirSettings(t *testing.T) {
 	bin, err := filepath.Abs(root + "/bin")
 	if err != nil {

@@ -24,12 +24,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// clusterBin is where the programs of a control plane are, as `make chart-test`
-// builds them.
+// clusterBin is the directory with the programs of a control plane, as `make chart-test` builds
+// them.
 var clusterBin = flag.String("cluster", "", "directory with server (etcd), kube-apiserver and kube-controller-manager; empty: the chart is not installed")
 
 const (
-	apiToken   = "chart-test" // of an API server on loopback that lives as long as a test
+	apiToken   = "chart-test" // for an API server on loopback that ends with the test
 	kubeconfig = `apiVersion: v1
 kind: Config
 clusters: [{name: test, cluster: {server: %q, insecure-skip-tls-verify: true}}]
@@ -39,7 +39,7 @@ current-context: test
 `
 )
 
-// cluster is an API server with its controllers. Its nodes are played (nodes_test.go).
+// cluster is an API server with its controllers. Its nodes are simulated (nodes_test.go).
 type cluster struct {
 	kubeconfig string
 	client     kubernetes.Interface
@@ -80,14 +80,14 @@ func startCluster(t *testing.T) *cluster {
 	until(t, 3*time.Minute, "the API server is ready", func(ctx context.Context) error {
 		return c.client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
 	})
-	// Nodes that are played send no heartbeats, and nobody is to miss them.
+	// Simulated nodes send no heartbeats, which the controllers must not mind.
 	start(t, dir, "kube-controller-manager", "--kubeconfig", config, "--leader-elect=false", "--service-account-private-key-file", key,
 		"--secure-port", fmt.Sprint(ports[3]), "--bind-address", "127.0.0.1", "--cert-dir", filepath.Join(dir, "certificates"),
 		"--controllers", "*,-node-lifecycle-controller,-taint-eviction-controller,-node-ipam-controller")
 	return c
 }
 
-// start runs a program until the test ends. Its log is shown if the test fails.
+// start runs a program until the test ends. Its log is printed if the test fails.
 func start(t *testing.T, dir, program string, args ...string) {
 	t.Helper()
 	log, err := os.Create(filepath.Join(dir, program+".log"))
@@ -111,13 +111,13 @@ func start(t *testing.T, dir, program string, args ...string) {
 			<-stopped
 		}
 		if text, err := os.ReadFile(log.Name()); t.Failed() && err == nil {
-			t.Logf("%s wrote at the end\n%s", program, text[max(0, len(text)-4000):])
+			t.Logf("end of the log of %s:\n%s", program, text[max(0, len(text)-4000):])
 		}
 		log.Close()
 	})
 }
 
-// until asks again and again until there is no error.
+// until calls ask until it returns no error.
 func until(t *testing.T, atMost time.Duration, what string, ask func(ctx context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), atMost)
@@ -135,7 +135,7 @@ func until(t *testing.T, atMost time.Duration, what string, ask func(ctx context
 	}
 }
 
-// freePorts returns ports that nobody listens on at this moment.
+// freePorts returns ports that are free at the moment.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
 	var all []int
@@ -181,7 +181,7 @@ func read(t *testing.T, file string) string {
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// kinds returns every kind of object that a release may have in a namespace.
+// kinds returns every kind of object that a release can have in a namespace.
 func (c *cluster) kinds(t *testing.T) []schema.GroupVersionResource {
 	t.Helper()
 	lists, err := c.client.Discovery().ServerPreferredNamespacedResources()

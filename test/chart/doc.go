@@ -1,4 +1,4 @@
-// Package chart has the tests of deploy/helm/reservation: what it renders is what
-// the Kubernetes API takes, strictly, and is what the platform needs; and, with
-// -cluster, it is installed on a real API server.
+// Package chart tests deploy/helm/reservation. The rendered objects must be valid for the
+// Kubernetes API, without unknown fields, and meet the platform's needs. With -cluster, the tests
+// also install the chart on a real API server.
 package chart

@@ -19,30 +19,30 @@ func TestLint(t *testing.T) {
 }
 
 func TestFaults(t *testing.T) {
-	t.Run("all that is missing is said at once", func(t *testing.T) {
+	t.Run("all missing values are reported together", func(t *testing.T) {
 		_, problems, err := helm(t, "template", release, chartDir, "--kube-version", kubeVersion)
 		if err == nil {
 			t.Fatal("the chart installs without secrets")
 		}
 		for _, want := range []string{"secrets.existing.auth:", "secrets.existing.webhook:", "database.secrets.booking:", "nats: set exactly one", "faces.admin:"} {
 			if !strings.Contains(problems, want) {
-				t.Errorf("nothing is said of %q in\n%s", want, problems)
+				t.Errorf("the error does not mention %q:\n%s", want, problems)
 			}
 		}
 	})
 	for name, tt := range map[string]struct{ values, set, want string }{
-		"a value that is misspelt":                {"minimal", "netwrokPolicy.enabled=false", "netwrokPolicy"},
-		"a value of a part that is misspelt":      {"minimal", "parts.booking.replica=3", "replica"},
-		"a part that is misspelt":                 {"minimal", "parts.bookings.replicas=3", "bookings"},
+		"a misspelt value":                        {"minimal", "netwrokPolicy.enabled=false", "netwrokPolicy"},
+		"a misspelt value of a service":           {"minimal", "parts.booking.replica=3", "replica"},
+		"a misspelt service":                      {"minimal", "parts.bookings.replicas=3", "bookings"},
 		"a value of the wrong type":               {"minimal", "parts.booking.replicas=three", "replicas"},
 		"a password in the address of NATS":       {"external", "nats.url=nats://user:password@nats:4222", "nats"},
 		"secrets both named and generated":        {"external", "secrets.generate=true", "cannot be combined with secrets.generate"},
 		"databases both named and bundled":        {"external", "postgresql.bundled=true", "cannot be combined with postgresql.bundled"},
-		"two NATS":                                {"external", "nats.bundled=true", "set exactly one of url"},
+		"a bundled and an external NATS":          {"external", "nats.bundled=true", "set exactly one of url"},
 		"Jobs before the database that they need": {"minimal", "migrations.mode=job", "migrations.mode"},
 		"routes without a Gateway":                {"external", "gateway.enabled=true", "gateway.parentRefs"},
 		"certificates without an issuer":          {"external", "grpcTLS.certManager.enabled=true", "issuerRef"},
-		"a host that is none":                     {"external", "faces.admin.host=https://dashboard.example.com", "host"},
+		"an invalid host":                         {"external", "faces.admin.host=https://dashboard.example.com", "host"},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
 			out, err := template(t, tt.values, "--set", tt.set)
@@ -53,8 +53,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCopies holds the rules and dashboards of the chart to those of
-// deploy/observability; `make chart-files` copies them.
+// TestCopies compares the rules and dashboards of the chart with those of deploy/observability.
+// `make chart-files` copies them.
 func TestCopies(t *testing.T) {
 	for dir, source := range map[string]string{
 		"rules/*.yml": "prometheus", "dashboards/*.json": "grafana/dashboards",
@@ -71,9 +71,9 @@ func TestCopies(t *testing.T) {
 		for _, file := range append(here, there...) {
 			names[filepath.Base(file)] = true
 		}
-		delete(names, "prometheus.yml") // the configuration of a Prometheus, no rules
+		delete(names, "prometheus.yml") // the configuration of Prometheus, not rules
 		if len(names) == 0 {
-			t.Errorf("there are no %s", dir)
+			t.Errorf("the directory %s is empty", dir)
 		}
 		for name := range names {
 			copied, err := os.ReadFile(chartDir + "/files/" + filepath.Dir(dir) + "/" + name)
@@ -85,7 +85,7 @@ func TestCopies(t *testing.T) {
 				t.Error(err)
 			}
 			if !bytes.Equal(copied, original) {
-				t.Errorf("%s is not its original", name)
+				t.Errorf("%s differs from its original", name)
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func TestRules(t *testing.T) {
 	m := render(t, "everything")
 	rule := m.custom["PrometheusRule/studio"]
 	if rule == nil {
-		t.Fatal("no PrometheusRule")
+		t.Fatal("the PrometheusRule is missing")
 	}
 	got, err := yaml.Marshal(rule.Object["spec"])
 	if err != nil {
@@ -133,14 +133,14 @@ func TestRules(t *testing.T) {
 		}
 	}
 	if alerts == 0 {
-		t.Error("there are no rules")
+		t.Error("the PrometheusRule has no rules")
 	}
 	if strings.Contains(string(got), "<no value>") {
-		t.Error("templates of the alerts were evaluated")
+		t.Error("helm evaluated templates in the alerts")
 	}
 	monitor := m.custom["PodMonitor/studio"]
 	if monitor == nil {
-		t.Fatal("no PodMonitor")
+		t.Fatal("the PodMonitor is missing")
 	}
 	for _, part := range parts {
 		if text, err := yaml.Marshal(monitor.Object); err != nil || !strings.Contains(string(text), "- "+part+"\n") {
@@ -154,5 +154,5 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// unindented is a text without the white space that depth makes.
+// unindented returns a text with all white space reduced to single spaces.
 func unindented(text string) string { return strings.Join(strings.Fields(text), " ") }

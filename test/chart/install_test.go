@@ -21,8 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// definitions are the custom resources of the chart, and the modules whose archives
-// define them.
+// definitions are the chart's custom resources, with the modules whose archives define them.
 var definitions = []struct{ module, file string }{
 	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd/monitoring.coreos.com_podmonitors.yaml"},
 	{"github.com/prometheus-operator/prometheus-operator@v0.85.0", "example/prometheus-operator-crd/monitoring.coreos.com_prometheusrules.yaml"},
@@ -41,11 +40,11 @@ func TestInstall(t *testing.T) {
 	for _, values := range valueFiles {
 		t.Run(values, func(t *testing.T) { c.install(t, n, values) })
 	}
-	t.Run("an upgrade that does not find the master key is refused", func(t *testing.T) { c.loseMasterKey(t) })
+	t.Run("an upgrade without the master key is refused", func(t *testing.T) { c.loseMasterKey(t) })
 }
 
-// install installs, upgrades and uninstalls the chart in a namespace that takes
-// confined pods only.
+// install installs, upgrades and uninstalls the chart in a namespace that only accepts restricted
+// pods.
 func (c *cluster) install(t *testing.T, n *nodes, values string) {
 	ns := c.namespace(t, values)
 	jobs := c.wantJobs(t, values)
@@ -55,7 +54,7 @@ func (c *cluster) install(t *testing.T, n *nodes, values string) {
 	n.jobs()
 	c.helm(t, "install", release, chartDir, "--namespace", ns, "--values", file, "--wait", "--timeout", "5m")
 	if got := n.jobs(); !slices.Equal(got, jobs) {
-		t.Errorf("at the installation the Jobs %v ended, want %v", got, jobs)
+		t.Errorf("during the installation the Jobs %v ended, want %v", got, jobs)
 	}
 	c.hooksAreGone(t, ns)
 	c.runs(t, ns, values)
@@ -64,7 +63,7 @@ func (c *cluster) install(t *testing.T, n *nodes, values string) {
 	c.helm(t, "upgrade", release, chartDir, "--namespace", ns, "--values", file, "--set", "settings.LOG_LEVEL=debug", "--dry-run=server")
 	c.helm(t, "upgrade", release, chartDir, "--namespace", ns, "--values", file, "--set", "settings.LOG_LEVEL=debug", "--wait", "--timeout", "5m")
 	if got := n.jobs(); !slices.Equal(got, jobs) {
-		t.Errorf("at the upgrade the Jobs %v ended, want %v", got, jobs)
+		t.Errorf("during the upgrade the Jobs %v ended, want %v", got, jobs)
 	}
 	c.runs(t, ns, values)
 	if after := c.secrets(t, ns); !maps.Equal(before, after) {
@@ -81,7 +80,8 @@ func (c *cluster) install(t *testing.T, n *nodes, values string) {
 	c.helm(t, "install", release, chartDir, "--namespace", ns, "--values", file, "--wait", "--timeout", "5m")
 	again := c.secrets(t, ns)
 	for name, data := range before {
-		// Those of the bundled NATS go, as its password is nowhere else.
+		// The Secrets of the bundled NATS are deleted, because its password is stored nowhere
+		// else.
 		if !strings.HasSuffix(name, "-nats") && again[name] != data {
 			t.Errorf("another installation changed the Secret %s", name)
 		}
@@ -99,7 +99,7 @@ func (c *cluster) loseMasterKey(t *testing.T) {
 	}
 }
 
-// namespace makes a namespace with what the installation expects in it.
+// namespace creates a namespace with the objects that the installation expects in it.
 func (c *cluster) namespace(t *testing.T, values string) string {
 	t.Helper()
 	ns := "install-" + values
@@ -125,8 +125,8 @@ func (c *cluster) helm(t *testing.T, args ...string) {
 	t.Logf("helm %s: %.1f s", args[0], time.Since(began).Seconds())
 }
 
-// runs checks that every workload is there as often as it is asked for, and becomes
-// available: helm itself does not wait for minReadySeconds.
+// runs checks that every workload has its number of pods and becomes available: helm itself does
+// not wait for minReadySeconds.
 func (c *cluster) runs(t *testing.T, ns, values string) {
 	t.Helper()
 	var deployments *appsv1.DeploymentList
@@ -148,7 +148,7 @@ func (c *cluster) runs(t *testing.T, ns, values string) {
 		} else if budget.Spec.MaxUnavailable.IntVal != 1 {
 			t.Errorf("%s: the budget is %v", d.Name, budget.Spec)
 		}
-		// The control plane says by itself which pods a Service leads to.
+		// The control plane itself reports which pods a Service selects.
 		slices, err := c.client.DiscoveryV1().EndpointSlices(ns).List(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=" + d.Name})
 		if err != nil || len(slices.Items) == 0 {
 			t.Errorf("%s has no endpoints: %v", d.Name, err)
@@ -159,7 +159,7 @@ func (c *cluster) runs(t *testing.T, ns, values string) {
 	}
 }
 
-// hooksAreGone checks that what the migrations needed has gone with them.
+// hooksAreGone checks that the objects of the migrations are deleted.
 func (c *cluster) hooksAreGone(t *testing.T, ns string) {
 	t.Helper()
 	of := metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=migrate"}
@@ -170,12 +170,11 @@ func (c *cluster) hooksAreGone(t *testing.T, ns string) {
 		t.Fatal(err1, err2, err3)
 	}
 	if n := len(jobs.Items) + len(accounts.Items) + len(policies.Items); n != 0 {
-		t.Errorf("%d objects of migrations are left", n)
+		t.Errorf("%d objects of the migrations are left", n)
 	}
 }
 
-// leftOver checks that an uninstalled release leaves nothing but the secrets that
-// are to stay.
+// leftOver checks that an uninstalled release leaves only the Secrets that are to be kept.
 func (c *cluster) leftOver(t *testing.T, ns string) {
 	t.Helper()
 	until(t, time.Minute, "the release is gone", func(ctx context.Context) error {
@@ -228,8 +227,8 @@ func changed(before, after map[string]string) []string {
 	return names
 }
 
-// dryRun has the API server itself look at every object: defaults, validation,
-// admission, and no field that it does not know.
+// dryRun sends every object to the API server in a dry run, which covers defaults, validation,
+// admission and unknown fields.
 func (c *cluster) dryRun(t *testing.T, ns, values string) {
 	t.Helper()
 	groups, err := restmapper.GetAPIGroupResources(c.client.Discovery())
@@ -266,7 +265,7 @@ func (c *cluster) dryRun(t *testing.T, ns, values string) {
 	}
 }
 
-// define makes the custom resources known.
+// define registers the custom resource definitions.
 func (c *cluster) define(t *testing.T) {
 	t.Helper()
 	crds := c.dynamic.Resource(crdResource)

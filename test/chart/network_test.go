@@ -13,14 +13,14 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// network decides as a cluster does by the policies of one installation, all of
-// whose pods are in one namespace.
+// network evaluates the network policies of one installation as a cluster does. All pods are in
+// the same namespace.
 type network struct {
 	t *testing.T
 	m *manifests
 }
 
-// end is one side of a connection: the labels of a pod, or an address outside.
+// end is one end of a connection: a pod's labels, or an external address.
 type end struct {
 	labels labels.Set
 	addr   netip.Addr
@@ -46,8 +46,8 @@ func (n network) of(l labels.Set, direction networkingv1.PolicyType) []*networki
 	return all
 }
 
-// leaves says whether a pod may connect to there; arrives, whether a pod may be
-// connected to from there. A pod without a policy is open.
+// leaves reports whether a pod can connect to an end, and arrives whether an end can connect to a
+// pod. A pod without a policy is open.
 func (n network) leaves(from labels.Set, to end, port int32) bool {
 	policies := n.of(from, networkingv1.PolicyTypeEgress)
 	return len(policies) == 0 || slices.ContainsFunc(policies, func(p *networkingv1.NetworkPolicy) bool {
@@ -85,14 +85,14 @@ func (n network) matches(peers []networkingv1.NetworkPolicyPeer, e end) bool {
 		case p.IPBlock != nil:
 			in := func(cidr string) bool { return netip.MustParsePrefix(cidr).Contains(e.addr) }
 			return e.addr.IsValid() && in(p.IPBlock.CIDR) && !slices.ContainsFunc(p.IPBlock.Except, in)
-		case p.NamespaceSelector != nil: // another namespace's
+		case p.NamespaceSelector != nil: // pods of another namespace
 			return false
 		}
 		return e.labels != nil && n.selects(p.PodSelector, e.labels)
 	})
 }
 
-// labelsOf returns the labels of the pods of a part.
+// labelsOf returns the labels of a service's pods.
 func (m *manifests) labelsOf(values, part string) labels.Set {
 	name := fullname(values) + "-" + part
 	if s := m.stateful[name]; s != nil {
@@ -111,7 +111,7 @@ func TestArrows(t *testing.T) {
 				calls = calls && slices.Contains(services, callee)
 				from, to := n.m.labelsOf(values, caller), n.m.labelsOf(values, callee)
 				if got := n.leaves(from, end{labels: to}, 9090); got != calls {
-					t.Errorf("%s: %s may call %s: %v, want %v", values, caller, callee, got, calls)
+					t.Errorf("%s: %s can call %s: %v, want %v", values, caller, callee, got, calls)
 				}
 				if got := n.arrives(end{labels: from}, to, 9090); got != calls {
 					t.Errorf("%s: %s lets %s call: %v, want %v", values, callee, caller, got, calls)
@@ -138,14 +138,14 @@ func TestStoreArrows(t *testing.T) {
 			_, uses := of[part][s.setting]
 			from := n.m.labelsOf("minimal", part)
 			if got := n.leaves(from, end{labels: to}, s.port); got != uses {
-				t.Errorf("%s may connect to %s: %v, want %v", part, store, got, uses)
+				t.Errorf("%s can connect to %s: %v, want %v", part, store, got, uses)
 			}
 			if got := n.arrives(end{labels: from}, to, s.port); got != uses {
 				t.Errorf("%s lets %s connect: %v, want %v", store, part, got, uses)
 			}
 		}
 		if n.arrives(end{labels: labels.Set{"app": "stranger"}}, to, s.port) || n.leaves(to, end{addr: netip.MustParseAddr("93.184.216.34")}, 443) {
-			t.Errorf("%s is open to strangers", store)
+			t.Errorf("%s is open to other pods", store)
 		}
 	}
 }
@@ -156,17 +156,17 @@ func TestFacesAndStrangers(t *testing.T) {
 	for _, part := range parts {
 		to := n.m.labelsOf("external", part)
 		if got, want := n.arrives(stranger, to, 8080), !slices.Contains(services, part); got != want {
-			t.Errorf("a stranger reaches port 8080 of %s: %v, want %v", part, got, want)
+			t.Errorf("another pod reaches port 8080 of %s: %v, want %v", part, got, want)
 		}
 		for _, port := range []int32{9090, 9100} {
 			if n.arrives(stranger, to, port) {
-				t.Errorf("a stranger reaches port %d of %s", port, part)
+				t.Errorf("another pod reaches port %d of %s", port, part)
 			}
 		}
 	}
 	for _, part := range []string{"gateway-a", "gateway-b", "admin"} {
 		if n := (network{t, render(t, "everything")}); n.arrives(stranger, n.m.labelsOf("everything", part), 8080) {
-			t.Errorf("%s is open to others than networkPolicy.faces", part)
+			t.Errorf("%s is open to pods outside networkPolicy.faces", part)
 		}
 	}
 	operator := end{labels: labels.Set{"reservation.example.com/operator": "true"}}
@@ -188,15 +188,15 @@ func TestMigrationArrows(t *testing.T) {
 			t.Errorf("%s does not reach its database", name)
 		}
 		if n.leaves(l, end{addr: netip.MustParseAddr("10.1.2.3")}, 4222) || n.arrives(end{labels: l}, l, 5432) {
-			t.Errorf("%s may do more than migrate", name)
+			t.Errorf("%s can reach more than its migration needs", name)
 		}
 		if weight(t, policy.Annotations) >= weight(t, j.Annotations) {
-			t.Errorf("the policy comes after %s", name)
+			t.Errorf("the policy is created after %s", name)
 		}
 	}
 }
 
-// refusedRange is a range in the list of those that the service sends nothing to.
+// refusedRange matches an address range in the list of ranges that the webhook service refuses.
 var refusedRange = regexp.MustCompile(`"([0-9a-f.:]+/[0-9]+)"`)
 
 func TestWhereWebhooksGo(t *testing.T) {
@@ -217,7 +217,7 @@ func TestWhereWebhooksGo(t *testing.T) {
 	ranges := 0
 	for _, m := range refusedRange.FindAllStringSubmatch(string(text), -1) {
 		switch m[1] {
-		case "2000::/3", "64:ff9b::/96": // what may be sent to; what the policy does not open at all
+		case "2000::/3", "64:ff9b::/96": // allowed by the service; never opened by the policy
 			continue
 		}
 		ranges++

@@ -12,19 +12,19 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// nodes plays what a test has no machines for, the scheduler and the nodes: every
-// pod is put on a node and reported as running and ready at once, a Job's as ended
-// well. What a pod would do is not played; the parts' own tests run them.
+// nodes simulates the scheduler and the nodes. It assigns every pod to a node and immediately
+// reports it as running and ready, or as succeeded for a Job. No containers run; the services'
+// own tests cover them.
 type nodes struct {
 	client kubernetes.Interface
 
 	mu    sync.Mutex
-	ended []string // the Jobs whose pods ended
+	ended []string // Jobs whose pods have ended
 }
 
 const node = "node-1"
 
-// run plays until ctx ends.
+// run simulates until ctx ends.
 func (n *nodes) run(ctx context.Context, t *testing.T) {
 	_, err := n.client.CoreV1().Nodes().Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: node}}, metav1.CreateOptions{})
 	if err != nil {
@@ -65,7 +65,7 @@ func (n *nodes) runOnce(ctx context.Context) error {
 	return nil
 }
 
-// play gives a pod the status that a node would report.
+// play sets the status that a node would report for a pod.
 func (n *nodes) play(p *corev1.Pod) {
 	now := metav1.Now()
 	job := p.Labels["batch.kubernetes.io/job-name"]
@@ -88,7 +88,7 @@ func (n *nodes) play(p *corev1.Pod) {
 	}
 }
 
-// jobs returns the Jobs that have ended since they were asked for last.
+// jobs returns the Jobs that have ended since the last call.
 func (n *nodes) jobs() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

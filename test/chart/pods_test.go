@@ -16,13 +16,13 @@ func TestPodsAreConfined(t *testing.T) {
 		for _, p := range render(t, values).pods() {
 			if s := p.Spec.SecurityContext; s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.RunAsUser == nil || *s.RunAsUser == 0 ||
 				s.SeccompProfile == nil || s.SeccompProfile.Type != corev1.SeccompProfileTypeRuntimeDefault {
-				t.Errorf("%s: %s may be root, or has no seccomp profile", values, p.name)
+				t.Errorf("%s: %s can run as root, or has no seccomp profile", values, p.name)
 			}
 			if token := p.Spec.AutomountServiceAccountToken; token == nil || *token {
 				t.Errorf("%s: %s has a token of the Kubernetes API", values, p.name)
 			}
 			if links := p.Spec.EnableServiceLinks; links == nil || *links {
-				t.Errorf("%s: %s gets variables made from Services", values, p.name)
+				t.Errorf("%s: %s gets environment variables from Services", values, p.name)
 			}
 			if p.Spec.HostNetwork || p.Spec.HostPID || p.Spec.HostIPC {
 				t.Errorf("%s: %s shares its node's namespaces", values, p.name)
@@ -36,10 +36,10 @@ func TestPodsAreConfined(t *testing.T) {
 				s := c.SecurityContext
 				if s == nil || s.AllowPrivilegeEscalation == nil || *s.AllowPrivilegeEscalation || s.ReadOnlyRootFilesystem == nil || !*s.ReadOnlyRootFilesystem ||
 					s.Capabilities == nil || !slices.Contains(s.Capabilities.Drop, "ALL") || len(s.Capabilities.Add) > 0 || s.Privileged == nil || *s.Privileged {
-					t.Errorf("%s: container %s of %s is not confined", values, c.Name, p.name)
+					t.Errorf("%s: container %s of %s is not restricted", values, c.Name, p.name)
 				}
 				if c.Resources.Requests.Cpu().IsZero() || c.Resources.Requests.Memory().IsZero() || c.Resources.Limits.Memory().IsZero() {
-					t.Errorf("%s: container %s of %s has no requests or no limit of memory", values, c.Name, p.name)
+					t.Errorf("%s: container %s of %s has no resource requests or no memory limit", values, c.Name, p.name)
 				}
 				if strings.HasSuffix(c.Image, ":latest") || !strings.Contains(c.Image, ":") {
 					t.Errorf("%s: container %s of %s runs %s", values, c.Name, p.name, c.Image)
@@ -66,7 +66,7 @@ func TestProbes(t *testing.T) {
 			env := environment(c)
 			least := seconds(t, env["SHUTDOWN_DELAY"]) + seconds(t, env["SHUTDOWN_DRAIN"])
 			if *spec.TerminationGracePeriodSeconds <= least {
-				t.Errorf("%s: %s is killed after %d s, and needs more than %d", values, part, *spec.TerminationGracePeriodSeconds, least)
+				t.Errorf("%s: %s is killed after %d s, but needs more than %d", values, part, *spec.TerminationGracePeriodSeconds, least)
 			}
 		}
 	}
@@ -76,7 +76,7 @@ func seconds(t *testing.T, text string) int64 {
 	t.Helper()
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		t.Errorf("%q is no time to end in", text)
+		t.Errorf("%q is not a drain time", text)
 	}
 	return int64(d / time.Second)
 }
@@ -119,7 +119,7 @@ func TestEveryPart(t *testing.T) {
 			}
 			for _, c := range d.Spec.Template.Spec.TopologySpreadConstraints {
 				if !(network{t, m}).selects(c.LabelSelector, l) {
-					t.Errorf("%s: %s is spread among others than itself", values, part)
+					t.Errorf("%s: %s has a spread constraint that does not select its own pods", values, part)
 				}
 			}
 			grpc := slices.Contains(services, part)
@@ -128,11 +128,11 @@ func TestEveryPart(t *testing.T) {
 			}
 			for _, p := range s.Spec.Ports {
 				if want := map[bool]int32{true: 9090, false: 8080}[grpc]; portOf(d.Spec.Template.Spec.Containers[0], p.TargetPort.StrVal) != want || grpc && p.Port != want {
-					t.Errorf("%s: the Service of %s leads to %v", values, part, p)
+					t.Errorf("%s: the Service of %s targets port %v", values, part, p)
 				}
 			}
 			if scaler := m.scalers[name]; (scaler == nil) == (d.Spec.Replicas == nil) {
-				t.Errorf("%s: %s has both a number of replicas and an autoscaler, or neither", values, part)
+				t.Errorf("%s: %s must have either a number of replicas or an autoscaler", values, part)
 			} else if scaler != nil && scaler.Spec.ScaleTargetRef.Name != name {
 				t.Errorf("%s: the autoscaler of %s scales %s", values, part, scaler.Spec.ScaleTargetRef.Name)
 			}
@@ -145,7 +145,7 @@ func TestFaces(t *testing.T) {
 	for part, host := range map[string]string{"gateway-a": "api.example.com", "gateway-b": "www.example.com", "admin": "dashboard.example.com"} {
 		i := external.ingresses[fullname("external")+"-"+part]
 		if i == nil {
-			t.Errorf("no Ingress of %s", part)
+			t.Errorf("%s has no Ingress", part)
 			continue
 		}
 		backend := i.Spec.Rules[0].HTTP.Paths[0].Backend.Service
@@ -154,10 +154,10 @@ func TestFaces(t *testing.T) {
 			t.Errorf("the Ingress of %s is %v", part, i.Spec)
 		}
 		if everything.custom["HTTPRoute/studio-"+part] == nil {
-			t.Errorf("no HTTPRoute of %s", part)
+			t.Errorf("%s has no HTTPRoute", part)
 		}
 	}
 	if len(external.ingresses) != 3 || len(render(t, "minimal").ingresses) != 0 {
-		t.Error("something is exposed that should not be")
+		t.Error("only the configured interfaces may be exposed")
 	}
 }

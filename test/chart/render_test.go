@@ -27,14 +27,14 @@ const (
 	chartDir  = root + "/deploy/helm/reservation"
 	release   = "studio"
 	namespace = "bookings"
-	// kubeVersion is that of the API types in go.mod.
+	// kubeVersion is the version of the API types in go.mod.
 	kubeVersion = "1.34.0"
 )
 
-// valueFiles are the installations that are rendered and checked.
+// valueFiles are the installations that the tests render and check.
 var valueFiles = []string{"minimal", "external", "everything"}
 
-// manifests is what one installation consists of, by name.
+// manifests are the objects of one installation, by name.
 type manifests struct {
 	deployments map[string]*appsv1.Deployment
 	stateful    map[string]*appsv1.StatefulSet
@@ -51,7 +51,7 @@ type manifests struct {
 	custom map[string]*unstructured.Unstructured
 }
 
-// helm runs helm, which `make chart` builds, and returns what it prints.
+// helm runs the helm that `make chart` builds, and returns its output.
 func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -63,8 +63,8 @@ func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	return out.String(), problems.String(), err
 }
 
-// rendered has what templates became, by their arguments: helm takes a second or
-// more, and most tests look at the same.
+// rendered caches rendered templates by their arguments, because helm takes a second or more and
+// most tests use the same ones.
 var rendered sync.Map
 
 // template renders the chart with a file of ci/ and further arguments.
@@ -83,8 +83,7 @@ func template(t *testing.T, values string, args ...string) (string, error) {
 	return out, nil
 }
 
-// render returns the objects of an installation. A field that the API does not
-// know, or one that is there twice, fails the test.
+// render returns the objects of an installation. Unknown and duplicate fields fail the test.
 func render(t *testing.T, values string, args ...string) *manifests {
 	t.Helper()
 	text, err := template(t, values, args...)
@@ -151,20 +150,20 @@ func (m *manifests) add(t *testing.T, object runtime.Object) {
 func put[T any](t *testing.T, all map[string]T, name string, object T) {
 	t.Helper()
 	if _, twice := all[name]; twice {
-		t.Errorf("%T %s is there twice", object, name)
+		t.Errorf("%T %s is defined twice", object, name)
 	}
 	all[name] = object
 }
 
-// fullname is what the names of an installation begin with.
+// fullname returns the prefix of an installation's names.
 func fullname(values string) string {
 	if values == "everything" {
-		return "studio" // its fullnameOverride
+		return "studio" // the fullnameOverride in its values
 	}
 	return "studio-reservation"
 }
 
-// pod is a pod that the chart makes: its template, and what runs it.
+// pod is a pod template with its workload.
 type pod struct {
 	name string
 	corev1.PodTemplateSpec
@@ -185,7 +184,7 @@ func (m *manifests) pods() []pod {
 	return all
 }
 
-// containers returns a pod's containers, those that run first included.
+// containers returns a pod's containers, including init containers.
 func (p pod) containers() []corev1.Container {
 	return append(append([]corev1.Container{}, p.Spec.InitContainers...), p.Spec.Containers...)
 }

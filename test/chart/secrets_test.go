@@ -13,8 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// files returns what a container finds below its mounts: for each path the
-// Secret or ConfigMap and its key.
+// files returns the files in a container's mounts: for each path, the Secret or ConfigMap and its
+// key.
 func files(p pod, c corev1.Container) map[string][2]string {
 	all := map[string][2]string{}
 	for _, mount := range c.VolumeMounts {
@@ -52,7 +52,7 @@ func TestFilesOfSettings(t *testing.T) {
 					}
 					s := m.secrets[source[0]]
 					if s == nil || len(s.Data[source[1]]) == 0 && s.StringData[source[1]] == "" {
-						t.Errorf("%s of %s is to come from the key %s of the Secret %s, which has none", name, p.name, source[1], source[0])
+						t.Errorf("%s of %s refers to the key %s of the Secret %s, which is missing", name, p.name, source[1], source[0])
 					}
 				}
 			}
@@ -60,7 +60,7 @@ func TestFilesOfSettings(t *testing.T) {
 	}
 	for _, values := range []string{"external", "everything"} {
 		if made := render(t, values).secrets; len(made) != 0 {
-			t.Errorf("%s: Secrets are made: %v", values, slices.Collect(maps.Keys(made)))
+			t.Errorf("%s: the chart creates Secrets: %v", values, slices.Collect(maps.Keys(made)))
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestMutualTLS(t *testing.T) {
 			}
 		}
 		if certificate := m.custom["Certificate/studio-"+part+"-grpc"]; (certificate == nil) != (part == "admin") {
-			t.Errorf("%s has a certificate made: %v", part, certificate != nil)
+			t.Errorf("%s has a Certificate: %v", part, certificate != nil)
 		} else if certificate != nil {
 			spec := certificate.Object["spec"].(map[string]any)
 			names := spec["dnsNames"].([]any)
@@ -93,7 +93,7 @@ func TestMutualTLS(t *testing.T) {
 			if address := strings.Split(env["CUSTOMER_ADDR"], ":")[0]; address != "" {
 				callee := m.custom["Certificate/studio-customer-grpc"].Object["spec"].(map[string]any)["dnsNames"].([]any)
 				if !slices.Contains(callee, any(address)) {
-					t.Errorf("%s calls customer as %s, and its certificate has %v", part, address, callee)
+					t.Errorf("%s calls customer as %s, but customer's certificate has %v", part, address, callee)
 				}
 			}
 		}
@@ -112,7 +112,7 @@ func TestGeneratedSecrets(t *testing.T) {
 			t.Fatalf("the Secret of %s has no %s", name, key)
 		}
 		if s.Annotations["helm.sh/resource-policy"] != "keep" {
-			t.Errorf("the Secret of %s goes with the release", name)
+			t.Errorf("the Secret of %s is deleted with the release", name)
 		}
 		return string(s.Data[key])
 	}
@@ -128,12 +128,12 @@ func TestGeneratedSecrets(t *testing.T) {
 	for _, b := range bootstrap {
 		if b.ID != data(b.Name, "credential-id") || b.Secret != data(b.Name, "credential-secret") || !id.MatchString(b.ID) || !secret.MatchString(b.Secret) ||
 			!slices.Equal(b.Scopes, []string{"platform:admin"}) || seen[b.ID] || seen[b.Secret] {
-			t.Errorf("the credential of %s is not what its Secret holds, or is no credential", b.Name)
+			t.Errorf("the credential of %s is invalid or differs from its Secret", b.Name)
 		}
 		seen[b.ID], seen[b.Secret] = true, true
 	}
 	if len(bootstrap) != 5 {
-		t.Errorf("%d credentials", len(bootstrap))
+		t.Errorf("got %d credentials", len(bootstrap))
 	}
 	var operator struct {
 		GRPC struct {
@@ -150,7 +150,7 @@ func TestGeneratedSecrets(t *testing.T) {
 	for _, part := range []string{"auth", "webhook"} {
 		key := data(part, "master-key")
 		if raw, err := base64.StdEncoding.DecodeString(key); err != nil || len(raw) != 32 || seen[key] {
-			t.Errorf("the master key of %s is no key of its own: %d bytes, %v", part, len(raw), err)
+			t.Errorf("the master key of %s is invalid or shared: %d bytes, %v", part, len(raw), err)
 		}
 		seen[key] = true
 	}

@@ -11,14 +11,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// services are the parts with a database; parts are all of them.
+// services are the services with a database; parts are all services.
 var (
 	services = []string{"auth", "customer", "booking", "pass", "webhook"}
 	parts    = append(slices.Clone(services), "admin", "gateway-a", "gateway-b")
 )
 
-// setting is a line of the table of docs/OPERATIONS.md, which a test of its own
-// holds to the code.
+// setting is a row of the settings table in docs/OPERATIONS.md. Another test compares that table
+// with the code.
 type setting struct {
 	required bool
 	parts    []string
@@ -26,7 +26,7 @@ type setting struct {
 
 var settingRow = regexp.MustCompile("(?m)^\\| `([A-Z0-9_]+)` \\| ([^|]*) \\| ([^|]*) \\| .*\\|$")
 
-// settings returns the settings by part.
+// settings returns the settings by service.
 func settings(t *testing.T) map[string]map[string]setting {
 	t.Helper()
 	text, err := os.ReadFile(root + "/docs/OPERATIONS.md")
@@ -52,19 +52,19 @@ func settings(t *testing.T) map[string]map[string]setting {
 		}
 	}
 	if len(all["booking"]) < 10 {
-		t.Fatalf("the table of settings has %d of booking", len(all["booking"]))
+		t.Fatalf("the table of settings has only %d settings of booking", len(all["booking"]))
 	}
 	return all
 }
 
-// owner are the settings of `migrate`, which needs no others.
+// owner are the settings of `migrate`, which has no other required settings.
 var owner = []string{"MIGRATION_DATABASE_URL", "DATABASE_APP_ROLE"}
 
-// extra are the variables that ci/everything-values.yaml adds, and those that
-// are no settings of ours.
+// extra reports whether a variable is not a setting of the platform: one of those that
+// ci/everything-values.yaml adds, or one of OpenTelemetry.
 func extra(name string) bool { return name == "GOGC" || strings.HasPrefix(name, "OTEL_") }
 
-// known checks that a variable is a setting of a part, or names the file of one.
+// known reports whether a variable is a setting of a service, or the _FILE form of one.
 func known(of map[string]setting, name string) bool {
 	_, ok := of[name]
 	if base, file := strings.CutSuffix(name, "_FILE"); !ok && file {
@@ -89,21 +89,21 @@ func TestSettings(t *testing.T) {
 		for _, part := range parts {
 			d := m.deployments[fullname(values)+"-"+part]
 			if d == nil {
-				t.Errorf("%s: no Deployment of %s", values, part)
+				t.Errorf("%s: %s has no Deployment", values, part)
 				continue
 			}
 			env := environment(d.Spec.Template.Spec.Containers[0])
 			if len(env) != len(d.Spec.Template.Spec.Containers[0].Env) {
-				t.Errorf("%s: %s has a variable twice", values, part)
+				t.Errorf("%s: %s has a duplicate variable", values, part)
 			}
 			for name := range env {
 				if !known(of[part], name) {
-					t.Errorf("%s: %s has no setting %s", values, part, name)
+					t.Errorf("%s: %s has no setting called %s", values, part, name)
 				}
 			}
 			for name, s := range of[part] {
 				if s.required && !slices.Contains(owner, name) && env[name] == "" && env[name+"_FILE"] == "" {
-					t.Errorf("%s: %s needs %s", values, part, name)
+					t.Errorf("%s: %s lacks the required setting %s", values, part, name)
 				}
 			}
 			for name := range of[part] {
@@ -130,7 +130,7 @@ func TestListeningAddresses(t *testing.T) {
 			t.Errorf("%s listens on %s=%q, ADMIN_ADDR=%q", part, name, env[name], env["ADMIN_ADDR"])
 		}
 		if env["RESERVATION_ENV"] != "production" {
-			t.Errorf("%s runs in %q, and nothing said otherwise", part, env["RESERVATION_ENV"])
+			t.Errorf("%s runs in %q, want the default production", part, env["RESERVATION_ENV"])
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestDashboardAddresses(t *testing.T) {
 	}
 }
 
-// weight is where a hook comes among the others.
+// weight returns the weight of a hook, which decides its order.
 func weight(t *testing.T, annotations map[string]string) int {
 	t.Helper()
 	n, err := strconv.Atoi(annotations["helm.sh/hook-weight"])
@@ -169,19 +169,19 @@ func TestMigrations(t *testing.T) {
 		}
 		for name := range env {
 			if !known(of[part], name) {
-				t.Errorf("%s has no setting %s", part, name)
+				t.Errorf("%s has no setting called %s", part, name)
 			}
 		}
 		if !slices.Equal(c.Args, []string{"migrate"}) || !strings.Contains(c.Image, "/"+part+":") {
 			t.Errorf("the migration of %s is %s %v", part, c.Image, c.Args)
 		}
 	}
-	t.Run("with a database elsewhere, Jobs before anything else", func(t *testing.T) {
+	t.Run("Jobs migrate an external database before anything else", func(t *testing.T) {
 		m := render(t, "external")
 		for _, part := range services {
 			j := m.jobs[fullname("external")+"-"+part+"-migrate"]
 			if j == nil {
-				t.Errorf("no Job of %s", part)
+				t.Errorf("%s has no Job", part)
 				continue
 			}
 			if j.Annotations["helm.sh/hook"] != "pre-install,pre-upgrade" {
@@ -189,14 +189,14 @@ func TestMigrations(t *testing.T) {
 			}
 			check(t, part, j.Spec.Template.Spec.Containers[0])
 			if account := m.accounts[j.Spec.Template.Spec.ServiceAccountName]; account == nil || weight(t, account.Annotations) >= weight(t, j.Annotations) {
-				t.Errorf("the Job of %s has no service account when it runs", part)
+				t.Errorf("the Job of %s has a service account that does not exist yet when it runs", part)
 			}
 		}
 	})
-	t.Run("with the bundled one, init containers", func(t *testing.T) {
+	t.Run("init containers migrate the bundled database", func(t *testing.T) {
 		m := render(t, "minimal")
 		if len(m.jobs) != 0 {
-			t.Errorf("there are Jobs: %v", m.jobs)
+			t.Errorf("unexpected Jobs: %v", m.jobs)
 		}
 		for _, part := range services {
 			d := m.deployments[fullname("minimal")+"-"+part]
@@ -207,15 +207,15 @@ func TestMigrations(t *testing.T) {
 			check(t, part, d.Spec.Template.Spec.InitContainers[0])
 			for _, mount := range d.Spec.Template.Spec.Containers[0].VolumeMounts {
 				if mount.Name == "owner" {
-					t.Errorf("%s itself has the owner's password", part)
+					t.Errorf("the container of %s has the owner's password", part)
 				}
 			}
 		}
 	})
-	t.Run("none, where somebody else runs them", func(t *testing.T) {
+	t.Run("the chart runs no migrations with migrations.mode=none", func(t *testing.T) {
 		m := render(t, "external", "--set", "migrations.mode=none")
 		if len(m.jobs) != 0 || m.accounts[fullname("external")+"-migrate"] != nil {
-			t.Error("there are Jobs")
+			t.Error("the chart has Jobs or a service account for migrations")
 		}
 	})
 }

@@ -17,12 +17,12 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// Those of docs/KUBERNETES.md, whose commands the test runs.
+// The names in docs/KUBERNETES.md, whose commands the test runs.
 const (
 	namespace, release = "bookings", "studio"
 	chart              = "deploy/helm/reservation"
 	fullname           = release + "-reservation"
-	// version is what the images are called (test/compose makes them).
+	// version is the tag of the images (test/compose builds them).
 	version = "0.0.0-test"
 )
 
@@ -30,7 +30,7 @@ func parts() []string {
 	return []string{"auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b", "admin"}
 }
 
-// testInside is the test, in namespaces of its own.
+// testInside is the test itself, in separate namespaces.
 func testInside(t *testing.T, dir string) {
 	settle(t, dir)
 	c := startCluster(t, dir)
@@ -40,10 +40,10 @@ func testInside(t *testing.T, dir string) {
 		c.install(t)
 		c.runs(t)
 	})
-	ok = ok && t.Run("the programs are those of the images, and can write nowhere", c.testPods)
-	ok = ok && t.Run("the first company is made as the page says", c.testFirstCompany)
-	ok = ok && t.Run("the dashboard is at a forwarded port", c.testDashboard)
-	ok = ok && t.Run("the demonstration company is made", func(t *testing.T) {
+	ok = ok && t.Run("pods run the programs of the images and cannot write to their file systems", c.testPods)
+	ok = ok && t.Run("the first company is created as the page says", c.testFirstCompany)
+	ok = ok && t.Run("the dashboard is available on a forwarded port", c.testDashboard)
+	ok = ok && t.Run("the demonstration company is created", func(t *testing.T) {
 		credentials = c.demonstration(t, c.dir, "", []string{"--credentials", c.dir + "/operator/credentials.json"})
 	})
 	if !ok {
@@ -52,10 +52,10 @@ func testInside(t *testing.T, dir string) {
 	t.Run("Interfaces A and B conform", func(t *testing.T) {
 		c.run(t, 10*time.Minute, "env", "HOME="+os.Getenv("HOME"), "CONFORMANCE_CREDENTIALS="+c.dir+"/credentials.json", "go", "test", "-count=1", "./test/conformance")
 	})
-	t.Run("under load", func(t *testing.T) { c.testLoad(t, credentials) })
-	t.Run("another installation has its databases elsewhere, and Jobs migrate them first", c.testProduction)
-	if t.Run("nothing is left but secrets and volumes", c.testUninstall) {
-		t.Run("a new installation finds them, and has TLS between the parts", func(t *testing.T) { c.testTLS(t, credentials) })
+	t.Run("deleted pods and upgrades under load cause no error", func(t *testing.T) { c.testLoad(t, credentials) })
+	t.Run("another installation uses external databases, and Jobs migrate them first", c.testProduction)
+	if t.Run("uninstalling leaves only secrets and volumes", c.testUninstall) {
+		t.Run("a new installation reuses them, with TLS between the services", func(t *testing.T) { c.testTLS(t, credentials) })
 	}
 }
 
@@ -67,7 +67,7 @@ metadata:
 ---
 `
 
-// volumes are directories of this machine that PostgreSQL and NATS may have.
+// volumes provides directories of this machine as volumes for PostgreSQL and NATS.
 func (c *cluster) volumes(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -96,13 +96,13 @@ func (c *cluster) install(t *testing.T, more ...string) {
 	args := []string{
 		"install", release, chart, "--namespace", namespace, "--values", chart + "/ci/minimal-values.yaml", "--wait", "--timeout", installLimit.String(),
 		"--set", "image.tag=" + version, "--set", "postgresql.image=" + composed(t, "POSTGRES_IMAGE"), "--set", "nats.image=" + composed(t, "NATS_IMAGE"),
-		// A machine of two processors is smaller than what the parts ask for.
+		// The services' default requests exceed a machine with two processors.
 		"--set", "defaults.resources.requests.cpu=20m", "--set", "parts.gateway-b.settings.RATE_LIMIT=10000",
 	}
 	c.run(t, installLimit+time.Minute, "helm", append(args, more...)...)
 }
 
-// composed is the name of an image in docker-compose.yml.
+// composed returns the name of an image in docker-compose.yml.
 func composed(t *testing.T, variable string) string {
 	t.Helper()
 	match := regexp.MustCompile(variable + `:-([^}]+)`).FindStringSubmatch(harness.File(t, "docker-compose.yml"))
@@ -112,7 +112,7 @@ func composed(t *testing.T, variable string) string {
 	return match[1]
 }
 
-// testPods looks into what runs.
+// testPods checks the running programs and that they cannot write.
 func (c *cluster) testPods(t *testing.T) {
 	for _, part := range parts() {
 		if got := c.run(t, commandLimit, "kubectl", "--namespace", namespace, "exec", "deployment/"+fullname+"-"+part, "--", "/part", "version"); !strings.HasSuffix(got, version) {
@@ -128,13 +128,13 @@ func (c *cluster) testPods(t *testing.T) {
 	}
 }
 
-// testFirstCompany runs the commands of docs/KUBERNETES.md as they stand there.
+// testFirstCompany runs the commands of docs/KUBERNETES.md unchanged.
 func (c *cluster) testFirstCompany(t *testing.T) {
 	_, section, _ := strings.Cut(harness.File(t, "docs/KUBERNETES.md"), "\n## The first company\n")
 	_, section, _ = strings.Cut(section, "```sh\n")
 	script, _, found := strings.Cut(section, "```")
 	if !found {
-		t.Fatal("the page has no such commands")
+		t.Fatal("the page does not have these commands")
 	}
 	root, err := harness.Root()
 	if err != nil {
@@ -146,11 +146,11 @@ func (c *cluster) testFirstCompany(t *testing.T) {
 	}
 	out := c.run(t, commandLimit, "bash", "-euc", "cd "+dir+"\n"+script+"\nkill %1\nmkdir -p "+c.dir+"/operator && cp credentials.json "+c.dir+"/operator/")
 	if !strings.Contains(out, "ada@example.com") {
-		t.Errorf("it printed %s", out)
+		t.Errorf("the commands printed %s", out)
 	}
 }
 
-// testDashboard looks at the dashboard where the page's first commands have it.
+// testDashboard opens the dashboard on the port that the page's first commands forward.
 func (c *cluster) testDashboard(t *testing.T) {
 	const address = "http://localhost:8082/"
 	if page := harness.File(t, "docs/KUBERNETES.md"); !strings.Contains(page, "port-forward service/"+fullname+"-admin 8082:80\n") {
@@ -176,8 +176,8 @@ func (c *cluster) testDashboard(t *testing.T) {
 	})
 }
 
-// demonstration makes the demonstration company, and returns how to speak to the
-// faces at their Services, whose names end in zone. Its files are in dir.
+// demonstration creates the demonstration company, and returns its credentials with the addresses
+// of the interfaces' Services, whose names end in zone. Its files are in dir.
 func (c *cluster) demonstration(t *testing.T, dir, zone string, flags []string) (made harness.Credentials) {
 	t.Helper()
 	face := "http://" + fullname + "-"
@@ -199,7 +199,7 @@ func (c *cluster) testUninstall(t *testing.T) {
 	harness.Eventually(t, 3*time.Minute, func() error {
 		out, err := c.kubectl(t.Context(), "--namespace", namespace, "get", "all,configmaps,networkpolicies,poddisruptionbudgets,serviceaccounts", "-o", "name", "--selector", "app.kubernetes.io/instance="+release)
 		if err == nil && strings.TrimSpace(out) != "" {
-			err = fmt.Errorf("left are\n%s", out)
+			err = fmt.Errorf("these objects are left:\n%s", out)
 		}
 		return err
 	})
@@ -213,6 +213,6 @@ func (c *cluster) testUninstall(t *testing.T) {
 	}
 	out, err := exec.CommandContext(t.Context(), "ctr", "--address", containerdSocket, "--namespace", "k8s.io", "tasks", "ls", "-q").Output()
 	if err != nil || strings.TrimSpace(string(out)) != "" {
-		t.Errorf("containers run still: %s %v", out, err)
+		t.Errorf("containers are still running: %s %v", out, err)
 	}
 }

@@ -18,15 +18,15 @@ import (
 
 // cluster is Kubernetes in the namespaces of a test.
 type cluster struct {
-	dir        string // of everything it keeps
+	dir        string // directory of all its data
 	kubeconfig string
 
 	mu    sync.Mutex
-	ended []string // programs that ended, which none does before the test
+	ended []string // programs that have ended, which is an error before the end of the test
 }
 
 const (
-	apiToken   = "cluster-test" // of an API server that only its test can reach
+	apiToken   = "cluster-test" // for an API server that only the test can reach
 	apiServer  = "https://127.0.0.1:6443"
 	kubeconfig = `apiVersion: v1
 kind: Config
@@ -74,7 +74,7 @@ func startCluster(t *testing.T, dir string) *cluster {
 	return c
 }
 
-// binaries is where make cluster-test builds what it runs.
+// binaries returns the directory in which make cluster-test builds the programs.
 func binaries(t *testing.T) string {
 	t.Helper()
 	root, err := harness.Root()
@@ -89,7 +89,7 @@ func (c *cluster) start(t *testing.T, name string, args ...string) {
 	t.Helper()
 	path := filepath.Join(binaries(t), name)
 	if _, err := os.Stat(path); err != nil {
-		path = name // the system's
+		path = name // an installed program
 	}
 	log, err := os.Create(c.log(name))
 	if err != nil {
@@ -113,7 +113,7 @@ func (c *cluster) log(program string) string {
 	return filepath.Join(c.dir, filepath.Base(program)+".log")
 }
 
-// await waits for something that a start takes.
+// await waits until cond returns nil, and fails t after startLimit.
 func (c *cluster) await(t *testing.T, what string, cond func() error) {
 	t.Helper()
 	began := time.Now()
@@ -129,7 +129,7 @@ func (c *cluster) await(t *testing.T, what string, cond func() error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.ended) > 0 {
-		t.Fatalf("%s: ended are %v", what, c.ended)
+		t.Fatalf("%s: these programs have ended: %v", what, c.ended)
 	}
 	t.Logf("%s: %.1f s", what, time.Since(began).Seconds())
 }

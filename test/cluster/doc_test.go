@@ -1,22 +1,22 @@
-// Package cluster installs the chart on Kubernetes, as docs/KUBERNETES.md says: a
-// cluster of one node, with etcd, the API server, the controllers, the scheduler,
-// kubelet, kube-proxy, containerd, runc, a bridge between the pods and CoreDNS, all
-// of them real, and the images of deploy/Dockerfile.
+// Package cluster installs the chart on Kubernetes as docs/KUBERNETES.md describes. The cluster
+// has one node and consists of real programs: etcd, the API server, the controllers, the
+// scheduler, kubelet, kube-proxy, containerd, runc, a bridge between the pods, and CoreDNS. The
+// images are those of deploy/Dockerfile.
 //
-// It runs where CLUSTER_TEST is set, which make cluster-test does after it has
-// built and installed what that needs. No registry is asked for anything.
+// It runs if CLUSTER_TEST is set, which make cluster-test does after it has built and installed
+// the requirements. It uses no registry.
 //
 // # How a cluster fits into a test
 //
-// TestCluster runs itself again, in namespaces of its own (processes, mounts,
-// network), where it is the first process:
+// TestCluster runs itself again in separate namespaces (processes, mounts, network), in which it
+// is the first process:
 //
 //	this machine ── TestCluster ── cgroups and files of the test, removed at the end
 //	   └─ namespaces ── TestCluster ── etcd, kube-apiserver, …, containerd ── pods
 //
-// The end of that process ends everything in there, however it comes about, and
-// with it go the mounts, the interfaces and the rules of iptables. What kubelet
-// would set for the whole machine is shown to it as set (machine_linux_test.go).
+// When that process ends, for any reason, the kernel ends all processes in the namespaces and
+// removes their mounts, interfaces and iptables rules. Settings that kubelet would change for the
+// whole machine appear to be set already (machine_linux_test.go).
 package cluster
 
 import (
@@ -28,8 +28,7 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// needCluster skips t where nobody asked for a cluster, and fails it where none
-// can be had.
+// needCluster skips t unless CLUSTER_TEST is set, and fails it if a cluster cannot run here.
 func needCluster(t *testing.T) {
 	t.Helper()
 	if os.Getenv("CLUSTER_TEST") == "" {

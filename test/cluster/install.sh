@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs what make cluster-test needs and this machine lacks: what a node of
-# Kubernetes runs its pods with. On Debian and Ubuntu, as root. Nothing is started
-# here, and nothing is left enabled.
+# Installs the missing requirements of make cluster-test: the programs with which a
+# Kubernetes node runs its pods. It needs Debian or Ubuntu and root. It does not start
+# or enable a service.
 set -eu
 
 missing=
@@ -17,7 +17,7 @@ need jq jq
 echo "cluster-test: installing$missing" >&2
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
-	# The packages would start their services.
+	# Without this policy the packages would start their services.
 	printf '#!/bin/sh\nexit 101\n' >"$policy"
 	chmod 0755 "$policy"
 	trap 'rm -f "$policy"' EXIT

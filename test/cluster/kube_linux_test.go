@@ -18,12 +18,12 @@ import (
 
 const (
 	commandLimit = 2 * time.Minute
-	// installLimit bounds what waits until all pods are there.
+	// installLimit is the time limit for commands that wait until all pods are ready.
 	installLimit = 15 * time.Minute
 )
 
-// try runs a program with the cluster's credentials, in the repository's root, and
-// returns what it printed on standard output.
+// try runs a program with the cluster's credentials, in the root of the repository, and returns
+// its standard output.
 func (c *cluster) try(ctx context.Context, limit time.Duration, name string, args ...string) (string, error) {
 	root, err := harness.Root()
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *cluster) try(ctx context.Context, limit time.Duration, name string, arg
 	return out.String(), nil
 }
 
-// lookIn is exec.LookPath for another PATH.
+// lookIn is exec.LookPath with another PATH.
 func lookIn(path, name string) (string, error) {
 	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(dir, name)
@@ -61,7 +61,7 @@ func (c *cluster) kubectl(ctx context.Context, args ...string) (string, error) {
 	return c.try(ctx, commandLimit, "kubectl", args...)
 }
 
-// run is try for what must succeed.
+// run is like try, but fails t if the program fails.
 func (c *cluster) run(t *testing.T, limit time.Duration, name string, args ...string) string {
 	t.Helper()
 	began := time.Now()
@@ -75,7 +75,7 @@ func (c *cluster) run(t *testing.T, limit time.Duration, name string, args ...st
 	return strings.TrimSpace(out)
 }
 
-// get reads objects of a namespace.
+// get reads objects of a namespace into v.
 func (c *cluster) get(t *testing.T, namespace string, v any, args ...string) {
 	t.Helper()
 	out := c.run(t, commandLimit, "kubectl", append([]string{"--namespace", namespace, "get", "-o", "json"}, args...)...)
@@ -84,18 +84,18 @@ func (c *cluster) get(t *testing.T, namespace string, v any, args ...string) {
 	}
 }
 
-// apply makes objects.
+// apply creates objects.
 func (c *cluster) apply(t *testing.T, text string) {
 	t.Helper()
-	file := filepath.Join(c.dir, "objects.yaml") // a comma, as in the names of tests, would make two of it
+	file := filepath.Join(c.dir, "objects.yaml") // kubectl would split a name at a comma, which names of tests have
 	write(t, file, text)
 	c.run(t, commandLimit, "kubectl", "apply", "-f", file)
 }
 
-// troubles are the states of pods, what happened last, and the ends of logs.
+// troubles returns the states of pods, the last events, and the ends of logs.
 func (c *cluster) troubles() string {
 	var all strings.Builder
-	ctx := context.Background() // the test's may be over
+	ctx := context.Background() // the test's context may have ended
 	for _, args := range [][]string{
 		{"get", "pods", "--all-namespaces", "-o", "wide"},
 		{"get", "events", "--all-namespaces", "--sort-by=.lastTimestamp"},
@@ -112,5 +112,5 @@ func (c *cluster) troubles() string {
 	return all.String()
 }
 
-// tail is the end of a long text.
+// tail returns the end of a long text.
 func tail(text []byte) []byte { return text[max(0, len(text)-6000):] }

@@ -34,7 +34,7 @@ func (p pod) ready() bool {
 	return false
 }
 
-// pods are those of a part, or of a store.
+// pods returns the pods of a service or a store.
 func (c *cluster) pods(t *testing.T, component string) []pod {
 	t.Helper()
 	var list podList
@@ -42,8 +42,7 @@ func (c *cluster) pods(t *testing.T, component string) []pod {
 	return list.Items
 }
 
-// runs waits until there are two ready pods of each part and one of each store,
-// and no others.
+// runs waits until there are exactly two ready pods of each service and one of each store.
 func (c *cluster) runs(t *testing.T) {
 	t.Helper()
 	for _, component := range append(parts(), "postgresql", "nats") {
@@ -71,45 +70,45 @@ func (c *cluster) awaitPods(t *testing.T, component string) {
 	})
 }
 
-// testLoad deletes a pod of everything, upgrades and goes back, while clients book
-// and read: none is told anything but success, in the end.
+// testLoad deletes a pod of everything, upgrades, and rolls back, while clients book and read.
+// Every request must eventually succeed.
 func (c *cluster) testLoad(t *testing.T, credentials harness.Credentials) {
-	crowd := harness.NewRetryingClient(t, credentials).Open(t)
-	crowd.AwaitMore(t, time.Minute)
-	t.Logf("the crowd is here: %s", crowd)
+	load := harness.NewRetryingClient(t, credentials).StartLoad(t)
+	load.AwaitMore(t, time.Minute)
+	t.Logf("the load has started: %s", load)
 	for _, component := range append(parts(), "nats", "postgresql") {
 		name := c.pods(t, component)[0].Metadata.Name
 		began := time.Now()
 		c.run(t, 3*time.Minute, "kubectl", "--namespace", namespace, "delete", "pod", name, "--timeout", "2m")
 		c.awaitPods(t, component)
-		crowd.AwaitMore(t, 2*time.Minute)
-		t.Logf("%s was deleted, and there is another after %.1f s: %s", name, time.Since(began).Seconds(), crowd)
+		load.AwaitMore(t, 2*time.Minute)
+		t.Logf("%s was deleted, and replaced after %.1f s: %s", name, time.Since(began).Seconds(), load)
 	}
 	before := c.restarts(t)
 	c.release(t, next)
-	// As the page says.
+	// Use the command on the page.
 	c.run(t, installLimit+time.Minute, "helm", "upgrade", release, chart, "--namespace", namespace, "--reset-then-reuse-values",
 		"--set", "image.tag="+next, "--set", "settings.LOG_LEVEL=debug", "--wait", "--timeout", installLimit.String())
 	c.runs(t)
 	c.runsImage(t, next)
-	crowd.AwaitMore(t, time.Minute)
-	t.Logf("all were replaced by the upgrade: %s", crowd)
+	load.AwaitMore(t, time.Minute)
+	t.Logf("the upgrade replaced all pods: %s", load)
 	c.run(t, installLimit+time.Minute, "helm", "rollback", release, "--namespace", namespace, "--wait", "--timeout", installLimit.String())
 	c.runs(t)
 	c.runsImage(t, version)
-	crowd.AwaitMore(t, time.Minute)
-	t.Logf("and went back: %s", crowd)
-	crowd.Close(t)
+	load.AwaitMore(t, time.Minute)
+	t.Logf("the rollback replaced all pods: %s", load)
+	load.Stop(t)
 	if after := c.restarts(t); after > before {
-		t.Errorf("containers ended by themselves: %d, and %d before", after, before)
+		t.Errorf("%d containers were restarted, want %d", after, before)
 	}
 	c.run(t, commandLimit, "bin/reservectl", "--credentials", c.dir+"/operator/credentials.json", "verify", "--company", credentials.CompanyID)
 }
 
-// next is what the images are called after an upgrade.
+// next is the tag of the images after the upgrade.
 const next = "0.0.1-test"
 
-// release gives the images another version's name.
+// release tags the images with another version.
 func (c *cluster) release(t *testing.T, tag string) {
 	t.Helper()
 	for _, p := range parts() {
@@ -118,7 +117,7 @@ func (c *cluster) release(t *testing.T, tag string) {
 	}
 }
 
-// runsImage checks that the parts' pods run the images of a version.
+// runsImage checks that the services' pods run the images of a version.
 func (c *cluster) runsImage(t *testing.T, tag string) {
 	t.Helper()
 	for _, part := range parts() {
@@ -130,7 +129,7 @@ func (c *cluster) runsImage(t *testing.T, tag string) {
 	}
 }
 
-// restarts is how often containers of the pods that are here were started anew.
+// restarts returns the number of container restarts in the existing pods.
 func (c *cluster) restarts(t *testing.T) int {
 	t.Helper()
 	var list podList

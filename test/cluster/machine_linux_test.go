@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// node is the node's name, and address the one at which its pods reach it.
+	// node is the node's name, and address the address at which its pods reach it.
 	node, address = "node-1", "10.99.0.1"
 	pods          = "10.244.0.0/16"
 	servicesRange = "10.96.0.0/16"
 	domain        = "cluster.local"
 )
 
-// wanted is what kubelet sets for the whole machine, unless it is set.
+// wanted returns the settings that kubelet makes for the whole machine if they differ.
 func wanted() map[string]string {
 	return map[string]string{
 		"vm/overcommit_memory": "1", "vm/panic_on_oom": "0", "kernel/panic": "10", "kernel/panic_on_oops": "1",
@@ -28,7 +28,7 @@ func wanted() map[string]string {
 	}
 }
 
-// tunables is what this machine has of them.
+// tunables returns this machine's values of these settings.
 func tunables(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -42,8 +42,8 @@ func tunables(t *testing.T) []string {
 	return all
 }
 
-// settle makes a machine of new namespaces: places to write to that only they
-// see, an address, a way between the pods, and names.
+// settle prepares new namespaces: private writable directories, an address, routing between the
+// pods, and name resolution.
 func settle(t *testing.T, dir string) {
 	t.Helper()
 	mount(t, "", "/", "", syscall.MS_REC|syscall.MS_PRIVATE)
@@ -52,7 +52,7 @@ func settle(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Where programs keep what no setting of theirs moves elsewhere.
+	// Directories where programs store data that no setting can move.
 	for _, place := range []string{"/run", "/var/lib", "/var/log"} {
 		mount(t, "tmpfs", place, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV)
 	}
@@ -64,7 +64,7 @@ func settle(t *testing.T, dir string) {
 	names := filepath.Join(dir, "names", "resolv.conf")
 	write(t, names, fmt.Sprintf("nameserver %s\nsearch %s.svc.%s svc.%[3]s %[3]s\noptions ndots:5\n", address, namespace, domain))
 	if strings.HasPrefix(resolver, "/run/") {
-		write(t, resolver, "") // its place is under the new mount
+		write(t, resolver, "") // it is below the new mount
 	}
 	mount(t, names, resolver, "", syscall.MS_BIND)
 
@@ -76,7 +76,7 @@ func settle(t *testing.T, dir string) {
 	command(t, "ip", "route", "add", "default", "dev", "node0")
 	for _, name := range []string{"ipv4/ip_forward", "bridge/bridge-nf-call-iptables"} {
 		if err := os.WriteFile("/proc/sys/net/"+name, []byte("1"), 0o644); err != nil {
-			t.Fatalf("%v: the kernel's br_netfilter is needed", err)
+			t.Fatalf("%v: the kernel module br_netfilter is missing", err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// insideOf is set for the process in the namespaces: the directory of the test.
+// insideOf is set for the process in the namespaces, to the directory of the test.
 const insideOf = "CLUSTER_TEST_DIR"
 
 func TestCluster(t *testing.T) {
@@ -33,15 +33,15 @@ func TestCluster(t *testing.T) {
 	again(t, dir)
 	harness.NothingLeft(t, dir)
 	if mounts, err := os.ReadFile("/proc/mounts"); err != nil || strings.Contains(string(mounts), dir) {
-		t.Errorf("mounts are left, or cannot be told: %v\n%s", err, mounts)
+		t.Errorf("mounts are left or cannot be read: %v\n%s", err, mounts)
 	}
 	if after := tunables(t); !slices.Equal(before, after) {
-		t.Errorf("this machine's settings were %v, and are %v", before, after)
+		t.Errorf("this machine's settings changed from %v to %v", before, after)
 	}
 }
 
-// again runs this test in namespaces of its own, where it is the first process:
-// its end is the end of all others in there.
+// again runs this test in separate namespaces, in which it is the first process: when it ends,
+// the kernel ends all others.
 func again(t *testing.T, dir string) {
 	t.Helper()
 	ctx := t.Context()
@@ -58,15 +58,15 @@ func again(t *testing.T, dir string) {
 		Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 		Pdeathsig:  syscall.SIGKILL,
 	}
-	// The kernel takes the end of the thread that forked for the parent's death.
+	// The kernel kills the child when the thread that forked it ends, so the thread is reserved.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if err := cmd.Run(); err != nil {
-		t.Errorf("inside: %v", errors.Join(err, ctx.Err()))
+		t.Errorf("the test in the namespaces: %v", errors.Join(err, ctx.Err()))
 	}
 }
 
-// cgroups are the hierarchies of this machine: one, or one for each controller.
+// cgroups returns the cgroup hierarchies of this machine: one, or one for each controller.
 func cgroups(t *testing.T) []string {
 	t.Helper()
 	const all = "/sys/fs/cgroup"
@@ -79,7 +79,7 @@ func cgroups(t *testing.T) []string {
 	}
 	var found []string
 	for _, file := range files {
-		// cpu may be another name of cpu,cpuacct.
+		// cpu may be a link to cpu,cpuacct.
 		if dir, err := filepath.EvalSymlinks(filepath.Dir(file)); err == nil && !slices.Contains(found, dir) {
 			found = append(found, dir)
 		}
@@ -87,7 +87,7 @@ func cgroups(t *testing.T) []string {
 	return found
 }
 
-// makeCgroups makes a group for the pods in every hierarchy. They go with t.
+// makeCgroups creates a group for the pods in every hierarchy. They are removed with t.
 func makeCgroups(t *testing.T, name string) {
 	t.Helper()
 	for _, hierarchy := range cgroups(t) {
@@ -96,13 +96,13 @@ func makeCgroups(t *testing.T, name string) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() {
-			// The last processes may be ending still.
+			// The last processes may still be ending.
 			harness.Eventually(t, 30*time.Second, func() error { return removeCgroup(group) })
 		})
 		for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
 			text, err := os.ReadFile(filepath.Join(hierarchy, file))
 			if err != nil {
-				continue // another controller's
+				continue // does not apply to this controller
 			}
 			if err := os.WriteFile(filepath.Join(group, file), text, 0o644); err != nil {
 				t.Fatal(err)
@@ -111,7 +111,7 @@ func makeCgroups(t *testing.T, name string) {
 	}
 }
 
-// removeCgroup removes a group and those below it.
+// removeCgroup removes a group and its subgroups.
 func removeCgroup(group string) error {
 	var groups []string
 	err := filepath.WalkDir(group, func(path string, entry fs.DirEntry, err error) error {

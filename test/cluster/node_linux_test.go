@@ -11,11 +11,10 @@ import (
 
 const (
 	containerdSocket = "/run/containerd/containerd.sock"
-	// sandbox is the image of a pod's own process (test/compose makes it).
+	// sandbox is the image of a pod's infrastructure process (test/compose builds it).
 	sandbox = "reservation.test/pause:1"
 
-	// The oom_score_adj that kubelet asks for is below what a process without
-	// CAP_SYS_RESOURCE may have.
+	// kubelet requests an oom_score_adj that is too low for a process without CAP_SYS_RESOURCE.
 	containerdConfig = `version = 2
 root = "%[1]s/containerd"
 state = "/run/containerd"
@@ -73,7 +72,7 @@ oomScoreAdj: 0
 `
 )
 
-// startNode starts what a node runs. Its pods are in the cgroup.
+// startNode starts the programs of a node. Its pods are in the cgroup.
 func (c *cluster) startNode(t *testing.T, cgroup string) {
 	t.Helper()
 	write(t, c.dir+"/containerd.toml", fmt.Sprintf(containerdConfig, c.dir, plugins(t)))
@@ -88,7 +87,7 @@ func (c *cluster) startNode(t *testing.T, cgroup string) {
 	})
 	began := time.Now()
 	command(t, "ctr", "--address", containerdSocket, "--namespace", "k8s.io", "images", "import", filepath.Join(binaries(t), "images.tar"))
-	t.Logf("the images are there: %.1f s", time.Since(began).Seconds())
+	t.Logf("the images are loaded: %.1f s", time.Since(began).Seconds())
 
 	write(t, c.dir+"/names/none", "")
 	write(t, c.dir+"/kubelet.yaml", fmt.Sprintf(kubeletConfig, c.dir, cgroup))
@@ -98,14 +97,14 @@ func (c *cluster) startNode(t *testing.T, cgroup string) {
 	c.start(t, "kube-proxy", "--config", c.dir+"/proxy.yaml")
 }
 
-// startNames starts the DNS server, at the node's address.
+// startNames starts the DNS server on the node's address.
 func (c *cluster) startNames(t *testing.T) {
 	t.Helper()
 	write(t, c.dir+"/Corefile", fmt.Sprintf(names, c.kubeconfig))
 	c.start(t, "dns", "-conf", c.dir+"/Corefile")
 }
 
-// plugins is where the system has the plugins of CNI.
+// plugins returns the directory of the installed CNI plugins.
 func plugins(t *testing.T) string {
 	t.Helper()
 	for _, dir := range []string{"/usr/lib/cni", "/opt/cni/bin"} {
@@ -113,6 +112,6 @@ func plugins(t *testing.T) string {
 			return dir
 		}
 	}
-	t.Fatal("no plugins of CNI: make cluster-test installs them")
+	t.Fatal("no CNI plugins: make cluster-test installs them")
 	return ""
 }

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	live = "live" // the namespace of another installation, and the prefix of what it has elsewhere
-	// liveValues are over those of ci/external-values.yaml.
+	live = "live" // namespace of another installation, and prefix of its external databases and streams
+	// liveValues override values of ci/external-values.yaml.
 	liveValues = `image: {registry: "", tag: ` + version + `, pullSecrets: []}
 secrets: {generate: true, existing: {auth: "", customer: "", booking: "", pass: "", webhook: ""}}
 database: {roles: {auth: live_auth, customer: live_customer, booking: live_booking, pass: live_pass, webhook: live_webhook}}
@@ -18,7 +18,8 @@ nats: {url: "", urlSecret: bus, prefix: ` + live + `, replicas: 1}
 grpcTLS: {enabled: true}
 defaults: {replicas: 1, resources: {requests: {cpu: 20m}}}
 `
-	// databases is what docs/OPERATIONS.md has an administrator do, for one service.
+	// databases is the SQL for one service's database that docs/OPERATIONS.md gives to an
+	// administrator.
 	databases = `create role live_%[1]s_owner login password 'of-a-test'
 create role live_%[1]s login password 'of-a-test'
 create database live_%[1]s owner live_%[1]s_owner
@@ -26,9 +27,9 @@ revoke all on database live_%[1]s from public
 grant connect on database live_%[1]s to live_%[1]s`
 )
 
-// testProduction installs the chart as in production, beside the first one, whose
-// stores are the ones elsewhere: a database per service, migrated by Jobs before
-// anything else is there, TLS between the parts, and a face to the outside each.
+// testProduction installs the chart as in production, in addition to the first installation,
+// whose stores it uses as external ones: one database for each service, which Jobs migrate before
+// anything else starts, TLS between the services, and an external address for each interface.
 func (c *cluster) testProduction(t *testing.T) {
 	c.apply(t, strings.ReplaceAll(restricted, "name: "+namespace, "name: "+live))
 	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
@@ -50,16 +51,16 @@ func (c *cluster) testProduction(t *testing.T) {
 	c.run(t, installLimit+time.Minute, "helm", "install", release, chart, "--namespace", live, "--values", chart+"/ci/external-values.yaml", "--values", values,
 		"--wait", "--timeout", installLimit.String())
 	if jobs := c.run(t, commandLimit, "kubectl", "--namespace", live, "get", "events", "--field-selector", "reason=Completed,involvedObject.kind=Job", "-o", "name"); len(strings.Fields(jobs)) != 5 {
-		t.Errorf("of the five services' Jobs, these have ended: %s", jobs)
+		t.Errorf("want the Jobs of five services to have ended, got: %s", jobs)
 	}
 	var list podList
 	c.get(t, live, &list, "pods")
 	if len(list.Items) != len(parts()) {
-		t.Errorf("there are %d pods", len(list.Items))
+		t.Errorf("got %d pods", len(list.Items))
 	}
 	for _, p := range list.Items {
 		if !p.ready() || len(p.Spec.InitContainers) > 0 {
-			t.Errorf("%s is ready: %v; it has %d init containers", p.Metadata.Name, p.ready(), len(p.Spec.InitContainers))
+			t.Errorf("%s: ready %v, %d init containers", p.Metadata.Name, p.ready(), len(p.Spec.InitContainers))
 		}
 	}
 	operator := c.run(t, commandLimit, "kubectl", "--namespace", live, "get", "secret", fullname+"-operator", "-o", "go-template={{index .data \"credentials.json\" | base64decode}}")

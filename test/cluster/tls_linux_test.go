@@ -8,8 +8,8 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// certify makes the Secrets with the parts' certificates, and returns the flags of
-// reservectl that show its own.
+// certify creates the Secrets with the services' certificates, and returns the reservectl flags
+// for its certificate.
 func (c *cluster) certify(t *testing.T, namespace string) []string {
 	t.Helper()
 	ca, dir := mtlstest.NewCA(t, "authority of a test"), filepath.Join(c.dir, "tls-"+namespace)
@@ -24,8 +24,7 @@ func (c *cluster) certify(t *testing.T, namespace string) []string {
 	return []string{"--tls-cert", own + "tls.crt", "--tls-key", own + "tls.key", "--tls-ca", own + "ca.crt"}
 }
 
-// testTLS installs again, on the secrets and volumes that stayed, with TLS between
-// the parts.
+// testTLS installs again with the kept secrets and volumes, and with TLS between the services.
 func (c *cluster) testTLS(t *testing.T, credentials harness.Credentials) {
 	shown := c.certify(t, namespace)
 	c.install(t, "--set", "grpcTLS.enabled=true")
@@ -38,14 +37,14 @@ func (c *cluster) testTLS(t *testing.T, credentials harness.Credentials) {
 	}
 }
 
-// trade books and looks.
+// trade books and reads.
 func trade(t *testing.T, credentials harness.Credentials) {
 	t.Helper()
 	shop := harness.NewRetryingClient(t, credentials)
 	if _, err := shop.Book(t.Context(), "trade", nil); err != nil {
 		t.Error(err)
 	}
-	if err := shop.Look(t.Context()); err != nil {
+	if err := shop.ListBookings(t.Context()); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func TestCompose(t *testing.T) {
 	needDocker(t)
 	d := startDocker(t)
-	for _, s := range append(stands(t), observers(t)...) {
+	for _, s := range append(replacements(t), observers(t)...) {
 		d.make(t, s)
 	}
 	certificate, pem := selfSigned(t, outsideHost)
@@ -29,11 +29,11 @@ func TestCompose(t *testing.T) {
 			d.testImage(t, filepath.Base(part), version)
 		}
 	})
-	t.Run("the same source makes the same programs, byte for byte", func(t *testing.T) {
+	t.Run("builds of the same source are identical, byte for byte", func(t *testing.T) {
 		d.testReproducible(t, parts(t), version)
 	})
 	began := time.Now()
-	t.Run("one command brings everything up, and the demonstration company", func(t *testing.T) {
+	t.Run("one command starts everything and creates the demonstration company", func(t *testing.T) {
 		t.Cleanup(func() {
 			if t.Failed() {
 				t.Log(p.troubles())
@@ -55,11 +55,11 @@ func TestCompose(t *testing.T) {
 	if t.Failed() {
 		t.FailNow()
 	}
-	t.Run("it is hardened, limited, and open at its four ports alone", p.testHardening)
+	t.Run("containers are hardened and limited, and only four ports are open", p.testHardening)
 	t.Run("Interfaces A and B conform", func(t *testing.T) {
 		output(t, []string{"CONFORMANCE_CREDENTIALS=" + p.dir + "/credentials.json"}, "go", "test", "-count=1", "./test/conformance")
 	})
-	t.Run("the dashboard shows its sign-in", func(t *testing.T) {
+	t.Run("the dashboard shows its sign-in page", func(t *testing.T) {
 		res, err := http.Get(p.credentials.Admin.URL + "/")
 		if err != nil {
 			t.Fatal(err)
@@ -69,25 +69,25 @@ func TestCompose(t *testing.T) {
 			t.Errorf("%s: %s", res.Request.URL, res.Status)
 		}
 	})
-	t.Run("a registration is told to a webhook", func(t *testing.T) { p.testWebhook(t, certificate) })
+	t.Run("a registration is delivered by webhook", func(t *testing.T) { p.testWebhook(t, certificate) })
 	t.Run("all processes are scraped", p.testTargets)
-	t.Run("all rules are run", p.testRules)
+	t.Run("all rules are evaluated", p.testRules)
 	t.Run("one trace leads from the registration to its webhook", func(t *testing.T) { p.testTrace(t, webhookRequest) })
 	t.Run("Grafana's data sources answer", p.testSources)
-	t.Run("a second up and demonstration change nothing", func(t *testing.T) {
+	t.Run("a second up and a second demonstration change nothing", func(t *testing.T) {
 		p.compose(t, startLimit, "--profile", "demo", "up", "-d")
 		p.awaitDemonstration(t)
 		var companies []struct{ ID string }
 		p.reservectl(t, &companies, "company", "list", "-o", "json")
 		if len(companies) != 1 {
-			t.Errorf("there are %v", companies)
+			t.Errorf("got the companies %v", companies)
 		}
 	})
-	t.Run("its databases are backed up from this machine", p.testBackup)
-	t.Run("the dashboards have something to show", func(t *testing.T) { p.testDashboards(t, began) })
+	t.Run("the databases can be backed up from the host", p.testBackup)
+	t.Run("every dashboard panel has data", func(t *testing.T) { p.testDashboards(t, began) })
 	t.Run("no alert fires", p.testQuiet)
-	t.Run("a frozen part and a missing one are noticed", p.testAlerts)
-	t.Run("two of each: one of each dies and all are replaced under load", p.testCrashes)
+	t.Run("alerts report a frozen and a missing service", p.testAlerts)
+	t.Run("with two replicas each, crashes and an upgrade under load cause no error", p.testCrashes)
 	t.Run("nothing is left after down", func(t *testing.T) {
 		p.compose(t, commandLimit, "--profile", "*", "down", "--volumes")
 		for _, command := range [][]string{{"docker", "ps", "-aq"}, {"docker", "volume", "ls", "-q"}, {"docker", "network", "ls", "-q", "--filter", "type=custom"}} {
@@ -98,7 +98,7 @@ func TestCompose(t *testing.T) {
 	})
 }
 
-// testHardening looks at how the containers run.
+// testHardening checks the security settings, resource limits and open ports of the containers.
 func (p *platform) testHardening(t *testing.T) {
 	var open []string
 	for _, c := range p.containers(t) {
@@ -128,7 +128,7 @@ func (p *platform) testHardening(t *testing.T) {
 	slices.Sort(open)
 	slices.Sort(want)
 	if !slices.Equal(open, want) {
-		t.Errorf("open are %v, want %v", open, want)
+		t.Errorf("open ports are %v, want %v", open, want)
 	}
 }
 

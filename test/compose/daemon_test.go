@@ -19,19 +19,19 @@ import (
 
 const (
 	commandLimit = 5 * time.Minute
-	buildLimit   = 30 * time.Minute // with nothing cached, on a slow machine
+	buildLimit   = 30 * time.Minute // with an empty cache, on a slow machine
 	daemonLimit  = time.Minute
 )
 
-// docker is a Docker daemon of a test, and how to speak to it.
+// docker is a Docker daemon for a test, with the settings to reach it.
 type docker struct {
-	dir string // of everything it keeps
+	dir string // directory of the daemon's data
 	env []string
 }
 
-// startDocker starts a daemon with a root, a socket and a process group of its
-// own. It ends with t, and everything it kept is removed; but for COMPOSE_TEST_DIR,
-// where that names a directory: its images and its build cache serve the next run.
+// startDocker starts a daemon with its own root directory, socket and process group. It ends with
+// t, and its data is removed, except if COMPOSE_TEST_DIR names a directory: then its images and
+// build cache are kept for the next run.
 func startDocker(t *testing.T) *docker {
 	t.Helper()
 	dir, err := os.Getenv("COMPOSE_TEST_DIR"), error(nil)
@@ -43,7 +43,8 @@ func startDocker(t *testing.T) *docker {
 			}
 		})
 	} else {
-		// Whoever runs this test has the setting too, and is not a process of the daemon.
+		// The process that runs this test also has the setting in its environment, but is not a
+		// process of the daemon.
 		dir = filepath.Join(dir, "docker")
 		err = os.MkdirAll(dir, 0o755)
 	}
@@ -78,7 +79,7 @@ func startDocker(t *testing.T) *docker {
 		select {
 		case <-ended:
 		case <-time.After(daemonLimit):
-			t.Error("dockerd does not end")
+			t.Error("dockerd did not end")
 			_ = syscall.Kill(-daemon.Process.Pid, syscall.SIGKILL)
 			<-ended
 		}
@@ -88,7 +89,7 @@ func startDocker(t *testing.T) *docker {
 	harness.Eventually(t, daemonLimit, func() error {
 		_, err := d.try(t.Context(), "", "docker", "version")
 		if err != nil {
-			text, _ := os.ReadFile(log.Name()) // beside the error
+			text, _ := os.ReadFile(log.Name()) // included in the error
 			err = fmt.Errorf("%w\n%s", err, tail(text))
 		}
 		return err
@@ -96,9 +97,9 @@ func startDocker(t *testing.T) *docker {
 	return d
 }
 
-// unmount takes away what a daemon leaves mounted below dir.
+// unmount unmounts everything that a daemon left mounted below dir.
 func unmount(dir string) {
-	text, _ := os.ReadFile("/proc/mounts") // nothing to see, nothing to do
+	text, _ := os.ReadFile("/proc/mounts") // without it there is nothing to unmount
 	lines := strings.Split(string(text), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if fields := strings.Fields(lines[i]); len(fields) > 1 && strings.HasPrefix(fields[1], dir+"/") {
@@ -107,7 +108,7 @@ func unmount(dir string) {
 	}
 }
 
-// tool is a program that make compose-test has built.
+// tool returns the path of a program that make compose-test has built.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	root, err := harness.Root()
@@ -121,8 +122,8 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// try runs a command against the daemon, in the repository's root, and returns
-// what it printed on standard output. input is its standard input.
+// try runs a command against the daemon, in the root of the repository, and returns its standard
+// output. input is its standard input.
 func (d *docker) try(ctx context.Context, input string, command ...string) (string, error) {
 	return d.tryFrom(ctx, strings.NewReader(input), nil, command...)
 }
@@ -143,7 +144,7 @@ func (d *docker) tryFrom(ctx context.Context, input io.Reader, env []string, com
 	return out.String(), nil
 }
 
-// run is try for what must succeed within limit.
+// run is like try, but fails t if the command fails or exceeds limit.
 func (d *docker) run(t *testing.T, limit time.Duration, command ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -157,7 +158,7 @@ func (d *docker) run(t *testing.T, limit time.Duration, command ...string) strin
 	return strings.TrimSpace(out)
 }
 
-// tail is the end of a long text.
+// tail returns the end of a long text.
 func tail(text []byte) []byte {
 	const most = 6000
 	if len(text) > most {

@@ -14,8 +14,8 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// mayBeEmpty are the panels that have nothing to show where nothing went wrong,
-// with what would fill them.
+// mayBeEmpty lists the panels that are empty if nothing went wrong, with the cause that would
+// fill each.
 var mayBeEmpty = []string{
 	"Reservations: overview / Alerts",                           // an alert that fires
 	"Reservations: services / Jobs: failures",                   // a job that failed
@@ -23,8 +23,9 @@ var mayBeEmpty = []string{
 	"Reservations: booking and passes / Expired holds",          // a hold without a purchase
 }
 
-// testDashboards asks Prometheus for everything that the dashboards ask, as
-// Grafana does, over the time since began: nothing is refused, and all has data.
+// testDashboards runs every query of the dashboards against Prometheus as Grafana does, for the
+// time since began. Every query must succeed and return data, except for the panels in
+// mayBeEmpty.
 func (p *platform) testDashboards(t *testing.T, began time.Time) {
 	const step, interval = "15", "1m" // Grafana's $__rate_interval: four scrapes
 	api := p.prometheus(t)
@@ -81,11 +82,11 @@ func (p *platform) testDashboards(t *testing.T, began time.Time) {
 						break
 					}
 					if time.Now().After(patient) {
-						t.Errorf("%s shows nothing: %s", name, target.Expr)
+						t.Errorf("%s has no data: %s", name, target.Expr)
 						break
 					}
-					// A rate is of what happens between two scrapes: what came before the first has
-					// none. Only purchases without a key share commits.
+					// A rate needs a change between two scrapes, so activity before the first
+					// scrape does not count. Only purchases without a key share commits.
 					if _, err := s.Book(t.Context(), "dashboards", http.Header{"Idempotency-Key": nil}); err != nil {
 						t.Fatal(err)
 					}
@@ -94,8 +95,8 @@ func (p *platform) testDashboards(t *testing.T, began time.Time) {
 			}
 		}
 	}
-	t.Logf("%d queries of %d dashboards", asked, len(files))
+	t.Logf("%d queries in %d dashboards", asked, len(files))
 	if asked < len(files) {
-		t.Errorf("only %d queries were read of %d dashboards", asked, len(files))
+		t.Errorf("found only %d queries in %d dashboards", asked, len(files))
 	}
 }

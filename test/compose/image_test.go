@@ -13,10 +13,10 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// largest is how large an image of a part may be, in bytes.
+// largest is the maximum size of a service's image, in bytes.
 const largest = 30 << 20
 
-// inspected is what docker image inspect tells.
+// inspected is the output of docker image inspect.
 type inspected struct {
 	Size   int64
 	Config struct {
@@ -26,7 +26,7 @@ type inspected struct {
 	}
 }
 
-// testImage looks at the image of one part.
+// testImage checks the image of one service.
 func (d *docker) testImage(t *testing.T, part, version string) {
 	name := "reservation/" + part + ":" + version
 	var images []inspected
@@ -35,29 +35,29 @@ func (d *docker) testImage(t *testing.T, part, version string) {
 	}
 	i := images[0]
 	if i.Size > largest {
-		t.Errorf("it has %d bytes", i.Size)
+		t.Errorf("the image has %d bytes", i.Size)
 	}
 	t.Logf("%s: %.1f MB", name, float64(i.Size)/1e6)
 	if i.Config.User != "65532:65532" || strings.Join(i.Config.Entrypoint, " ") != "/part" {
-		t.Errorf("it runs %v as %q", i.Config.Entrypoint, i.Config.User)
+		t.Errorf("the image runs %v as %q", i.Config.Entrypoint, i.Config.User)
 	}
 	if got := i.Config.Labels["org.opencontainers.image.title"]; got != "reservation/"+part {
-		t.Errorf("its title is %q", got)
+		t.Errorf("the image's title is %q", got)
 	}
 	if got := i.Config.Labels["org.opencontainers.image.version"]; got != version {
-		t.Errorf("its version is %q", got)
+		t.Errorf("the image's version is %q", got)
 	}
 	command := "version"
 	if part == "reservectl" {
 		command = "--version"
 	}
 	if got := d.run(t, commandLimit, "docker", "run", "--rm", "--network=none", name, command); !strings.HasSuffix(got, version) {
-		t.Errorf("the program says that it is %q", got)
+		t.Errorf("the program reports the version %q", got)
 	}
 }
 
-// testReproducible compares the programs in the images with what the same
-// commands make outside, in another directory and with another cache.
+// testReproducible compares the programs in the images with those that the same commands build
+// outside, in another directory and with another cache.
 func (d *docker) testReproducible(t *testing.T, parts []string, version string) {
 	out, copied := t.TempDir(), t.TempDir()
 	for name := range strings.SplitSeq(output(t, nil, "git", "ls-files", "--cached", "--others", "--exclude-standard"), "\n") {
@@ -80,12 +80,12 @@ func (d *docker) testReproducible(t *testing.T, parts []string, version string) 
 			t.Fatal(err)
 		}
 		if there := d.program(t, "reservation/"+name+":"+version); !bytes.Equal(here, there) {
-			t.Errorf("%s: %d bytes in the image are not the %d bytes outside", name, len(there), len(here))
+			t.Errorf("%s: the %d bytes in the image differ from the %d bytes built outside", name, len(there), len(here))
 		}
 	}
 }
 
-// program is the file /part of an image.
+// program returns the file /part of an image.
 func (d *docker) program(t *testing.T, image string) []byte {
 	t.Helper()
 	container := d.run(t, commandLimit, "docker", "create", image)

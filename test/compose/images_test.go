@@ -13,19 +13,19 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// stand is an image that stands in for a published one.
-type stand struct {
+// replacement is an image that replaces a published one.
+type replacement struct {
 	name  string
 	setup []string // as in a Dockerfile: "ENV A=b"
-	stop  string   // the signal that asks it to end; "": SIGTERM
+	stop  string   // its stop signal; "": SIGTERM
 	fill  func(t *testing.T, r *rootfs)
 }
 
-// stands are the images that docker-compose.yml and deploy/Dockerfile name, but for
-// those of the observers.
-func stands(t *testing.T) []stand {
+// replacements returns the replacements of the images that docker-compose.yml and deploy/Dockerfile
+// name, except those of the observers.
+func replacements(t *testing.T) []replacement {
 	compose, dockerfile := harness.File(t, "docker-compose.yml"), harness.File(t, "deploy/Dockerfile")
-	return []stand{
+	return []replacement{
 		{
 			name:  "golang:" + found(t, dockerfile, `(?m)^ARG GO_VERSION=(\S+)$`) + "-bookworm",
 			setup: []string{"ENV PATH=/usr/local/go/bin:/bin", "ENV GOPATH=/go", "ENV GOPROXY=file:///modules", "ENV GOSUMDB=off", "ENV HOME=/root"},
@@ -57,8 +57,8 @@ func stands(t *testing.T) []stand {
 	}
 }
 
-// make makes an image.
-func (d *docker) make(t *testing.T, s stand) {
+// make builds an image.
+func (d *docker) make(t *testing.T, s replacement) {
 	t.Helper()
 	pipe, w := io.Pipe()
 	go func() {
@@ -75,17 +75,16 @@ func (d *docker) make(t *testing.T, s stand) {
 	if _, err := d.tryFrom(ctx, pipe, nil, append(command, "-", s.name)...); err != nil {
 		t.Fatal(err)
 	}
-	if s.stop != "" { // no change that an import makes; BuildKit would want a plugin
+	if s.stop != "" { // docker import cannot set it, and BuildKit would need a plugin
 		dockerfile := strings.NewReader("FROM " + s.name + "\nSTOPSIGNAL " + s.stop + "\n")
 		if _, err := d.tryFrom(ctx, dockerfile, []string{"DOCKER_BUILDKIT=0"}, "docker", "build", "--tag", s.name, "-"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("made %s", s.name)
+	t.Logf("built %s", s.name)
 }
 
-// fillGo makes an image of this machine's Go, and of the modules that the parts
-// are built from.
+// fillGo fills an image with this machine's Go, and with the modules of the services.
 func fillGo(t *testing.T, r *rootfs) {
 	r.base("nobody", 65534)
 	goroot := output(t, nil, "go", "env", "GOROOT")
@@ -130,14 +129,14 @@ fi
 exec "$@"
 `
 
-// fillPostgres makes an image of Debian's PostgreSQL 15.
+// fillPostgres fills an image with Debian's PostgreSQL 15.
 func fillPostgres(_ *testing.T, r *rootfs) {
 	const lib, share = "/usr/lib/postgresql/15", "/usr/share/postgresql/15"
 	r.base("postgres", 999)
 	for _, name := range []string{"postgres", "initdb", "pg_isready", "psql"} {
 		r.program(lib+"/bin/"+name, lib+"/bin/"+name)
 	}
-	// Without the JIT compiler, whose library is larger than all the rest.
+	// Leave out the JIT compiler, whose library is larger than everything else.
 	r.tree(lib+"/lib", lib+"/lib", func(name string) bool { return strings.HasPrefix(name, "/llvmjit") || name == "/bitcode" })
 	r.program(lib+"/lib/libpqwalreceiver.so", lib+"/lib/libpqwalreceiver.so")
 	r.tree(share, share, func(name string) bool { return name == "/man" })
@@ -147,7 +146,7 @@ func fillPostgres(_ *testing.T, r *rootfs) {
 	r.dir("/var/run/postgresql", 0o1777, 999)
 }
 
-// parts are the packages that deploy/Dockerfile builds.
+// parts returns the packages that deploy/Dockerfile builds.
 func parts(t *testing.T) []string {
 	t.Helper()
 	all := regexp.MustCompile(`\./[a-z-]+(?:/[a-z]+)?/cmd/[a-z-]+`).FindAllString(harness.File(t, "deploy/Dockerfile"), -1)
@@ -157,17 +156,17 @@ func parts(t *testing.T) []string {
 	return all
 }
 
-// found is what the first group of pattern matches in text.
+// found returns the first group of pattern in text.
 func found(t *testing.T, text, pattern string) string {
 	t.Helper()
 	match := regexp.MustCompile(pattern).FindStringSubmatch(text)
 	if match == nil {
-		t.Fatalf("nothing is like %s", pattern)
+		t.Fatalf("nothing matches %s", pattern)
 	}
 	return match[1]
 }
 
-// output runs a program in the repository's root and returns what it prints.
+// output runs a program in the root of the repository and returns its output.
 func output(t *testing.T, env []string, command ...string) string {
 	t.Helper()
 	root, err := harness.Root()

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs what make compose-test needs and this machine lacks: the programs of
-# Docker, and what the images that stand in for published ones are made of. On
-# Debian and Ubuntu, as root. No daemon is started here, and none is left enabled.
+# Installs the missing requirements of make compose-test: the programs of Docker, and
+# the software for the images that replace published ones. It needs Debian or Ubuntu
+# and root. It does not start or enable a daemon.
 set -eu
 
 missing=
@@ -18,7 +18,7 @@ need prometheus prometheus
 echo "compose-test: installing$missing" >&2
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
-	# The packages would start their services.
+	# Without this policy the packages would start their services.
 	printf '#!/bin/sh\nexit 101\n' >"$policy"
 	chmod 0755 "$policy"
 	trap 'rm -f "$policy"' EXIT

@@ -7,8 +7,8 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// testCrashes doubles every part, ends a process of each, one after another, and
-// replaces all of them, while clients book and read.
+// testCrashes runs two replicas of every service, crashes a process of each, one after another,
+// and replaces all of them, while clients book and read.
 func (p *platform) testCrashes(t *testing.T) {
 	scale := []string{"up", "-d", "--no-recreate"}
 	for _, part := range replicated() {
@@ -17,14 +17,14 @@ func (p *platform) testCrashes(t *testing.T) {
 	p.compose(t, startLimit, scale...)
 	p.awaitHealthy(t, 2)
 
-	crowd := harness.NewRetryingClient(t, p.credentials).Open(t)
+	load := harness.NewRetryingClient(t, p.credentials).StartLoad(t)
 	for _, part := range replicated() {
 		p.crash(t, p.containers(t, part)[0])
-		crowd.AwaitMore(t, time.Minute)
-		t.Logf("%s died and is back: %s", part, crowd)
+		load.AwaitMore(t, time.Minute)
+		t.Logf("%s crashed and is healthy again: %s", part, load)
 	}
 	p.roll(t)
-	t.Logf("all were replaced: %s", crowd)
-	crowd.Close(t)
+	t.Logf("all containers were replaced: %s", load)
+	load.Stop(t)
 	p.compose(t, commandLimit, "run", "--rm", "-T", "reservectl", "verify", "--company", p.credentials.CompanyID)
 }

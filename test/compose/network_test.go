@@ -10,11 +10,11 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// defaultBridge is the network that every Docker daemon makes, and leaves.
+// defaultBridge is the network that every Docker daemon creates and does not remove.
 const defaultBridge = "docker0"
 
-// restoreNetwork lets t put back what a daemon changes of this machine's network,
-// unless another daemon is here, which needs it.
+// restoreNetwork restores this machine's network settings after t, unless another daemon is
+// running, which needs its own.
 func restoreNetwork(t *testing.T) {
 	t.Helper()
 	if _, err := net.InterfaceByName(defaultBridge); err == nil {
@@ -51,24 +51,24 @@ func rules(t *testing.T) string {
 	return string(out)
 }
 
-// TestDaemon is about the means of the other test: a daemon leaves neither
-// processes nor files, nor a network.
+// TestDaemon checks the daemon that the other test uses: it leaves no processes, files or
+// networks.
 func TestDaemon(t *testing.T) {
 	needDocker(t)
 	if _, err := net.InterfaceByName(defaultBridge); err == nil {
-		t.Skip("another Docker daemon is here, whose network stays")
+		t.Skip("another Docker daemon is running, and its network must stay")
 	}
 	var dir string
-	t.Run("it answers", func(t *testing.T) {
+	t.Run("the daemon answers", func(t *testing.T) {
 		d := startDocker(t)
 		dir = d.dir
 		d.run(t, commandLimit, "docker", "info")
 	})
 	harness.NothingLeft(t, dir)
 	if _, err := net.InterfaceByName(defaultBridge); err == nil {
-		t.Errorf("%s is still here", defaultBridge)
+		t.Errorf("the network %s still exists", defaultBridge)
 	}
 	if left := rules(t); strings.Contains(left, "DOCKER") || strings.Contains(left, ":FORWARD DROP") {
-		t.Errorf("rules are left:\n%s", left)
+		t.Errorf("iptables rules are left:\n%s", left)
 	}
 }

@@ -6,11 +6,11 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// observers are the images of the profile observability: Debian's Prometheus, the
-// collector of tools/otelcol, and in Jaeger's place what keeps traces for a test.
-func observers(t *testing.T) []stand {
+// observers returns the images of the profile observability: Debian's Prometheus, the collector
+// of tools/otelcol, and a trace store instead of Jaeger.
+func observers(t *testing.T) []replacement {
 	compose := harness.File(t, "docker-compose.yml")
-	return []stand{
+	return []replacement{
 		{
 			name:  found(t, compose, `OTEL_COLLECTOR_IMAGE:-([^}]+)`),
 			setup: []string{"USER 10001", `ENTRYPOINT ["/otelcol"]`, `CMD ["--config", "/etc/otelcol/config.yaml"]`},
@@ -56,9 +56,9 @@ func observers(t *testing.T) []stand {
 	}
 }
 
-// There is no Grafana to be had without a registry. What stands in for it takes
-// what docker-compose.yml gives it, and serves at its port, for each data source
-// of its provisioning, whether its address answers from where Grafana is.
+// Grafana is not available without a registry. Its replacement gets the same files from
+// docker-compose.yml. For each data source in its provisioning, it reports on its port whether
+// the data source's address answers.
 const (
 	grafanaEntrypoint = `#!/bin/sh
 set -eu

@@ -17,21 +17,22 @@ import (
 )
 
 const (
-	// version is what the images of the test are called.
+	// version is the tag of the test's images.
 	version = "0.0.0-test"
-	// startLimit bounds the start of a container until it is healthy.
+	// startLimit is the time limit for a container to become healthy.
 	startLimit = 3 * time.Minute
-	// The network from which webhooks are sent, and this machine's address in it.
+	// outside is the network from which webhooks are sent, and outsideHost this machine's address
+	// in it.
 	outside, outsideHost = "172.30.254.0/24", "172.30.254.1"
 )
 
-// replicated lists the programs of which there may be several, in the order in which
+// replicated lists the programs that can have several replicas, in the order in which
 // docs/UPGRADES.md replaces them.
 func replicated() []string {
 	return []string{"booking", "pass", "customer", "auth", "webhook", "gateway-a", "gateway-b", "admin"}
 }
 
-// platform is docker-compose.yml with settings of a test.
+// platform is docker-compose.yml with the settings of a test.
 type platform struct {
 	*docker
 	dir         string
@@ -39,8 +40,8 @@ type platform struct {
 	credentials harness.Credentials
 }
 
-// newPlatform returns a platform that is not up. Its faces get free ports of this
-// machine, and its webhooks may go to receiver's certificate on this machine.
+// newPlatform returns a platform that is not started yet. Its interfaces get free ports of this
+// machine, and it trusts certificate for webhooks to this machine.
 func newPlatform(t *testing.T, d *docker, certificate []byte) *platform {
 	t.Helper()
 	p := &platform{docker: d, dir: t.TempDir()}
@@ -64,7 +65,7 @@ networks:
 	return p
 }
 
-// setting is that of the environment.
+// setting returns a variable of the environment.
 func (p *platform) setting(name string) string {
 	for _, setting := range p.env {
 		if value, ok := strings.CutPrefix(setting, name+"="); ok {
@@ -91,7 +92,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// compose runs docker compose, which must succeed within limit.
+// compose runs docker compose and fails t if it fails or exceeds limit.
 func (p *platform) compose(t *testing.T, limit time.Duration, args ...string) string {
 	t.Helper()
 	began := time.Now()
@@ -109,15 +110,15 @@ func (p *platform) tryCompose(ctx context.Context, limit time.Duration, args ...
 	return p.tryFrom(ctx, strings.NewReader(""), p.env, append([]string{"docker", "compose"}, args...)...)
 }
 
-// troubles are the states of the containers, and the ends of their logs.
+// troubles returns the states of the containers, and the ends of their logs.
 func (p *platform) troubles() string {
-	ctx := context.Background() // the test's may be over
+	ctx := context.Background() // the test's context may have ended
 	states, _ := p.tryCompose(ctx, commandLimit, "--profile", "*", "ps", "-a")
 	logs, _ := p.tryCompose(ctx, commandLimit, "--profile", "*", "logs", "--tail", "12", "--no-color")
 	return states + string(tail([]byte(logs)))
 }
 
-// reservectl runs it in a container and reads what it prints into v.
+// reservectl runs reservectl in a container and decodes its output into v.
 func (p *platform) reservectl(t *testing.T, v any, args ...string) {
 	t.Helper()
 	out := p.compose(t, commandLimit, append([]string{"run", "--rm", "-T", "reservectl"}, args...)...)
@@ -126,7 +127,7 @@ func (p *platform) reservectl(t *testing.T, v any, args ...string) {
 	}
 }
 
-// container is what docker inspect tells of one.
+// container is the output of docker inspect for a container.
 type container struct {
 	ID           string `json:"Id"`
 	RestartCount int
@@ -150,7 +151,7 @@ type container struct {
 	Name string
 }
 
-// containers are those of some services; none: of all that run.
+// containers returns the containers of the given services, or all that are running.
 func (p *platform) containers(t *testing.T, services ...string) []container {
 	t.Helper()
 	out, err := p.tryCompose(t.Context(), commandLimit, append([]string{"--profile", "*", "ps", "-a", "-q"}, services...)...)
@@ -172,8 +173,8 @@ func (p *platform) inspect(t *testing.T, ids ...string) (all []container) {
 	return all
 }
 
-// crash ends a container's process as a bug would, and waits until Docker has
-// started it again and it is healthy.
+// crash ends a container's process as a bug would, and waits until Docker has restarted it and it
+// is healthy.
 func (p *platform) crash(t *testing.T, c container) {
 	t.Helper()
 	if err := syscall.Kill(c.State.Pid, syscall.SIGKILL); err != nil {
@@ -188,7 +189,7 @@ func (p *platform) crash(t *testing.T, c container) {
 	})
 }
 
-// awaitHealthy waits until there are n healthy containers of each part.
+// awaitHealthy waits until each service has n healthy containers.
 func (p *platform) awaitHealthy(t *testing.T, n int) {
 	t.Helper()
 	harness.Eventually(t, startLimit, func() error {
@@ -200,15 +201,14 @@ func (p *platform) awaitHealthy(t *testing.T, n int) {
 				}
 			}
 			if healthy != n {
-				return fmt.Errorf("%s: %s healthy, not %d", part, strconv.Itoa(healthy), n)
+				return fmt.Errorf("%s: %s healthy containers, want %d", part, strconv.Itoa(healthy), n)
 			}
 		}
 		return nil
 	})
 }
 
-// roll replaces the containers of all parts as an upgrade does, after the
-// migrations.
+// roll replaces the containers of all services as an upgrade does: after the migrations.
 func (p *platform) roll(t *testing.T) {
 	t.Helper()
 	var migrations, ended []string
@@ -232,17 +232,17 @@ func (p *platform) roll(t *testing.T) {
 	for _, part := range replicated() {
 		now := p.containers(t, part)
 		if len(now) != 2 {
-			t.Errorf("there are %d of %s", len(now), part)
+			t.Errorf("got %d containers of %s", len(now), part)
 		}
 		for _, c := range now {
 			if old[c.ID] {
-				t.Errorf("%s is an old one", c.Name)
+				t.Errorf("%s was not replaced", c.Name)
 			}
 		}
 	}
 }
 
-// awaitDemonstration waits until the demonstration company is made.
+// awaitDemonstration waits until the demonstration company exists.
 func (p *platform) awaitDemonstration(t *testing.T) {
 	t.Helper()
 	if code := p.run(t, startLimit, "docker", "wait", "reservation-demonstration-1"); code != "0" {

@@ -17,8 +17,8 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// alertLimit is how long an alert may take to be pending: Docker's names are
-// looked up, the parts are scraped and the rules are run every 15 s each.
+// alertLimit is the time limit for an alert to become pending. DNS lookups, scrapes and rule
+// evaluations happen every 15 s each.
 const alertLimit = 2 * time.Minute
 
 // prometheus is the API of the platform's Prometheus.
@@ -29,13 +29,13 @@ func (p *platform) prometheus(t *testing.T) prometheus {
 	return prometheus{base: "http://" + p.address(t, "prometheus") + ":9090/api/v1/"}
 }
 
-// address is that of a service's only container in the network of the parts.
+// address returns the address of a service's only container in the network of the services.
 func (p *platform) address(t *testing.T, service string) string {
 	t.Helper()
 	return p.run(t, commandLimit, "docker", "inspect", "-f", "{{.NetworkSettings.Networks.reservation_backend.IPAddress}}", "reservation-"+service+"-1")
 }
 
-// get reads what the API answers into v.
+// get requests a path of the API and decodes the answer into v.
 func (a prometheus) get(ctx context.Context, path string, query url.Values, v any) error {
 	text, err := fetch(ctx, a.base+path+"?"+query.Encode())
 	if err != nil {
@@ -44,7 +44,7 @@ func (a prometheus) get(ctx context.Context, path string, query url.Values, v an
 	return json.Unmarshal(text, &struct{ Data any }{v})
 }
 
-// fetch is a GET that must be answered with 200.
+// fetch makes a GET request and returns an error unless the answer is 200.
 func fetch(ctx context.Context, address string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -64,7 +64,7 @@ func fetch(ctx context.Context, address string) ([]byte, error) {
 	return text, err
 }
 
-// alert is one that is pending or firing.
+// alert is a pending or firing alert.
 type alert struct {
 	State  string
 	Labels map[string]string
@@ -76,7 +76,7 @@ func (a prometheus) alerts(ctx context.Context) ([]alert, error) {
 	return got.Alerts, err
 }
 
-// testTargets waits until every process of the parts is scraped.
+// testTargets waits until every process of the services is scraped.
 func (p *platform) testTargets(t *testing.T) {
 	api := p.prometheus(t)
 	harness.Eventually(t, time.Minute, func() error {
@@ -90,7 +90,7 @@ func (p *platform) testTargets(t *testing.T) {
 			return err
 		}
 		if len(got.ActiveTargets) != len(replicated()) {
-			return fmt.Errorf("there are %d targets: %+v", len(got.ActiveTargets), got.ActiveTargets)
+			return fmt.Errorf("got %d targets: %+v", len(got.ActiveTargets), got.ActiveTargets)
 		}
 		for _, target := range got.ActiveTargets {
 			if target.Health != "up" {
@@ -111,16 +111,16 @@ func (p *platform) testTargets(t *testing.T) {
 	slices.Sort(names)
 	slices.Sort(want)
 	if !slices.Equal(names, want) {
-		t.Errorf("metrics are of %v, want %v", names, want)
+		t.Errorf("metrics are from %v, want %v", names, want)
 	}
 }
 
-// query runs an expression: at a moment ("query"), or over some time ("query_range").
+// query evaluates an expression, either at one time ("query") or over a period ("query_range").
 func (a prometheus) query(ctx context.Context, path string, query url.Values, result any) error {
 	return a.get(ctx, path, query, &struct{ Result any }{result})
 }
 
-// testRules waits until all rules of the files have been run, without an error.
+// testRules waits until all rules of the files have been evaluated without an error.
 func (p *platform) testRules(t *testing.T) {
 	api, want := p.prometheus(t), 0
 	for _, file := range []string{"recording.yml", "alerts.yml"} {
@@ -147,13 +147,13 @@ func (p *platform) testRules(t *testing.T) {
 			}
 		}
 		if n != want {
-			faults = append(faults, fmt.Errorf("there are %d rules, the files have %d", n, want))
+			faults = append(faults, fmt.Errorf("got %d rules, but the files have %d", n, want))
 		}
 		return errors.Join(faults...)
 	})
 }
 
-// testQuiet has nothing fire on a healthy platform.
+// testQuiet checks that no alert fires on a healthy platform.
 func (p *platform) testQuiet(t *testing.T) {
 	api := p.prometheus(t)
 	harness.Eventually(t, time.Minute, func() error {
@@ -163,15 +163,15 @@ func (p *platform) testQuiet(t *testing.T) {
 		}
 		for _, a := range alerts {
 			if a.State == "firing" {
-				return fmt.Errorf("fires: %v", a.Labels)
+				return fmt.Errorf("firing: %v", a.Labels)
 			}
 		}
 		return nil
 	})
 }
 
-// testAlerts freezes one part and takes another away: the first does not answer,
-// the second is missing. Both come back.
+// testAlerts freezes one service and stops another. The alerts must report the first as not
+// answering and the second as missing, and clear when both run again.
 func (p *platform) testAlerts(t *testing.T) {
 	api := p.prometheus(t)
 	frozen := p.address(t, "pass") + ":9100"
@@ -189,7 +189,7 @@ func (p *platform) testAlerts(t *testing.T) {
 				return slices.ContainsFunc(alerts, func(a alert) bool { return a.Labels["alertname"] == name && a.Labels[label] == value })
 			}
 			if has("PartDown", "instance", frozen) != want || has("PartMissing", "part", "admin") != want {
-				return fmt.Errorf("alerts are %+v", alerts)
+				return fmt.Errorf("the alerts are %+v", alerts)
 			}
 			return nil
 		})
@@ -202,7 +202,7 @@ func (p *platform) testAlerts(t *testing.T) {
 	noticed(false)
 }
 
-// testSources asks what stands where Grafana would whether its data sources answer.
+// testSources checks with Grafana's replacement that the data sources answer.
 func (p *platform) testSources(t *testing.T) {
 	harness.Eventually(t, time.Minute, func() error {
 		text, err := fetch(t.Context(), "http://127.0.0.1:"+p.setting("GRAFANA_PORT")+"/cgi-bin/sources")

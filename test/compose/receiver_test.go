@@ -20,9 +20,9 @@ import (
 
 type tlsCertificate = tls.Certificate
 
-var errNotYet = errors.New("it has not arrived")
+var errNotYet = errors.New("the notification has not arrived")
 
-// selfSigned makes a certificate for an address, and returns it as PEM too.
+// selfSigned returns a certificate for an address, also as PEM.
 func selfSigned(t *testing.T, address string) (tlsCertificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// rootfs writes the files of an image as a tar. The first error ends it.
+// rootfs writes the files of an image as a tar archive. It stops at the first error.
 type rootfs struct {
 	tar  *tar.Writer
 	have map[string]bool
@@ -37,24 +37,24 @@ func (r *rootfs) header(h tar.Header) bool {
 	return r.err == nil
 }
 
-// dir makes a directory.
+// dir adds a directory.
 func (r *rootfs) dir(path string, mode int64, owner int) {
 	r.header(tar.Header{Typeflag: tar.TypeDir, Name: path + "/", Mode: mode, Uid: owner, Gid: owner})
 }
 
-// link makes a symbolic link.
+// link adds a symbolic link.
 func (r *rootfs) link(path, target string) {
 	r.header(tar.Header{Typeflag: tar.TypeSymlink, Name: path, Linkname: target, Mode: 0o777})
 }
 
-// text makes a file.
+// text adds a file with the given content.
 func (r *rootfs) text(path string, mode int64, content string) {
 	if r.header(tar.Header{Typeflag: tar.TypeReg, Name: path, Mode: mode, Size: int64(len(content))}) {
 		_, r.err = io.WriteString(r.tar, content)
 	}
 }
 
-// file copies a file of this machine, what a link leads to in its place.
+// file adds a copy of a file of this machine, following links.
 func (r *rootfs) file(path, from string) {
 	if r.err != nil || r.have[strings.TrimPrefix(path, "/")] {
 		return
@@ -75,7 +75,7 @@ func (r *rootfs) file(path, from string) {
 	}
 }
 
-// tree copies a directory of this machine, but for what skip says.
+// tree adds a copy of a directory of this machine, without the names for which skip returns true.
 func (r *rootfs) tree(path, from string, skip func(name string) bool) {
 	if r.err != nil {
 		return
@@ -101,7 +101,7 @@ func (r *rootfs) tree(path, from string, skip func(name string) bool) {
 	})
 }
 
-// program copies a program of this machine, and the libraries that it loads.
+// program adds a program of this machine and the libraries that it loads.
 func (r *rootfs) program(path, from string) {
 	r.file(path, from)
 	if r.err != nil {
@@ -124,8 +124,8 @@ func (r *rootfs) program(path, from string) {
 	}
 }
 
-// base makes what every image here has: a shell and the usual small programs,
-// the user that the image is made for, and places to write to.
+// base adds the files that every image has: a shell and the usual utilities, the image's user,
+// and writable directories.
 func (r *rootfs) base(user string, id int) {
 	r.file("/bin/busybox", "/bin/busybox")
 	for _, name := range []string{"sh", "cat", "mkdir", "chmod", "rm", "sleep", "wget", "ls", "id"} {

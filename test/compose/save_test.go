@@ -8,12 +8,12 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// sandbox is the image of a pod's own process, which does nothing: it stands in
-// for Kubernetes' pause.
+// sandbox is the image of a pod's infrastructure process, which does nothing. It replaces
+// Kubernetes' pause image.
 const sandbox = "reservation.test/pause:1"
 
-// TestSave makes the images of the parts and those of the chart's PostgreSQL and
-// NATS, as make cluster-test needs them, in the file that SAVE_IMAGES names.
+// TestSave saves the images of the services, and of the chart's PostgreSQL and NATS, in the file
+// that SAVE_IMAGES names, as make cluster-test needs them.
 func TestSave(t *testing.T) {
 	file := os.Getenv("SAVE_IMAGES")
 	if file == "" {
@@ -21,10 +21,10 @@ func TestSave(t *testing.T) {
 	}
 	needDocker(t)
 	d := startDocker(t)
-	for _, s := range stands(t) {
+	for _, s := range replacements(t) {
 		d.make(t, s)
 	}
-	d.make(t, stand{
+	d.make(t, replacement{
 		name:  sandbox,
 		setup: []string{`ENTRYPOINT ["/bin/sleep", "1000000000"]`},
 		fill:  func(_ *testing.T, r *rootfs) { r.base("pause", 65535) },

@@ -12,25 +12,25 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// callersTrace is the trace of whoever calls Interface B.
+// callersTrace is the trace of the caller of Interface B.
 const (
 	callersTrace = "0af7651916cd43dd8448eb211c80319c"
 	traceparent  = "00-" + callersTrace + "-b7ad6b7169203331-01"
 )
 
-// span is one of a trace as test/compose/traces tells it.
+// span is a span as test/compose/traces serves it.
 type span struct {
 	ID, Parent, Part, Kind, Name string
 	Links                        []string
 	Attributes                   map[string]string
 }
 
-// where says which span it is: its part, kind and name.
+// where identifies the span by its service, kind and name.
 func (s span) where() string {
 	return s.Part + " " + strings.ToLower(strings.TrimPrefix(s.Kind, "SPAN_KIND_")) + " " + s.Name
 }
 
-// steps lead from a request to its webhook; "…" stands for the rest of a name.
+// steps returns the steps from a request to its webhook; "…" matches the rest of a name.
 func steps() []string {
 	return []string{
 		"gateway-b server POST /api/v1/events/{id}/registrations",
@@ -47,7 +47,8 @@ func (s span) fits(step string) bool {
 	return s.where() == step || open && strings.HasPrefix(s.where(), prefix)
 }
 
-// climb walks from a span up to the first, and reports which steps it does not meet.
+// climb follows the parents of a span up to the root, and returns an error for a step that is
+// missing.
 func climb(spans map[string]span, s span) error {
 	want := steps()
 	for {
@@ -61,13 +62,13 @@ func climb(spans map[string]span, s span) error {
 		s = above
 	}
 	if len(want) > 0 || s.Parent != "" {
-		return fmt.Errorf("above it there is no %q, and the first is %q below %q", want, s.where(), s.Parent)
+		return fmt.Errorf("no ancestor is %q; the root is %q below %q", want, s.where(), s.Parent)
 	}
 	return nil
 }
 
-// testTrace finds a request, which was made with traceparent and whose webhook was
-// sent twice, in the logs by its identifier, and by what they say in the traces.
+// testTrace checks the traces of a request that was made with traceparent and whose webhook was
+// sent twice. It finds their ids in the logs by the request id.
 func (p *platform) testTrace(t *testing.T, requestID string) {
 	store := "http://" + p.address(t, "jaeger") + ":16686"
 	var id string
@@ -104,7 +105,7 @@ func (p *platform) testTrace(t *testing.T, requestID string) {
 		if !slices.Equal(sent, []string{"204", "503"}) {
 			return fmt.Errorf("%d spans, in which the webhook was answered %v", len(all), sent)
 		}
-		for _, s := range spans { // they come from several processes
+		for _, s := range spans { // they arrive from several processes
 			if _, ok := spans[s.Parent]; !ok && s.Parent != "" {
 				return fmt.Errorf("the parent of %q is not in the trace", s.where())
 			}
@@ -116,7 +117,7 @@ func (p *platform) testTrace(t *testing.T, requestID string) {
 		switch {
 		case s.Parent == "":
 			if !s.fits(steps()[0]) || s.Attributes["reservation.request_id"] != requestID || !slices.Equal(s.Links, []string{callersTrace}) {
-				t.Errorf("a first span: %+v, and it is to be linked to the caller's trace", s)
+				t.Errorf("a root span is not linked to the caller's trace: %+v", s)
 			}
 		case s.Attributes["db.system.name"] != "":
 			statements[s.Part]++
@@ -127,12 +128,12 @@ func (p *platform) testTrace(t *testing.T, requestID string) {
 		}
 	}
 	if statements["booking"] == 0 || statements["webhook"] == 0 {
-		t.Errorf("statements by part: %v", statements)
+		t.Errorf("statements by service: %v", statements)
 	}
 	t.Logf("trace %s: %d spans, statements %v", id, len(spans), statements)
 }
 
-// logged is the trace of the line of a part's log that is about a request.
+// logged returns the trace id in the log line of a service about a request.
 func (p *platform) logged(t *testing.T, part, message, requestID string) (string, error) {
 	out, err := p.tryCompose(t.Context(), commandLimit, "logs", "--no-log-prefix", part)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// testA walks through Interface A, as the customer that w made and booked for.
+// testA uses every route of Interface A as the customer that w created and booked for.
 func testA(t *testing.T, a *face, c harness.Credentials, w *world) {
 	client := object{"client_id": c.InterfaceA.ClientID, "client_secret": c.InterfaceA.ClientSecret}
 	token := func(scope string) string {
@@ -60,7 +60,7 @@ func testA(t *testing.T, a *face, c harness.Credentials, w *world) {
 
 	t.Run("bookings", func(t *testing.T) {
 		page := a.read(t, 200, get, customer+"/bookings?future_only=true", nil)
-		// Newest first: the one that was paid by pass and cancelled came after it.
+		// Newest first: the booking that was paid by pass and cancelled is the newest.
 		if list := page["data"].([]any); page["total"] != 2.0 || list[1].(object)["id"] != w.transaction {
 			t.Errorf("got %v, want %s", page, w.transaction)
 		}

@@ -10,14 +10,14 @@ import (
 const (
 	get, post, put, patch, remove = http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete
 
-	// Well-formed identifiers that nothing has.
+	// Well-formed identifiers of objects that do not exist.
 	noCustomer     = "/customers/cust_00000000000000000000000000"
 	noEvent        = "/events/evt_00000000000000000000000000"
 	noPass         = "/passes/pass_00000000000000000000000000"
 	noCustomerPass = "/customer-passes/cp_00000000000000000000000000"
 )
 
-// testToken gets the token that all of Interface B is looked at with.
+// testToken gets the token that all tests of Interface B use.
 func testToken(t *testing.T, b *face, c harness.Credentials) {
 	key := object{"apiKey": c.InterfaceB.APIKey, "apiSecret": c.InterfaceB.APISecret}
 	b.token = b.read(t, 200, post, "/auth/token", key)["token"].(string)
@@ -27,7 +27,7 @@ func testToken(t *testing.T, b *face, c harness.Credentials) {
 	anybody.send(t, 415, post, "/auth/token", `{}`, "Content-Type", "text/plain")
 }
 
-// world is what one run has made over Interface B. Its paths begin with a slash.
+// world holds what one run has created over Interface B. Its paths begin with a slash.
 type world struct {
 	b *face
 
@@ -60,7 +60,7 @@ func (w *world) make(t *testing.T) {
 	w.transaction = made["transactionId"].(string)
 }
 
-// unmake deletes what can be deleted, and looks at that on the way.
+// unmake deletes everything that can be deleted, and checks the answers.
 func (w *world) unmake(t *testing.T) {
 	w.b.refused(t, 400, "EVENT_HAS_REGISTRATIONS", remove, w.event, nil)
 	w.b.send(t, 200, remove, w.booked, nil)
@@ -74,7 +74,7 @@ func (w *world) unmake(t *testing.T) {
 	w.b.send(t, 200, patch, w.pass, object{"status": "archived"})
 }
 
-// common is what all collections have alike: their list, and who is refused.
+// common checks what all collections have in common: the list, and the refusals.
 func (w *world) common(t *testing.T, list, member, none, name string) {
 	t.Helper()
 	page := w.b.read(t, 200, get, list+"?perPage=1", nil)
@@ -94,7 +94,7 @@ func (w *world) common(t *testing.T, list, member, none, name string) {
 	w.b.send(t, 404, get, none, nil)
 }
 
-// changes looks at the two ways of changing a member.
+// changes checks PUT and PATCH of a member.
 func (w *world) changes(t *testing.T, member, none string, good, bad object) {
 	t.Helper()
 	for _, method := range []string{put, patch} {
@@ -124,7 +124,7 @@ func (w *world) testCustomers(t *testing.T) {
 	body := object{"firstName": "Once", "lastName": "Only", "email": "once." + w.email}
 	first, again := w.b.read(t, 201, post, "/customers", body, "Idempotency-Key", key), w.b.read(t, 201, post, "/customers", body, "Idempotency-Key", key)
 	if first["id"] != again["id"] {
-		t.Errorf("a repeat with the key made %v beside %v", again["id"], first["id"])
+		t.Errorf("a retry with the key created %v, the first request %v", again["id"], first["id"])
 	}
 	body["lastName"] = "Other"
 	w.b.refused(t, 409, "IDEMPOTENCY_KEY_REUSED", post, "/customers", body, "Idempotency-Key", key)
@@ -157,7 +157,7 @@ func (w *world) testRegistrations(t *testing.T) {
 	w.b.send(t, 404, remove, list+"/reg_00000000000000000000000000", nil)
 	w.b.refused(t, 400, "EVENT_FULL", post, list, object{"customerId": w.customerID, "spots": 2})
 
-	// It starts later than the booking, and is valid on the day of the date.
+	// The pass starts later than the booking, but is valid on the day of the event date.
 	current, _ := w.create(t, "/customer-passes", object{
 		"customerId": w.customerID, "passId": w.pass[len("/passes/"):], "startDate": "2099-03-20",
 	})

@@ -1,11 +1,11 @@
-// Package conformance walks through every route of Interfaces A and B of a running
-// platform, its good answers and its main errors, and holds each answer to
-// openapi.yaml. It knows the platform by its credentials.json alone:
+// Package conformance uses every route of Interfaces A and B of a running platform, with
+// successful requests and the main errors, and checks each answer against openapi.yaml. It knows
+// the platform only through credentials.json:
 //
 //	CONFORMANCE_CREDENTIALS=.run/credentials.json go test -count=1 ./test/conformance
 //
-// Without that variable it starts one with the demonstration company. What it
-// makes it deletes again where the interfaces can; passes stay, archived.
+// Without that variable the test starts a platform with the demonstration company. It deletes the
+// objects that it creates if the interfaces allow it; passes stay, archived.
 package conformance
 
 import (
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { harness.Main(m) }
 
 type object = map[string]any
 
-// credentials are those of the platform that is to be looked at.
+// credentials returns the credentials of the platform under test.
 func credentials(t *testing.T) (c harness.Credentials) {
 	t.Helper()
 	file := os.Getenv("CONFORMANCE_CREDENTIALS")
@@ -42,12 +42,12 @@ func credentials(t *testing.T) (c harness.Credentials) {
 		t.Fatalf("%s: %v", file, err)
 	}
 	if c.InterfaceA.ClientID == "" || c.InterfaceB.APIKey == "" {
-		t.Fatalf("%s has no client of Interface A, or no key of Interface B", file)
+		t.Fatalf("%s has no API client for Interface A, or no API key for Interface B", file)
 	}
 	return c
 }
 
-// face is one interface, every answer of which is held to its description.
+// face is one interface, with the description that every answer must match.
 type face struct {
 	contract *openapitest.Contract
 	client   *harness.A
@@ -69,11 +69,11 @@ func newFace(t *testing.T, baseURL, base, description string) *face {
 	return f
 }
 
-// attempts is how often a request is made that the platform asks to repeat.
+// attempts limits how often a request is made if the platform asks for retries.
 const attempts = 8
 
-// send makes a request as a patient client does: after 429 and 503 it waits for
-// Retry-After. The answer must have the status want. Pairs are headers.
+// send makes a request and, after 429 and 503, retries it after Retry-After. It fails t unless
+// the answer has the status want. pairs are alternating header names and values.
 func (f *face) send(t *testing.T, want int, method, path string, body any, pairs ...string) harness.Answer {
 	t.Helper()
 	r := harness.Request{Method: method, Path: path, Token: f.token, Header: http.Header{}}
@@ -99,7 +99,7 @@ func (f *face) send(t *testing.T, want int, method, path string, body any, pairs
 		if (answer.Code != http.StatusTooManyRequests && answer.Code != http.StatusServiceUnavailable) || err != nil || n == attempts {
 			t.Fatalf("%s %s: %d, not %d: %s", method, path, answer.Code, want, answer.Body)
 		}
-		t.Logf("%s %s: %d, again in %d s", method, path, answer.Code, seconds)
+		t.Logf("%s %s: %d, retry in %d s", method, path, answer.Code, seconds)
 		select {
 		case <-time.After(time.Duration(seconds) * time.Second):
 		case <-t.Context().Done():
@@ -107,7 +107,7 @@ func (f *face) send(t *testing.T, want int, method, path string, body any, pairs
 	}
 }
 
-// read is send for what has a JSON body.
+// read is send for answers with a JSON body.
 func (f *face) read(t *testing.T, want int, method, path string, body any, pairs ...string) object {
 	t.Helper()
 	var v object
@@ -115,7 +115,7 @@ func (f *face) read(t *testing.T, want int, method, path string, body any, pairs
 	return v
 }
 
-// refused is send for an error with the given code.
+// refused is send for answers that are errors with the given code.
 func (f *face) refused(t *testing.T, status int, code, method, path string, body any, pairs ...string) {
 	t.Helper()
 	if got := f.send(t, status, method, path, body, pairs...).Reason(); got != code {
@@ -123,18 +123,18 @@ func (f *face) refused(t *testing.T, status int, code, method, path string, body
 	}
 }
 
-// as is the face with another token.
+// as returns the face with another token.
 func (f *face) as(token string) *face {
 	return &face{contract: f.contract, client: f.client, token: token}
 }
 
-// covers fails t for operations that were not met with all of the statuses, and
-// for described ones that are not in the list.
+// covers fails t for operations that were not answered with each of the statuses, and for
+// described operations that are not in met.
 func (f *face) covers(t *testing.T, met map[string][]int) {
 	t.Helper()
 	for _, operation := range f.contract.Operations() {
 		if met[operation] == nil {
-			t.Errorf("%s is described and not looked at", operation)
+			t.Errorf("%s is described but not tested", operation)
 		}
 	}
 	for operation, codes := range met {
@@ -146,7 +146,7 @@ func (f *face) covers(t *testing.T, met map[string][]int) {
 	}
 }
 
-// unique tells the things of one run from those of others.
+// unique returns a name that differs between runs.
 func unique(what string) string { return fmt.Sprintf("%s %d", what, time.Now().UnixNano()) }
 
 func TestConformance(t *testing.T) {
@@ -164,7 +164,7 @@ func TestConformance(t *testing.T) {
 	a := newFace(t, c.InterfaceA.BaseURL, "", "gateway-a/openapi/openapi.yaml")
 	t.Run("Interface A", func(t *testing.T) { testA(t, a, c, w) })
 	w.unmake(t)
-	t.Run("every described operation was met", func(t *testing.T) {
+	t.Run("every described operation was tested", func(t *testing.T) {
 		list, write := []int{200, 400, 401}, []int{201, 400, 401}
 		read, change, remove := []int{200, 401, 404}, []int{200, 400, 401, 404}, []int{200, 401, 404}
 		b.covers(t, map[string][]int{

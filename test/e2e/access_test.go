@@ -16,13 +16,13 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// operation is an operation of Interface A and the scope that it needs.
+// operation is an operation of Interface A with the scope that it needs.
 type operation struct {
 	name, scope string
 	request     harness.Request
 }
 
-// operations are all that need a token, about one customer and transaction.
+// operations returns every operation that needs a token, for one customer and transaction.
 func operations(customer, transaction string) []operation {
 	return []operation{
 		{"the customer list", "customers:read", harness.Request{Method: "GET", Path: "/customers"}},
@@ -39,7 +39,7 @@ func operations(customer, transaction string) []operation {
 func (w *world) testAccess(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	customer := n.NewCustomer(t, "Zoë", "O'Brien").GetId()
-	bookings := n.ImportTransactions(t, bought(customer, time.Now().Add(-time.Hour), card(class("E", time.Now(), ""))))
+	bookings := n.ImportTransactions(t, importedPurchase(customer, time.Now().Add(-time.Hour), cardBooking(importedDate("E", time.Now(), ""))))
 	a := w.client(t)
 	forged := w.forged(t, n.token)
 
@@ -63,12 +63,12 @@ func (w *world) testAccess(t *testing.T) {
 				unauthorized(t, header)
 			}
 		})
-		t.Run(op.name+" takes no token but ours", func(t *testing.T) {
+		t.Run(op.name+" refuses forged tokens", func(t *testing.T) {
 			for _, raw := range forged {
 				unauthorized(t, headers("Authorization", "Bearer "+raw))
 			}
 		})
-		t.Run(op.name+" needs the scope "+op.scope+", and the message says so", func(t *testing.T) {
+		t.Run(op.name+" needs the scope "+op.scope+" and names it in the message", func(t *testing.T) {
 			var others []string
 			for _, scope := range harness.AllScopes() {
 				if scope != op.scope {
@@ -88,14 +88,14 @@ func (w *world) testAccess(t *testing.T) {
 				t.Errorf("WWW-Authenticate: %q", challenge)
 			}
 		})
-		t.Run(op.name+" needs no other scope than "+op.scope, func(t *testing.T) {
+		t.Run(op.name+" needs only the scope "+op.scope, func(t *testing.T) {
 			a := w.client(t)
 			r := op.request
 			r.Token = a.Token(t, n.NewClient(t, op.scope))
 			a.Do(t, r).Into(t, http.StatusOK, nil)
 		})
 	}
-	t.Run("a grant that was narrowed counts, not what the client could have", func(t *testing.T) {
+	t.Run("a token with a narrowed scope does not have the client's other scopes", func(t *testing.T) {
 		c := n.NewClient(t)
 		var body tokenAnswer
 		a.Do(t, harness.Request{Path: "/token", Body: fmt.Sprintf(`{"client_id":%q,"client_secret":%q,"scope":"profile:read"}`, c.ID, c.Secret)}).
@@ -103,7 +103,7 @@ func (w *world) testAccess(t *testing.T) {
 		a.Do(t, harness.Request{Path: "/customers", Token: body.AccessToken}).Refused(t, http.StatusForbidden, "INSUFFICIENT_SCOPE")
 		a.Do(t, harness.Request{Path: profilePath(customer), Token: body.AccessToken}).Into(t, http.StatusOK, nil)
 	})
-	t.Run("the token is asked for before anything else is said", func(t *testing.T) {
+	t.Run("a request without a token is 401 before anything else is checked", func(t *testing.T) {
 		for _, r := range []harness.Request{
 			{Method: "GET", Path: profilePath("cust_nonsense")}, {Method: "GET", Path: bookingsPath(customer) + "?page=x"},
 			{Method: "PUT", Path: profilePath(customer), Body: "no JSON"}, {Method: "PUT", Path: profilePath(customer), Media: "text/plain", Body: "x"},
@@ -111,15 +111,15 @@ func (w *world) testAccess(t *testing.T) {
 			a.Do(t, r).Refused(t, http.StatusUnauthorized, "UNAUTHORIZED")
 		}
 	})
-	t.Run("the refused update changed nothing", func(t *testing.T) {
-		// The one with the scope came through, and all others did not.
+	t.Run("refused updates change nothing", func(t *testing.T) {
+		// Only the update with the right scope took effect.
 		if got := n.profile(t, customer); got.Firstname != "In" {
 			t.Errorf("got %+v", got)
 		}
 	})
 }
 
-// forged makes tokens out of a valid one that must not pass.
+// forged derives invalid tokens from a valid one.
 func (w *world) forged(t *testing.T, valid string) []string {
 	t.Helper()
 	claims := jwt.MapClaims{}
@@ -143,7 +143,7 @@ func (w *world) forged(t *testing.T, valid string) []string {
 		}
 		return raw
 	}
-	// The scopes raised, the signature kept.
+	// Raise the scopes and keep the signature.
 	claims["scope"] = "platform:admin"
 	raised, err := json.Marshal(claims)
 	if err != nil {
@@ -160,9 +160,9 @@ func (w *world) forged(t *testing.T, valid string) []string {
 	}
 }
 
-// testExpiry has a service credential of the company whose tokens live for
-// seconds: those of API clients live for an hour. Interface A takes the tokens of
-// API clients alone, and of an expired one it says first that it has expired.
+// testExpiry uses a service credential of the company with a token lifetime in seconds, because
+// tokens of API clients live for an hour. Interface A accepts only tokens of API clients, but
+// reports expiry first.
 func (w *world) testExpiry(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	made, err := n.Operator().Credentials.CreateServiceCredential(n.Ctx(t.Context()), &authv1.CreateServiceCredentialRequest{
@@ -179,12 +179,12 @@ func (w *world) testExpiry(t *testing.T) {
 	}
 	a := w.client(t)
 	list := harness.Request{Path: "/customers", Token: issued.GetAccessToken()}
-	t.Run("the token of a service is refused, and so is its credential", func(t *testing.T) {
+	t.Run("a service's token and credential are refused", func(t *testing.T) {
 		a.Do(t, list).Refused(t, http.StatusUnauthorized, "UNAUTHORIZED")
 		body := fmt.Sprintf(`{"client_id":%q,"client_secret":%q}`, made.GetServiceCredential().GetId(), made.GetSecret())
 		a.Do(t, harness.Request{Path: "/token", Body: body}).Refused(t, http.StatusUnauthorized, "INVALID_CREDENTIALS")
 	})
-	t.Run("a token is refused once it has expired, and the challenge says why", func(t *testing.T) {
+	t.Run("an expired token is refused, and the challenge gives the reason", func(t *testing.T) {
 		var answer harness.Answer
 		harness.Eventually(t, 10*time.Second, func() error {
 			answer = a.Do(t, list)

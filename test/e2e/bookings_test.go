@@ -19,7 +19,7 @@ import (
 // eventLimit bounds how long a change in one service takes to reach another.
 const eventLimit = 15 * time.Second
 
-// testBookings books over gRPC, as the services' users do, and reads on A.
+// testBookings books over gRPC, as internal teams do, and reads on Interface A.
 func (w *world) testBookings(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	ada, ben := n.NewCustomer(t, "Ada", "Purchaser"), n.NewCustomer(t, "Ben", "Guest")
@@ -47,7 +47,7 @@ func (w *world) testBookings(t *testing.T) {
 	}
 	made2 := res.GetTransaction()
 
-	t.Run("a booking is in the list as soon as it is made, in the shape of the interface", func(t *testing.T) {
+	t.Run("a new booking is listed immediately, with all its fields", func(t *testing.T) {
 		n := n.at(t, w)
 		page := n.bookings(t, ada.GetId(), "")
 		if page.Total != 1 || page.Page != 0 || page.PageSize != 30 || len(page.Data) != 1 {
@@ -84,14 +84,14 @@ func (w *world) testBookings(t *testing.T) {
 		paid(t, first, `{"method":"CARD","currency":"GBP","base100gross_price":2400,"base100net_price":2000}`)
 		paid(t, second, `{"method":"CARD","currency":"GBP","base100gross_price":1200,"base100net_price":1000}`)
 	})
-	t.Run("it is listed for who bought it, not for whom it is", func(t *testing.T) {
+	t.Run("a booking is listed for its purchaser, not for its guest", func(t *testing.T) {
 		n := n.at(t, w)
 		if page := n.bookings(t, ben.GetId(), allTime); page.Total != 0 || len(page.Data) != 0 {
 			t.Errorf("got %+v", page)
 		}
 		n.get(t, bookingPath(ben.GetId(), made2.GetId())).Refused(t, http.StatusNotFound, "NOT_FOUND")
 	})
-	t.Run("cancelling and refunding show as flags, each by itself", func(t *testing.T) {
+	t.Run("a cancellation and a refund each set their own flag", func(t *testing.T) {
 		n := n.at(t, w)
 		ids := []string{made2.GetBookings()[0].GetId(), made2.GetBookings()[1].GetId()}
 		flags := func() string {
@@ -112,7 +112,7 @@ func (w *world) testBookings(t *testing.T) {
 			t.Errorf("after a refund: %s", got)
 		}
 	})
-	t.Run("a customer who has bought nothing has an empty list", func(t *testing.T) {
+	t.Run("a customer without purchases has an empty list", func(t *testing.T) {
 		n := n.at(t, w)
 		nobody := n.NewCustomer(t, "No", "Body").GetId()
 		if answer := n.get(t, bookingsPath(nobody)); string(answer.Body) != `{"data":[],"total":0,"page":0,"pageSize":30}` {
@@ -121,7 +121,7 @@ func (w *world) testBookings(t *testing.T) {
 	})
 }
 
-// paid fails t unless a booking's payment has just the given members.
+// paid fails t unless a booking's payment has exactly the given members.
 func paid(t *testing.T, b booking, want string) {
 	t.Helper()
 	var got, wanted map[string]any
@@ -136,8 +136,8 @@ func paid(t *testing.T, b booking, want string) {
 	}
 }
 
-// testShapes has what only an import can make: flags, free bookings, credits,
-// and instants around a change of the clocks.
+// testShapes checks bookings that only an import can create: flags, free bookings, credits, and
+// times around a clock change.
 func (w *world) testShapes(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	people := n.ImportCustomers(t, "s", 2)
@@ -152,7 +152,7 @@ func (w *world) testShapes(t *testing.T) {
 	one := func(t *testing.T, at time.Time, b *bookingv1.ImportedBooking) (transaction, string) {
 		t.Helper()
 		n := n.at(t, w)
-		id := n.ImportTransactions(t, bought(ada, at, b))[0]
+		id := n.ImportTransactions(t, importedPurchase(ada, at, b))[0]
 		answer := n.get(t, bookingPath(ada, id))
 		var body struct{ Data transaction }
 		answer.Into(t, http.StatusOK, &body)
@@ -160,31 +160,31 @@ func (w *world) testShapes(t *testing.T) {
 	}
 	base := utc("2026-01-05T10:00:00Z")
 
-	t.Run("a free booking is a card payment of zero", func(t *testing.T) {
-		b := card(class("free", base, ""))
+	t.Run("a free booking is shown as a card payment of zero", func(t *testing.T) {
+		b := cardBooking(importedDate("free", base, ""))
 		b.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "EUR"}}
 		got, _ := one(t, base, b)
 		paid(t, got.Bookings[0], `{"method":"CARD","currency":"EUR","base100gross_price":0,"base100net_price":0}`)
 	})
-	t.Run("a payment by pass has credits and no prices", func(t *testing.T) {
+	t.Run("a payment by pass shows credits and no prices", func(t *testing.T) {
 		for i, credits := range []int32{3, 0} {
-			b := card(class("pass", base, ""))
+			b := cardBooking(importedDate("pass", base, ""))
 			b.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: credits}}
 			got, _ := one(t, base.Add(time.Duration(i+1)*time.Second), b)
 			paid(t, got.Bookings[0], fmt.Sprintf(`{"method":"PASS","currency":"CR","credits_used":%d}`, credits))
 		}
 	})
-	t.Run("large amounts keep every unit", func(t *testing.T) {
-		b := card(class("dear", base, ""))
+	t.Run("large amounts keep full precision", func(t *testing.T) {
+		b := cardBooking(importedDate("dear", base, ""))
 		b.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "USD", Gross: 99_999_999_999_999, Net: 99_999_999_999_998}}
 		_, text := one(t, base.Add(10*time.Second), b)
 		if !strings.Contains(text, `"base100gross_price":99999999999999,"base100net_price":99999999999998`) {
 			t.Errorf("answered %s", text)
 		}
 	})
-	t.Run("flags and spaces are as imported", func(t *testing.T) {
+	t.Run("flags and spaces are shown as imported", func(t *testing.T) {
 		for i, flags := range [][2]bool{{false, false}, {true, false}, {false, true}, {true, true}} {
-			b := card(class("flags", base, ""))
+			b := cardBooking(importedDate("flags", base, ""))
 			b.IsCancelled, b.IsRefunded, b.Spaces = flags[0], flags[1], int32(i+1)
 			got, _ := one(t, base.Add(time.Duration(20+i)*time.Second), b)
 			if first := got.Bookings[0]; first.IsCancelled != flags[0] || first.IsRefunded != flags[1] || first.Spaces != i+1 {
@@ -192,41 +192,41 @@ func (w *world) testShapes(t *testing.T) {
 			}
 		}
 	})
-	t.Run("bought_for is absent where the booking is for the purchaser", func(t *testing.T) {
+	t.Run("bought_for is absent when the booking is for the purchaser", func(t *testing.T) {
 		for i, whom := range []string{"", ada, "s0"} {
-			b := card(class("mine", base, ""))
+			b := cardBooking(importedDate("mine", base, ""))
 			b.BoughtFor = whom
 			if _, text := one(t, base.Add(time.Duration(30+i)*time.Second), b); strings.Contains(text, "bought_for") {
 				t.Errorf("for %q: %s", whom, text)
 			}
 		}
 		for i, whom := range []string{ben, "s1"} {
-			b := card(class("theirs", base, ""))
+			b := cardBooking(importedDate("theirs", base, ""))
 			b.BoughtFor = whom
 			if got, text := one(t, base.Add(time.Duration(40+i)*time.Second), b); got.Bookings[0].BoughtFor == nil || got.Bookings[0].BoughtFor.ID != ben {
 				t.Errorf("for %q: %s", whom, text)
 			}
 		}
 	})
-	t.Run("a purchase shows the company's local time without offset, across changes of the clocks", func(t *testing.T) {
+	t.Run("a purchase date is the company's local time without offset, across clock changes", func(t *testing.T) {
 		for instant, want := range map[string]string{
 			"2026-01-15T12:00:00Z": "2026-01-15T12:00:00", "2026-07-15T12:00:00Z": "2026-07-15T13:00:00",
 			"2026-03-29T00:59:59Z": "2026-03-29T00:59:59", "2026-03-29T01:00:00Z": "2026-03-29T02:00:00",
 			"2025-10-26T00:30:00Z": "2025-10-26T01:30:00", "2025-10-26T01:30:00Z": "2025-10-26T01:30:00",
 			"2025-12-31T23:59:59Z": "2025-12-31T23:59:59",
 		} {
-			if got, _ := one(t, utc(instant), card(class("clock", base, ""))); got.PurchaseDate != want {
+			if got, _ := one(t, utc(instant), cardBooking(importedDate("clock", base, ""))); got.PurchaseDate != want {
 				t.Errorf("%s is shown as %s, want %s", instant, got.PurchaseDate, want)
 			}
 		}
 	})
-	t.Run("a date shows the local time of its own zone, beside the zone", func(t *testing.T) {
+	t.Run("an event date shows local time in its own time zone, and names the zone", func(t *testing.T) {
 		for i, tt := range []struct{ zone, instant, want string }{
 			{"America/New_York", "2026-07-15T12:00:00Z", "2026-07-15T08:00:00"}, {"Asia/Kathmandu", "2026-01-15T12:00:00Z", "2026-01-15T17:45:00"},
 			{"Pacific/Auckland", "2026-01-15T12:00:00Z", "2026-01-16T01:00:00"}, {"UTC", "2026-01-15T12:00:00Z", "2026-01-15T12:00:00"},
 			{"", "2026-07-15T12:00:00Z", "2026-07-15T13:00:00"},
 		} {
-			got, _ := one(t, base.Add(time.Duration(50+i)*time.Second), card(class("zone"+tt.zone, utc(tt.instant), tt.zone)))
+			got, _ := one(t, base.Add(time.Duration(50+i)*time.Second), cardBooking(importedDate("zone"+tt.zone, utc(tt.instant), tt.zone)))
 			date := got.Bookings[0].Event.Date
 			wantZone := tt.zone
 			if wantZone == "" {
@@ -237,13 +237,13 @@ func (w *world) testShapes(t *testing.T) {
 			}
 		}
 	})
-	t.Run("several bookings of a purchase stay in their order", func(t *testing.T) {
+	t.Run("bookings of a purchase keep their order", func(t *testing.T) {
 		n := n.at(t, w)
 		var all []*bookingv1.ImportedBooking
 		for i := range 12 {
-			all = append(all, card(class(fmt.Sprint("many", i), base, "")))
+			all = append(all, cardBooking(importedDate(fmt.Sprint("many", i), base, "")))
 		}
-		id := n.ImportTransactions(t, bought(ada, base.Add(time.Minute), all...))[0]
+		id := n.ImportTransactions(t, importedPurchase(ada, base.Add(time.Minute), all...))[0]
 		var body struct{ Data transaction }
 		n.get(t, bookingPath(ada, id)).Into(t, http.StatusOK, &body)
 		var names, want []string
@@ -262,12 +262,12 @@ func (w *world) testPages(t *testing.T) {
 	const count = 205
 	var history []*bookingv1.ImportedTransaction
 	for i := range count {
-		// Three of a second each, so that the order needs the identifiers too.
-		purchase := bought(ada, at.Add(-time.Duration(i/3)*time.Second), card(class("page", at, "")))
+		// Three purchases share each second, so that the order also depends on the identifiers.
+		purchase := importedPurchase(ada, at.Add(-time.Duration(i/3)*time.Second), cardBooking(importedDate("page", at, "")))
 		purchase.Reference = fmt.Sprint("page-", i)
 		history = append(history, purchase)
 	}
-	history = append(history, bought(people[1], at, card(class("page", at, ""))))
+	history = append(history, importedPurchase(people[1], at, cardBooking(importedDate("page", at, ""))))
 	ids := n.ImportTransactions(t, history...)[:count]
 	order := make([]int, count)
 	for i := range order {
@@ -284,7 +284,7 @@ func (w *world) testPages(t *testing.T) {
 		want = append(want, ids[i])
 	}
 
-	t.Run("pages put together are all transactions, newest first, then by id", func(t *testing.T) {
+	t.Run("the pages contain every transaction once, newest first, then by id", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, size := range []int{1, 7, 30, 100} {
 			var got []string
@@ -309,13 +309,13 @@ func (w *world) testPages(t *testing.T) {
 			t.Errorf("total %d, page %d, pageSize %d", p.Total, p.Page, p.PageSize)
 		}
 	})
-	t.Run("a pageSize above 100 is taken as 100, and that is echoed", func(t *testing.T) {
+	t.Run("a pageSize above 100 is treated as 100, and the answer says 100", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, size := range []string{"100", "101", "5000", "2147483647"} {
 			p := n.bookings(t, ada, "?pageSize="+size)
 			equal(t, size, p.ids(), want[:100])
 			if p.PageSize != 100 {
-				t.Errorf("%s is echoed as %d", size, p.PageSize)
+				t.Errorf("%s was answered with pageSize %d", size, p.PageSize)
 			}
 		}
 	})
@@ -328,7 +328,7 @@ func (w *world) testPages(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what is no page is 400 and named", func(t *testing.T) {
+	t.Run("an invalid page or pageSize is 400 and the field is named", func(t *testing.T) {
 		n := n.at(t, w)
 		for query, field := range map[string]string{
 			"page=-1": "page", "page=x": "page", "page=": "page", "page=1.0": "page", "page=99999999999": "page", "page=%201": "page",
@@ -343,21 +343,21 @@ func (w *world) testPages(t *testing.T) {
 	})
 }
 
-// testSingle compares a transaction by itself with the item of the list.
+// testSingle compares the answer for one transaction with the item in the list.
 func (w *world) testSingle(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	people := n.ImportCustomers(t, "o", 2)
 	at := time.Now().Add(-48 * time.Hour)
-	forBen := card(class("two", at, "Asia/Tokyo"))
+	forBen := cardBooking(importedDate("two", at, "Asia/Tokyo"))
 	forBen.BoughtFor, forBen.IsCancelled, forBen.IsRefunded = people[1], true, true
-	byPass := card(class("three", at, ""))
+	byPass := cardBooking(importedDate("three", at, ""))
 	byPass.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: 2}}
 	ids := n.ImportTransactions(t,
-		bought(people[0], at, card(class("one", at, "")), forBen, byPass),
-		bought(people[0], at.Add(time.Hour), byPass),
-		bought(people[1], at, card(class("one", at, ""))),
+		importedPurchase(people[0], at, cardBooking(importedDate("one", at, "")), forBen, byPass),
+		importedPurchase(people[0], at.Add(time.Hour), byPass),
+		importedPurchase(people[1], at, cardBooking(importedDate("one", at, ""))),
 	)
-	t.Run("it is to the byte the item of the list", func(t *testing.T) {
+	t.Run("a transaction is byte for byte the item of the list", func(t *testing.T) {
 		n := n.at(t, w)
 		var list struct{ Data []json.RawMessage }
 		n.get(t, bookingsPath(people[0])).Into(t, http.StatusOK, &list)
@@ -369,14 +369,14 @@ func (w *world) testSingle(t *testing.T) {
 			answer := n.get(t, bookingPath(people[0], id))
 			answer.Into(t, http.StatusOK, &one)
 			if len(one) != 1 || string(one["data"]) != string(list.Data[i]) {
-				t.Errorf("alone %s\nlisted %s", one["data"], list.Data[i])
+				t.Errorf("single answer %s\nlist item %s", one["data"], list.Data[i])
 			}
 			if answer.Header.Get("ETag") == "" {
-				t.Error("it has no ETag")
+				t.Error("the answer has no ETag")
 			}
 		}
 	})
-	t.Run("a transaction that is not there, or another customer's, is 404", func(t *testing.T) {
+	t.Run("an unknown transaction, or another customer's, is 404", func(t *testing.T) {
 		n := n.at(t, w)
 		var booked struct{ Data transaction }
 		n.get(t, bookingPath(people[0], ids[0])).Into(t, http.StatusOK, &booked)
@@ -388,9 +388,9 @@ func (w *world) testSingle(t *testing.T) {
 			n.get(t, bookingPath(tt[0], tt[1])).Refused(t, http.StatusNotFound, "NOT_FOUND")
 		}
 	})
-	t.Run("it is served whatever its age", func(t *testing.T) {
+	t.Run("a transaction of any age is served", func(t *testing.T) {
 		n := n.at(t, w)
-		id := n.ImportTransactions(t, bought(people[0], time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC), card(class("old", at, ""))))[0]
+		id := n.ImportTransactions(t, importedPurchase(people[0], time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC), cardBooking(importedDate("old", at, ""))))[0]
 		var body struct{ Data transaction }
 		n.get(t, bookingPath(people[0], id)).Into(t, http.StatusOK, &body)
 		if body.Data.PurchaseDate != "2001-02-03T04:05:06" {
@@ -399,13 +399,13 @@ func (w *world) testSingle(t *testing.T) {
 	})
 }
 
-// testNames has customers renamed, who then are called so on their bookings.
+// testNames renames customers and checks the names on their bookings.
 func (w *world) testNames(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	people := n.ImportCustomers(t, "n", 2)
-	b := card(class("E", time.Now(), ""))
+	b := cardBooking(importedDate("E", time.Now(), ""))
 	b.BoughtFor = people[1]
-	n.ImportTransactions(t, bought(people[0], time.Now().Add(-time.Hour), b))
+	n.ImportTransactions(t, importedPurchase(people[0], time.Now().Add(-time.Hour), b))
 	names := func(t *testing.T, n *tenant) (string, string) {
 		t.Helper()
 		got := n.bookings(t, people[0], "").Data[0].Bookings[0]
@@ -423,7 +423,7 @@ func (w *world) testNames(t *testing.T) {
 			return nil
 		})
 	})
-	t.Run("a deleted guest stays on past bookings by name", func(t *testing.T) {
+	t.Run("a deleted guest's name stays on past bookings", func(t *testing.T) {
 		n := n.at(t, w)
 		n.delete(t, people[1])
 		harness.Eventually(t, eventLimit, func() error {
@@ -438,13 +438,13 @@ func (w *world) testNames(t *testing.T) {
 	})
 }
 
-// testTenancy asks for one company's data as another.
+// testTenancy requests one company's data with another company's token.
 func (w *world) testTenancy(t *testing.T) {
 	owner, stranger := w.tenant(t, "Europe/London"), w.tenant(t, "America/New_York")
 	at := time.Now().Add(-time.Hour)
 	mine, theirs := stranger.NewCustomer(t, "Str", "Anger").GetId(), owner.NewCustomer(t, "Ow", "Ner").GetId()
-	myBooking := stranger.ImportTransactions(t, bought(mine, at, card(class("E", at, ""))))[0]
-	theirBooking := owner.ImportTransactions(t, bought(theirs, at, card(class("E", at, ""))))[0]
+	myBooking := stranger.ImportTransactions(t, importedPurchase(mine, at, cardBooking(importedDate("E", at, ""))))[0]
+	theirBooking := owner.ImportTransactions(t, importedPurchase(theirs, at, cardBooking(importedDate("E", at, ""))))[0]
 	const nobody, nothing = "cust_01jb4x9m3vf6ksn8w2d7pq5r0t", "txn_01jb4x9m3vf6ksn8w2d7pq5r0t"
 
 	absent := operations(nobody, nothing)
@@ -452,24 +452,24 @@ func (w *world) testTenancy(t *testing.T) {
 		if !strings.Contains(op.request.Path, theirs) {
 			continue
 		}
-		t.Run(op.name+" of another company is answered like one that does not exist", func(t *testing.T) {
+		t.Run(op.name+" of another company is answered like an unknown one", func(t *testing.T) {
 			n := stranger.at(t, w)
 			r, none := op.request, absent[i].request
 			r.Token, none.Token = n.token, n.token
 			answer, reference := n.a.Do(t, r), n.a.Do(t, none)
 			answer.Refused(t, http.StatusNotFound, "NOT_FOUND")
 			if string(answer.Body) != string(reference.Body) {
-				t.Errorf("answered %s, and for one that does not exist %s", answer.Body, reference.Body)
+				t.Errorf("answered %s, but for an unknown id %s", answer.Body, reference.Body)
 			}
 		})
 	}
-	t.Run("neither half of an address reaches across", func(t *testing.T) {
+	t.Run("a path that mixes the ids of two companies is 404", func(t *testing.T) {
 		n := stranger.at(t, w)
 		n.get(t, bookingPath(mine, theirBooking)).Refused(t, http.StatusNotFound, "NOT_FOUND")
 		n.get(t, bookingPath(theirs, myBooking)).Refused(t, http.StatusNotFound, "NOT_FOUND")
 		n.get(t, bookingPath(mine, myBooking)).Into(t, http.StatusOK, nil)
 	})
-	t.Run("lists show the own company's only", func(t *testing.T) {
+	t.Run("lists show only the caller's company", func(t *testing.T) {
 		n := stranger.at(t, w)
 		for _, path := range []string{"/customers", "/customers?page=0", bookingsPath(mine) + allTime} {
 			if body := string(n.get(t, path).Body); strings.Contains(body, theirs) || strings.Contains(body, theirBooking) || !strings.Contains(body, mine) {
@@ -477,13 +477,13 @@ func (w *world) testTenancy(t *testing.T) {
 			}
 		}
 	})
-	t.Run("another company's idempotency keys and ETags mean nothing", func(t *testing.T) {
+	t.Run("another company's idempotency keys and ETags have no effect", func(t *testing.T) {
 		a, b := owner.at(t, w), stranger.at(t, w)
 		a.put(t, profilePath(theirs), update("Ow", "Ner", "a@example.org"), "Idempotency-Key", "shared").Into(t, http.StatusOK, nil)
 		b.put(t, profilePath(mine), update("My", "Own", "b@example.org"), "Idempotency-Key", "shared").Into(t, http.StatusOK, nil)
 		b.put(t, profilePath(theirs), update("In", "Truder", "b@example.org"), "If-Match", "*").Refused(t, http.StatusNotFound, "NOT_FOUND")
 	})
-	t.Run("nothing of the other company was changed", func(t *testing.T) {
+	t.Run("the other company's data is unchanged", func(t *testing.T) {
 		if got := owner.at(t, w).profile(t, theirs); got.Firstname != "Ow" || got.Lastname != "Ner" {
 			t.Errorf("got %+v", got)
 		}

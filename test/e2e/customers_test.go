@@ -52,18 +52,18 @@ func (w *world) testCustomers(t *testing.T) {
 	other := w.tenant(t, "Europe/London")
 	stranger := other.NewCustomer(t, "Str", "Anger").GetId()
 
-	t.Run("it is every customer that is not deleted, archived ones included, by id", func(t *testing.T) {
+	t.Run("the list has every customer that is not deleted, including archived ones, by id", func(t *testing.T) {
 		n := n.at(t, w)
 		list := n.customers(t, "")
 		equal(t, "customers", list.ids(), want)
 		if list.Total != nil || list.Page != nil || list.PageSize != nil {
-			t.Error("the whole list has members of a page")
+			t.Error("the whole list has the members of a page")
 		}
 	})
-	t.Run("each has the six fields and archived, which is always there", func(t *testing.T) {
+	t.Run("each customer has the six fields, and always archived", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, c := range n.customers(t, "").Data {
-			// The import archives every fiftieth.
+			// The import archives every fiftieth customer.
 			is := c.ID == archived || c.ID == ids[49] || c.ID == ids[99] || c.ID == ids[149]
 			if c.Archived == nil || *c.Archived != is || c.Type != "customer" || c.Firstname == "" || c.Email == "" {
 				t.Errorf("got %+v", c)
@@ -73,14 +73,14 @@ func (w *world) testCustomers(t *testing.T) {
 			}
 		}
 	})
-	t.Run("other companies' customers are not in it", func(t *testing.T) {
+	t.Run("the list has no customers of other companies", func(t *testing.T) {
 		n, other := n.at(t, w), other.at(t, w)
 		equal(t, "the other company's", other.customers(t, "").ids(), []string{stranger})
 		if slices.Contains(n.customers(t, "").ids(), stranger) {
-			t.Error("it has another company's customer")
+			t.Error("the list has another company's customer")
 		}
 	})
-	t.Run("an update is in it at once", func(t *testing.T) {
+	t.Run("an update appears in the list immediately", func(t *testing.T) {
 		n := n.at(t, w)
 		n.put(t, profilePath(made), update("Ame", "Lie", "amelie@example.org", "")).Into(t, http.StatusOK, nil)
 		list := n.customers(t, "").Data
@@ -95,7 +95,7 @@ func (w *world) testCustomerPages(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	ids := n.ImportCustomers(t, "p", 130)
 	slices.Sort(ids)
-	t.Run("pages put together are the whole list", func(t *testing.T) {
+	t.Run("the pages together are the whole list", func(t *testing.T) {
 		n := n.at(t, w)
 		var got []string
 		for page := range 5 {
@@ -107,7 +107,7 @@ func (w *world) testCustomerPages(t *testing.T) {
 		}
 		equal(t, "customers", got, ids)
 	})
-	t.Run("the defaults are page 0 and 30 items, and more than 100 is taken as 100", func(t *testing.T) {
+	t.Run("the defaults are page 0 and 30 items, and a pageSize above 100 is treated as 100", func(t *testing.T) {
 		n := n.at(t, w)
 		for query, size := range map[string]int{"?page=0": 30, "?pageSize=7": 7, "?pageSize=100": 100, "?pageSize=101": 100, "?pageSize=2147483647": 100} {
 			p := n.customers(t, query)
@@ -118,10 +118,10 @@ func (w *world) testCustomerPages(t *testing.T) {
 		}
 		far := n.customers(t, "?page=2147483647&pageSize=100")
 		if len(far.Data) != 0 || *far.Total != 130 {
-			t.Errorf("far beyond: %d items of %d", len(far.Data), *far.Total)
+			t.Errorf("page far beyond the end: %d items of %d", len(far.Data), *far.Total)
 		}
 	})
-	t.Run("what is no page is 400 and named", func(t *testing.T) {
+	t.Run("an invalid page or pageSize is 400 and the field is named", func(t *testing.T) {
 		n := n.at(t, w)
 		for query, field := range map[string]string{
 			"?page=-1": "page", "?page=x": "page", "?page=": "page", "?page=1.5": "page", "?pageSize=0": "pageSize", "?pageSize=-5": "pageSize",
@@ -133,7 +133,7 @@ func (w *world) testCustomerPages(t *testing.T) {
 			}
 		}
 	})
-	t.Run("updated_since leaves out what has not changed since", func(t *testing.T) {
+	t.Run("updated_since leaves out customers that have not changed since", func(t *testing.T) {
 		n := n.at(t, w)
 		since := url.QueryEscape(time.Now().Format(time.RFC3339Nano))
 		if got := n.customers(t, "?updated_since="+since).ids(); len(got) != 0 {
@@ -147,7 +147,7 @@ func (w *world) testCustomerPages(t *testing.T) {
 			t.Errorf("total %d", *page.Total)
 		}
 	})
-	t.Run("a page needs the same scope", func(t *testing.T) {
+	t.Run("a page needs the same scope as the whole list", func(t *testing.T) {
 		a := w.client(t)
 		tok := a.Token(t, n.NewClient(t, "profile:read"))
 		a.Do(t, harness.Request{Path: "/customers?page=1", Token: tok}).Refused(t, http.StatusForbidden, "INSUFFICIENT_SCOPE")

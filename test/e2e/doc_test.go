@@ -1,10 +1,9 @@
-// Package e2e holds the platform to its specification, as a stranger: over HTTP,
-// with reservectl, and by starting and ending it. Nothing here looks inside.
+// Package e2e checks the platform against its specification from the outside: over HTTP, with
+// reservectl, and by starting and stopping it. It uses no internals.
 //
-// TestInterfaceA and its parts are the conformance of Interface A; each answer
-// in it is held to the description that the gateway itself serves. The other
-// tests are about the platform in one process, as the README promises it, and
-// about the operator's commands.
+// TestInterfaceA tests the conformance of Interface A: every answer is checked against the
+// OpenAPI description that the gateway serves. The other tests check the platform in one process,
+// as the README describes it, and the operator's commands.
 package e2e
 
 import (

@@ -20,7 +20,7 @@ func (w *world) testHTTP(t *testing.T) {
 			n.a.Do(t, harness.Request{Path: path}).Refused(t, http.StatusNotFound, "NOT_FOUND")
 		}
 	})
-	t.Run("a wrong method is 405 and says which are right", func(t *testing.T) {
+	t.Run("a wrong method is 405 and lists the allowed ones", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, tt := range []struct{ method, path, allow string }{
 			{"GET", "/token", "POST"}, {"PUT", "/token", "POST"}, {"POST", "/customers", "GET"}, {"DELETE", "/customers", "GET"},
@@ -35,7 +35,7 @@ func (w *world) testHTTP(t *testing.T) {
 			}
 		}
 	})
-	t.Run("every answer carries a request id, the caller's where it is sane", func(t *testing.T) {
+	t.Run("every answer has a request id: the caller's if it is valid", func(t *testing.T) {
 		n := n.at(t, w)
 		seen := map[string]bool{}
 		for _, path := range []string{"/customers", "/nothing", profilePath(customer), profilePath("cust_x")} {
@@ -57,7 +57,7 @@ func (w *world) testHTTP(t *testing.T) {
 			}
 		}
 	})
-	t.Run("answers are JSON that nobody keeps", func(t *testing.T) {
+	t.Run("answers are JSON and must not be cached", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, path := range []string{"/customers", profilePath(customer), bookingsPath(customer), "/nothing"} {
 			answer := n.get(t, path)
@@ -69,7 +69,7 @@ func (w *world) testHTTP(t *testing.T) {
 			}
 		}
 	})
-	t.Run("unknown query parameters are ignored, repeated ones are not", func(t *testing.T) {
+	t.Run("unknown query parameters are ignored, repeated ones are refused", func(t *testing.T) {
 		n := n.at(t, w)
 		n.get(t, bookingsPath(customer)+"?colour=blue&colour=red&offset=7").Into(t, http.StatusOK, nil)
 		n.get(t, "/customers?colour=blue").Into(t, http.StatusOK, nil)
@@ -84,7 +84,7 @@ func (w *world) testHTTP(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the description and its page are there for everybody", func(t *testing.T) {
+	t.Run("the OpenAPI description and its page need no token", func(t *testing.T) {
 		a := w.A(t)
 		if page := a.Do(t, harness.Request{Path: "/docs"}); page.Code != http.StatusOK || !strings.Contains(string(page.Body), "<html") {
 			t.Errorf("/docs: %d %s", page.Code, page.Body)

@@ -13,7 +13,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// caller uses Interface B and holds every answer to its description.
+// caller uses Interface B and checks every answer against the OpenAPI description.
 type caller struct {
 	base, token string
 	contract    *openapitest.Contract
@@ -31,7 +31,7 @@ func (c *caller) do(t *testing.T, want int, method, path string, body any) objec
 	return v
 }
 
-// send makes a request with headers and returns those of the answer.
+// send makes a request with headers, and returns the headers of the answer.
 func (c *caller) send(t *testing.T, want int, method, path string, body any, header http.Header) http.Header {
 	t.Helper()
 	answered, _ := c.exchange(t, want, method, path, body, header)
@@ -80,7 +80,7 @@ func (c *caller) create(t *testing.T, path string, body object) string {
 	return path + "/" + c.do(t, http.StatusCreated, http.MethodPost, path, body)["id"].(string)
 }
 
-// companies makes companies that use Interface B of one platform.
+// companies creates companies that use Interface B of one platform.
 type companies struct {
 	op      operator
 	anybody *caller // without a token
@@ -93,7 +93,7 @@ func newCompanies(t *testing.T) *companies {
 	return &companies{operator{s: platform}, &caller{base: platform.Credentials.InterfaceB.BaseURL, contract: description}}
 }
 
-// make makes a company and returns its identifier.
+// make creates a company and returns its identifier.
 func (b *companies) make(t *testing.T, name, zone string) string {
 	t.Helper()
 	return decode[struct {
@@ -101,8 +101,8 @@ func (b *companies) make(t *testing.T, name, zone string) string {
 	}](t, b.op.ok(t, "company", "create", "--name", name, "--timezone", zone, "--currency", "GBP")).ID
 }
 
-// caller returns a caller with a new key of the company; args are added to the
-// command that makes the key.
+// caller returns a caller with a new API key of the company. args are added to the command that
+// creates the key.
 func (b *companies) caller(t *testing.T, company string, args ...string) *caller {
 	t.Helper()
 	k := decode[apiKey](t, b.op.ok(t, append([]string{"key", "create", "--company", company, "--name", "key"}, args...)...))
@@ -110,13 +110,13 @@ func (b *companies) caller(t *testing.T, company string, args ...string) *caller
 	return &caller{base: b.anybody.base, token: token.(string), contract: b.anybody.contract}
 }
 
-// studio is a company with one thing of each kind.
+// studio is a company with one object of each kind.
 type studio struct {
 	*caller
 	customer, event, pass, customerPass, registration string // paths
 
 	customerID string
-	booking    object // the body that made the registration
+	booking    object // the request body that created the registration
 }
 
 func newStudio(t *testing.T, c *caller) *studio {
@@ -138,8 +138,8 @@ func newStudio(t *testing.T, c *caller) *studio {
 	return s
 }
 
-// TestInterfaceB is the conformance of Interface B to its specification. Its parts
-// share one running platform, on which each makes companies of its own.
+// TestInterfaceB tests the conformance of Interface B to its specification. The subtests share
+// one running platform and each creates its own companies.
 func TestInterfaceB(t *testing.T) {
 	t.Parallel()
 	b := newCompanies(t)
@@ -149,11 +149,11 @@ func TestInterfaceB(t *testing.T) {
 	t.Run("event updates", b.testEventUpdates)
 }
 
-// testOperations walks through the operations of Interface B, and through them again
-// as another company.
+// testOperations uses every operation of Interface B, and then every operation as another
+// company.
 func (b *companies) testOperations(t *testing.T) {
 	s := newStudio(t, b.caller(t, b.make(t, "Own", "Europe/London")))
-	t.Run("a pass that was over at its start has expired", func(t *testing.T) {
+	t.Run("a pass whose validity ended before it was created is expired", func(t *testing.T) {
 		if got := s.do(t, 200, http.MethodGet, s.customerPass, nil); got["expiryDate"] != "2025-02-28" || got["status"] != "expired" {
 			t.Errorf("got %v", got)
 		}
@@ -161,12 +161,12 @@ func (b *companies) testOperations(t *testing.T) {
 	t.Run("another company's ids are answered 404 on every route", func(t *testing.T) {
 		s.testOtherCompany(t, b.caller(t, b.make(t, "Other", "Europe/London")))
 	})
-	t.Run("an identifier that is all zeros, malformed or empty is one that does not exist", s.testUnknownIDs)
-	t.Run("a company that moves is in its new zone at once, for tokens of before the move too", b.testMove)
-	t.Run("a full event refuses, and is not deleted while it has registrations", s.testFull)
-	t.Run("a change is answered with the changed thing", s.testChanges)
-	t.Run("lists have everything once", s.testLists)
-	t.Run("what is deleted is gone", s.testDeletions)
+	t.Run("an all-zero, malformed or empty identifier is 404", s.testUnknownIDs)
+	t.Run("a new company timezone applies immediately, also to existing tokens", b.testMove)
+	t.Run("a full event refuses registrations and cannot be deleted while it has any", s.testFull)
+	t.Run("a change is answered with the changed object", s.testChanges)
+	t.Run("lists contain every object once", s.testLists)
+	t.Run("a deleted object is 404 and not listed", s.testDeletions)
 }
 
 func (s *studio) testOtherCompany(t *testing.T, other *caller) {
@@ -228,7 +228,7 @@ func (s *studio) testUnknownIDs(t *testing.T) {
 }
 
 func (b *companies) testMove(t *testing.T) {
-	// A zone in which it is another day than in UTC.
+	// Use a zone in which the day differs from the day in UTC.
 	zone, day, before, after := "Pacific/Kiritimati", 1, "pending", "active"
 	if time.Now().UTC().Hour() < 10 {
 		zone, day, before, after = "Pacific/Pago_Pago", 0, "active", "pending"

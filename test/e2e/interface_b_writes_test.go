@@ -10,20 +10,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// writable is a resource of Interface B that PUT changes, and single changes of
-// members that GET shows.
+// writable is a resource of Interface B that PUT changes, with new values for single members that
+// GET returns.
 type writable struct {
 	path    string
 	changes object
 }
 
-// sendsBack reads a resource and sends it back, first as it is, then with one
-// member changed at a time.
+// sendsBack reads a resource and sends it back, first unchanged, then with one member changed at
+// a time.
 func (w writable) sendsBack(t *testing.T, c *caller) {
 	t.Helper()
 	read := c.do(t, http.StatusOK, http.MethodGet, w.path, nil)
 	if diff := cmp.Diff(read, c.do(t, http.StatusOK, http.MethodPut, w.path, read)); diff != "" {
-		t.Errorf("sent back unchanged it is another one (-want +got):\n%s", diff)
+		t.Errorf("sending it back unchanged changed it (-want +got):\n%s", diff)
 	}
 	for member, value := range w.changes {
 		body := maps.Clone(read)
@@ -38,11 +38,11 @@ func (w writable) sendsBack(t *testing.T, c *caller) {
 	delete(got, "updatedAt")
 	delete(read, "updatedAt")
 	if diff := cmp.Diff(read, got); diff != "" {
-		t.Errorf("changed and changed back it is another one (-want +got):\n%s", diff)
+		t.Errorf("changing it and changing it back left a difference (-want +got):\n%s", diff)
 	}
 }
 
-// testSentBack sends back every resource that PUT changes.
+// testSentBack sends back every resource that can be changed with PUT.
 func (b *companies) testSentBack(t *testing.T) {
 	c := b.caller(t, b.make(t, "Sent back", "Europe/London"), "--rate-limit", "10000")
 	resources := map[string]writable{
@@ -62,8 +62,7 @@ func (b *companies) testSentBack(t *testing.T) {
 	}
 }
 
-// eventCase is an event to create, and what can be changed about it in addition to
-// its texts.
+// eventCase is an event to create, with changes to make in addition to changes of its texts.
 type eventCase struct {
 	body, changes object
 	cancel        bool
@@ -101,7 +100,7 @@ func events() map[string]eventCase {
 		"a draft":                         {body: object{"startsAt": in(day), "duration": 60, "status": "draft"}, changes: object{"type": "workshop"}},
 		"a cancelled event":               {body: one, cancel: true},
 		"a cancelled event of many dates": {body: several, cancel: true},
-		"a cancelled event that was past": {body: object{"startsAt": in(-day), "duration": 60}, cancel: true},
+		"a cancelled past event":          {body: object{"startsAt": in(-day), "duration": 60}, cancel: true},
 	}
 	for _, kind := range []string{"class", "event", "workshop", "course", "appointment"} {
 		body := maps.Clone(one)
@@ -111,7 +110,7 @@ func events() map[string]eventCase {
 	return cases
 }
 
-// testEventUpdates changes events as they are created.
+// testEventUpdates changes events in the form in which they were created.
 func (b *companies) testEventUpdates(t *testing.T) {
 	c := b.caller(t, b.make(t, "Updates", "Europe/London"), "--rate-limit", "10000")
 	invalid := func(t *testing.T, method, path string, body object, field, rule string) {
@@ -121,7 +120,7 @@ func (b *companies) testEventUpdates(t *testing.T) {
 			t.Errorf("got %v, not %s: %s", details, field, rule)
 		}
 	}
-	t.Run("the end of an event in wall time is right across a clock change", func(t *testing.T) {
+	t.Run("the local end time of an event is correct across a clock change", func(t *testing.T) {
 		night := object{"title": "Night watch", "timezone": "Europe/London", "startsAt": "2027-10-30T22:00", "endsAt": "2027-10-31T06:00"}
 		path := c.create(t, "/events", night)
 		if got := c.do(t, http.StatusOK, http.MethodGet, path, nil); got["duration"] != 540.0 || got["endsAt"] != "2027-10-31T06:00:00Z" {
@@ -138,7 +137,7 @@ func (b *companies) testEventUpdates(t *testing.T) {
 		delete(night, "timezone") // the company's
 		c.create(t, "/events", night)
 	})
-	t.Run("capacity, duration and prices of several dates change as they are created", func(t *testing.T) {
+	t.Run("capacity, duration and prices change for all dates of an event", func(t *testing.T) {
 		path := events()["an event with several dates"].create(t, c)
 		got := c.do(t, http.StatusOK, http.MethodPatch, path, object{"capacity": 9, "duration": 45, "pricingOptions": []object{{"name": "Child", "price": 5}}})
 		if got["capacity"] != 18.0 || got["spotsAvailable"] != 18.0 || len(got["pricingOptions"].([]any)) != 3 {
@@ -152,7 +151,7 @@ func (b *companies) testEventUpdates(t *testing.T) {
 		invalid(t, http.MethodPatch, path, object{"startsAt": "2098-01-01T10:00:00Z"}, "startsAt", "ambiguous")
 		invalid(t, http.MethodPatch, path, object{"recurrence": object{"rule": "FREQ=DAILY;COUNT=2"}}, "recurrence", "immutable")
 	})
-	t.Run("registrations have an ETag, which cancelling honours", func(t *testing.T) {
+	t.Run("a registration has an ETag, and cancelling respects If-Match", func(t *testing.T) {
 		customer := c.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"})
 		event := c.create(t, "/events", object{"title": "Clay", "startsAt": "2098-01-01T10:00:00Z", "duration": 60})
 		booking := object{"customerId": customer[len("/customers/"):]}
@@ -164,7 +163,7 @@ func (b *companies) testEventUpdates(t *testing.T) {
 		c.send(t, http.StatusPreconditionFailed, http.MethodDelete, path, nil, http.Header{"If-Match": {`"7"`}})
 		c.send(t, http.StatusOK, http.MethodDelete, path, nil, http.Header{"If-Match": {made.Get("ETag")}})
 	})
-	t.Run("a key belongs to a kind of resource, and is not empty", func(t *testing.T) {
+	t.Run("an Idempotency-Key is separate for each kind of resource, and must not be empty", func(t *testing.T) {
 		key := http.Header{"Idempotency-Key": {"one"}}
 		c.send(t, http.StatusCreated, http.MethodPost, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"}, key)
 		c.send(t, http.StatusCreated, http.MethodPost, "/events", object{"title": "Clay", "startsAt": "2098-01-01T10:00:00Z", "duration": 60}, key)
@@ -172,14 +171,14 @@ func (b *companies) testEventUpdates(t *testing.T) {
 		c.send(t, http.StatusConflict, http.MethodPost, "/events", object{"title": "Glaze", "startsAt": "2098-01-01T10:00:00Z", "duration": 60}, key)
 		c.send(t, http.StatusBadRequest, http.MethodPost, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"}, http.Header{"Idempotency-Key": {""}})
 	})
-	t.Run("a DELETE repeated under its key gets the first answer", func(t *testing.T) {
+	t.Run("a DELETE repeated with its Idempotency-Key gets the first answer", func(t *testing.T) {
 		customer := c.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"})
 		event := c.create(t, "/events", object{"title": "Clay", "startsAt": "2098-01-01T10:00:00Z", "duration": 60})
 		booking := object{"customerId": customer[len("/customers/"):]}
 		registration := c.send(t, http.StatusCreated, http.MethodPost, event+"/registrations", booking, nil).Get("Location")[len("/api/v1"):]
 		for _, tt := range []struct {
 			path  string
-			again int // the answer without the key
+			again int // the status of a repeat without the key
 		}{{registration, http.StatusBadRequest}, {event, http.StatusNotFound}, {customer, http.StatusNotFound}} {
 			key := http.Header{"Idempotency-Key": {"delete " + tt.path}}
 			c.send(t, http.StatusBadRequest, http.MethodDelete, tt.path, nil, key)
@@ -190,7 +189,7 @@ func (b *companies) testEventUpdates(t *testing.T) {
 			c.send(t, tt.again, http.MethodDelete, tt.path, nil, nil)
 		}
 	})
-	t.Run("a cancelled event sells nothing else", func(t *testing.T) {
+	t.Run("a cancelled event refuses registrations", func(t *testing.T) {
 		path := events()["a cancelled event"].create(t, c)
 		for _, body := range []object{{"capacity": 5}, {"type": "event"}, {"status": "published"}, {"freeCancellationMinutes": 5}, {"pricingOptions": []object{{"name": "Child", "price": 5}}}} {
 			if got := c.do(t, http.StatusBadRequest, http.MethodPut, path, body)["error"].(object); got["code"] != "EVENT_CANCELLED" {

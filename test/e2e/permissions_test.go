@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// documentedPermissions reads which permission each route of Interface B needs from
-// the table of its page.
+// documentedPermissions reads the permission of each route of Interface B from the table in its
+// documentation.
 func documentedPermissions(t *testing.T) map[string]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/INTERFACE_B.md")
@@ -25,7 +25,7 @@ func documentedPermissions(t *testing.T) map[string]string {
 			method, path, complete := strings.Cut(strings.Trim(part, "`"), " ")
 			methods = append(methods, method)
 			if !complete {
-				continue // of several methods the last one has the path
+				continue // only the last of several methods has the path
 			}
 			for _, m := range methods {
 				routes[m+" "+path] = row[2]
@@ -36,8 +36,8 @@ func documentedPermissions(t *testing.T) map[string]string {
 	return routes
 }
 
-// testPermissions calls every route of Interface B with a key that has the
-// documented permission and no other, and with a key that has all others.
+// testPermissions calls every route of Interface B with a key that has only the documented
+// permission, and with a key that has all others.
 func (b *companies) testPermissions(t *testing.T) {
 	company := b.make(t, "Permissions", "Europe/London")
 	with := func(permissions ...string) *caller {
@@ -58,9 +58,9 @@ func (b *companies) testPermissions(t *testing.T) {
 		only[permission], others[permission] = with(permission), with(rest...)
 	}
 	for route, permission := range documented {
-		t.Run(fmt.Sprintf("%s needs %s and no other permission", route, permission), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s needs only the permission %s", route, permission), func(t *testing.T) {
 			if requests[route] == nil {
-				t.Fatal("no request of this route is known here")
+				t.Fatal("this test has no request for this route")
 			}
 			method, _, _ := strings.Cut(route, " ")
 			for _, r := range requests[route]() {
@@ -74,16 +74,16 @@ func (b *companies) testPermissions(t *testing.T) {
 	}
 }
 
-// routeRequest is a request of a route, and the status of its answer.
+// routeRequest is a request of a route with the expected status.
 type routeRequest struct {
 	path string
 	body object
 	want int
 }
 
-// requestsByRoute has requests for each route of Interface B, as "GET /customers".
+// requestsByRoute returns the requests for each route of Interface B, such as "GET /customers".
 func requestsByRoute(t *testing.T, owner *caller) map[string]func() []routeRequest {
-	// What a request needs is made anew for each call: a call may delete it.
+	// Each call creates new objects, because a request can delete them.
 	customer := func() string {
 		return owner.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"})
 	}

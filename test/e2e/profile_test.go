@@ -15,13 +15,13 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// update is the body of a profile update; a nil mobile is left out.
+// update returns the body of a profile update; a nil mobile is left out.
 func update(first, last, email string, mobile ...string) string {
 	body := map[string]any{"firstname": first, "lastname": last, "email": email}
 	if len(mobile) > 0 {
 		body["mobile"] = mobile[0]
 	}
-	text, _ := json.Marshal(body) // strings: cannot fail
+	text, _ := json.Marshal(body) // strings only: cannot fail
 	return string(text)
 }
 
@@ -31,7 +31,7 @@ func (w *world) testProfile(t *testing.T) {
 	id := made.GetId()
 	before := profile{ID: id, Type: "customer", Firstname: "Zoë", Lastname: "O'Brien", Email: "somebody@example.com", Mobile: "+44 7700 900123"}
 
-	t.Run("a profile is the customer without archived", func(t *testing.T) {
+	t.Run("a profile has the fields of the customer, except archived", func(t *testing.T) {
 		n := n.at(t, w)
 		answer := n.get(t, profilePath(id))
 		var body map[string]map[string]any
@@ -47,7 +47,7 @@ func (w *world) testProfile(t *testing.T) {
 			t.Errorf("the answer has more than data: %s", answer.Body)
 		}
 	})
-	t.Run("an update answers a message and changes the four fields", func(t *testing.T) {
+	t.Run("an update changes the four fields and answers with a message", func(t *testing.T) {
 		n := n.at(t, w)
 		answer := n.put(t, profilePath(id), update("Amélie", "Ó Briain", "amelie@example.org", "+353 1 234"))
 		var body struct{ Message *string }
@@ -60,7 +60,7 @@ func (w *world) testProfile(t *testing.T) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 	})
-	t.Run("nothing else can be changed", func(t *testing.T) {
+	t.Run("other fields cannot be changed", func(t *testing.T) {
 		n := n.at(t, w)
 		body := `{"firstname":"A","lastname":"B","email":"a@example.org","id":"cust_x","type":"admin","archived":true,
 			"password":"x","avatar":"y","company_id":"comp_x","createdAt":"2020-01-01T00:00:00Z"}`
@@ -75,7 +75,7 @@ func (w *world) testProfile(t *testing.T) {
 			t.Errorf("got %+v", list.Data)
 		}
 	})
-	t.Run("mobile stays where it is omitted or null, and is cleared by an empty string", func(t *testing.T) {
+	t.Run("mobile is kept if omitted or null, and cleared by an empty string", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, step := range []struct{ body, want string }{
 			{`{"firstname":"A","lastname":"B","email":"a@example.org","mobile":"+1 555"}`, "+1 555"},
@@ -90,7 +90,7 @@ func (w *world) testProfile(t *testing.T) {
 			}
 		}
 	})
-	t.Run("names of all scripts come back as they went in", func(t *testing.T) {
+	t.Run("names in any script are returned unchanged", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, name := range []string{"李娜", "Þóra", "محمد", "D'Arcy", `"quoted"`, `back\slash`, "<script>&", "😀👩‍👩‍👧", "é"} {
 			n.put(t, profilePath(id), update(name, name, "a@example.org")).Into(t, http.StatusOK, nil)
@@ -99,14 +99,14 @@ func (w *world) testProfile(t *testing.T) {
 			}
 		}
 	})
-	t.Run("white space around is not part of a name", func(t *testing.T) {
+	t.Run("surrounding white space is removed from names", func(t *testing.T) {
 		n := n.at(t, w)
 		n.put(t, profilePath(id), update("  Zoë\t", " van der Berg ", " z@example.org ")).Into(t, http.StatusOK, nil)
 		if got := n.profile(t, id); got.Firstname != "Zoë" || got.Lastname != "van der Berg" || got.Email != "z@example.org" {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("an archived customer is served, a deleted one is 404 on every path", func(t *testing.T) {
+	t.Run("an archived customer is served; a deleted customer is 404 on every path", func(t *testing.T) {
 		n := n.at(t, w)
 		archived, deleted := n.NewCustomer(t, "Archie", "Ved").GetId(), n.NewCustomer(t, "Del", "Eted").GetId()
 		n.archive(t, archived)
@@ -118,14 +118,14 @@ func (w *world) testProfile(t *testing.T) {
 		n.bookings(t, archived, "")
 		n.get(t, profilePath(deleted)).Refused(t, http.StatusNotFound, "NOT_FOUND")
 		n.put(t, profilePath(deleted), update("A", "B", "a@example.org")).Refused(t, http.StatusNotFound, "NOT_FOUND")
-		harness.Eventually(t, eventLimit, func() error { // bookings hear of it by event
+		harness.Eventually(t, eventLimit, func() error { // the booking service learns of it through an event
 			if got := n.get(t, bookingsPath(deleted)); got.Code != http.StatusNotFound {
 				return fmt.Errorf("bookings: %d %s", got.Code, got.Body)
 			}
 			return nil
 		})
 	})
-	t.Run("what is not the identifier of a customer is 404", func(t *testing.T) {
+	t.Run("anything that is not the identifier of a customer is 404", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, bad := range []string{
 			"cust_01jb4x9m3vf6ksn8w2d7pq5r0t", "cust_", "x", strings.TrimPrefix(id, "cust_"), "txn_" + strings.TrimPrefix(id, "cust_"),
@@ -170,7 +170,7 @@ func (w *world) testProfileRules(t *testing.T) {
 		"an email that is true":   {`{"firstname":"A","lastname":"B","email":true}`, "email", "type"},
 	}
 	for name, tt := range refused {
-		t.Run(name+" is 400 and says which field and rule", func(t *testing.T) {
+		t.Run(name+" is 400 and names the field and the rule", func(t *testing.T) {
 			n := n.at(t, w)
 			f := n.put(t, profilePath(id), tt.body).Refused(t, http.StatusBadRequest, "VALIDATION_ERROR")
 			rule, _ := f.Error.Details["rule"].(string)
@@ -182,7 +182,7 @@ func (w *world) testProfileRules(t *testing.T) {
 			}
 		})
 	}
-	t.Run("all failures are listed, in the order of the fields", func(t *testing.T) {
+	t.Run("all errors are listed, in the order of the fields", func(t *testing.T) {
 		n := n.at(t, w)
 		long := strings.Repeat("1", 300)
 		tooLong := fmt.Sprintf(`{"firstname":%q,"lastname":%q,"email":%q,"mobile":%q}`, long, long, long, long)
@@ -197,7 +197,7 @@ func (w *world) testProfileRules(t *testing.T) {
 			equal(t, "fields", fields, []string{"firstname", "lastname", "email", "mobile"})
 		}
 	})
-	t.Run("what is no JSON object is 400", func(t *testing.T) {
+	t.Run("a body that is not a JSON object is 400", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, body := range []string{`{"firstname":`, `[]`, `"x"`, `null`, `{} {}`, `{"email":"a","email":"b"}`, "{\"firstname\":\"\xff\"}", "\xef\xbb\xbf"} {
 			n.put(t, profilePath(id), body).Refused(t, http.StatusBadRequest, "INVALID_JSON")
@@ -205,14 +205,14 @@ func (w *world) testProfileRules(t *testing.T) {
 		n.a.Do(t, harness.Request{Method: "PUT", Path: profilePath(id), Token: n.token, Media: "application/json"}).
 			Refused(t, http.StatusBadRequest, "INVALID_JSON")
 	})
-	t.Run("another media type is 415, and one with a charset is taken", func(t *testing.T) {
+	t.Run("another media type is 415, and a charset parameter is accepted", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, media := range []string{"text/plain", form, "application/xml", "application/json; charset=latin1", "none"} {
 			n.a.Do(t, harness.Request{Method: "PUT", Path: profilePath(id), Token: n.token, Media: media, Body: update("X", "X", "x@example.org")}).
 				Refused(t, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
 		}
 	})
-	t.Run("a body over 1 MiB is 413, and one just below is read", func(t *testing.T) {
+	t.Run("a body over 1 MiB is 413, and one just below is accepted", func(t *testing.T) {
 		n := n.at(t, w)
 		padded := func(size int) string {
 			body := update("", "B", "a@example.org")
@@ -222,12 +222,12 @@ func (w *world) testProfileRules(t *testing.T) {
 		n.put(t, profilePath(id), padded(2<<20)).Refused(t, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
 		n.put(t, profilePath(id), padded(1<<20)).Refused(t, http.StatusBadRequest, "VALIDATION_ERROR")
 	})
-	t.Run("what was refused changed nothing", func(t *testing.T) {
+	t.Run("refused updates change nothing", func(t *testing.T) {
 		if got := n.profile(t, id); got != before {
 			t.Errorf("got %+v, want %+v", got, before)
 		}
 	})
-	t.Run("the longest names and addresses are taken", func(t *testing.T) {
+	t.Run("names and addresses of the maximum length are accepted", func(t *testing.T) {
 		n := n.at(t, w)
 		long := strings.Repeat("é", 100)
 		email := strings.Repeat("x", 60) + "@" + strings.Repeat("y", 60) + ".example.org"
@@ -250,7 +250,7 @@ func (w *world) testVersions(t *testing.T) {
 		}
 		return tag
 	}
-	t.Run("an update with the present ETag is made, and answers the next one", func(t *testing.T) {
+	t.Run("an update with the current ETag succeeds and returns the next ETag", func(t *testing.T) {
 		n := n.at(t, w)
 		before := etag(t, n)
 		answer := n.put(t, profilePath(id), update("A", "One", "a@example.org"), "If-Match", before)
@@ -271,10 +271,10 @@ func (w *world) testVersions(t *testing.T) {
 			t.Errorf("the name is %s", got)
 		}
 	})
-	t.Run("* takes any version", func(t *testing.T) {
+	t.Run("If-Match: * matches any version", func(t *testing.T) {
 		n.at(t, w).put(t, profilePath(id), update("A", "Four", "a@example.org"), "If-Match", "*").Into(t, http.StatusOK, nil)
 	})
-	t.Run("of many updates with one ETag a single one is made", func(t *testing.T) {
+	t.Run("exactly one of many concurrent updates with the same ETag succeeds", func(t *testing.T) {
 		n := n.at(t, w)
 		tag := etag(t, n)
 		codes := concurrently(12, func(i int) int {
@@ -293,7 +293,7 @@ func (w *world) testVersions(t *testing.T) {
 	})
 }
 
-// concurrently calls do n times at once, and counts what it returned.
+// concurrently calls do n times at the same time, and counts its results.
 func concurrently(n int, do func(i int) int) map[int]int {
 	var wg sync.WaitGroup
 	results := make([]int, n)
@@ -313,7 +313,7 @@ func (w *world) testIdempotency(t *testing.T) {
 	id := n.NewCustomer(t, "Zoë", "O'Brien").GetId()
 	etag := func(t *testing.T, n *tenant) string { t.Helper(); return n.get(t, profilePath(id)).Header.Get("ETag") }
 
-	t.Run("a repeat under the same key gets the first answer and changes nothing", func(t *testing.T) {
+	t.Run("a retry with the same key gets the first answer and changes nothing", func(t *testing.T) {
 		n := n.at(t, w)
 		first := n.put(t, profilePath(id), update("First", "Key", "a@example.org"), "Idempotency-Key", "key-1")
 		first.Into(t, http.StatusOK, nil)
@@ -325,7 +325,7 @@ func (w *world) testIdempotency(t *testing.T) {
 			t.Errorf("first %s %s, then %s %s", first.Body, first.Header.Get("ETag"), again.Body, again.Header.Get("ETag"))
 		}
 		if got := n.profile(t, id).Firstname; got != "Second" || etag(t, n) != now {
-			t.Errorf("the repeat changed the profile: %s", got)
+			t.Errorf("the retry changed the profile: %s", got)
 		}
 	})
 	t.Run("the same key with another body, or for another customer, is 409", func(t *testing.T) {
@@ -336,12 +336,12 @@ func (w *world) testIdempotency(t *testing.T) {
 		n.put(t, profilePath(other), update("First", "Key", "a@example.org"), "Idempotency-Key", "key-1").
 			Refused(t, http.StatusConflict, "IDEMPOTENCY_KEY_REUSED")
 	})
-	t.Run("a refused request leaves its key free", func(t *testing.T) {
+	t.Run("a refused request does not use up its key", func(t *testing.T) {
 		n := n.at(t, w)
 		n.put(t, profilePath(id), update("", "B", "a@example.org"), "Idempotency-Key", "key-2").Refused(t, http.StatusBadRequest, "VALIDATION_ERROR")
 		n.put(t, profilePath(id), update("Good", "B", "a@example.org"), "Idempotency-Key", "key-2").Into(t, http.StatusOK, nil)
 	})
-	t.Run("keys of another client are others", func(t *testing.T) {
+	t.Run("the same key of another client is a different key", func(t *testing.T) {
 		n := n.at(t, w)
 		other := *n
 		other.token = n.a.Token(t, n.NewClient(t))
@@ -350,7 +350,7 @@ func (w *world) testIdempotency(t *testing.T) {
 			t.Errorf("the name is %s", got)
 		}
 	})
-	t.Run("of many at once under one key a single one is made", func(t *testing.T) {
+	t.Run("exactly one of many concurrent requests with the same key is executed", func(t *testing.T) {
 		n := n.at(t, w)
 		before := n.get(t, profilePath(id)).Header.Get("ETag")
 		codes := concurrently(16, func(int) int {
@@ -379,7 +379,7 @@ func (w *world) testIdempotency(t *testing.T) {
 			t.Errorf("the version went from %d to %d", was, is)
 		}
 	})
-	t.Run("a key may have 255 characters and no more", func(t *testing.T) {
+	t.Run("a key can have at most 255 characters", func(t *testing.T) {
 		n := n.at(t, w)
 		body := update("Long", "Key", "a@example.org")
 		n.put(t, profilePath(id), body, "Idempotency-Key", strings.Repeat("k", 255)).Into(t, http.StatusOK, nil)

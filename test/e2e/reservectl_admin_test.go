@@ -34,7 +34,7 @@ func (o operator) testAdmin(t *testing.T) {
 	}
 	raw := in.GetIdentity().GetAccessToken()
 
-	t.Run("the access token of somebody who signed in opens the front desk of every service", func(t *testing.T) {
+	t.Run("an administrator's access token works with the front desk methods of every service", func(t *testing.T) {
 		ctx := harness.WithToken(t.Context(), raw)
 		_, customer := op.Customers.CreateCustomer(ctx, &customerv1.CreateCustomerRequest{FirstName: "Zoë", LastName: "B", Email: "z@example.com"})
 		_, booking := op.Events.ListEvents(ctx, &bookingv1.ListEventsRequest{})
@@ -48,11 +48,11 @@ func (o operator) testAdmin(t *testing.T) {
 			t.Errorf("staff and API clients: %v", err)
 		}
 	})
-	t.Run("it is none of an integration's", func(t *testing.T) {
+	t.Run("an administrator's access token does not work on the interfaces", func(t *testing.T) {
 		answer := o.s.A(t).Do(t, harness.Request{Path: "/customers", Token: raw})
 		answer.Refused(t, http.StatusUnauthorized, fault.ReasonUnauthorized)
 	})
-	t.Run("disabling ends it everywhere within a second", func(t *testing.T) {
+	t.Run("disabling the administrator revokes the token everywhere within a second", func(t *testing.T) {
 		o.ok(t, "admin", "disable", "--company", companyID, strings.ToUpper(made.Email))
 		harness.Eventually(t, time.Second, func() error {
 			_, err := op.Customers.ListCustomers(harness.WithToken(t.Context(), raw), &customerv1.ListCustomersRequest{})
@@ -69,7 +69,7 @@ func (o operator) testAdmin(t *testing.T) {
 			t.Errorf("got %v", list)
 		}
 	})
-	t.Run("another password comes from standard input, and is not shown", func(t *testing.T) {
+	t.Run("a new password is read from standard input and not printed", func(t *testing.T) {
 		o.ok(t, "admin", "enable", "--company", companyID, made.ID)
 		out := o.run(t, "a password of words\n", "admin", "reset-password", "--company", companyID, made.Email, "--password-stdin").Succeeded(t)
 		if strings.Contains(out, "words") {

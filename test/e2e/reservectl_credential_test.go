@@ -51,7 +51,7 @@ func (o operator) testCredential(t *testing.T, companyID string) {
 		return all
 	}
 	made := decode[serviceCredential](t, o.ok(t, "credential", "create", "--company", companyID, "--name", "Reports", "--scopes", "bookings:read"))
-	t.Run("a company's works, is listed with the company, and is replaced and turned off", func(t *testing.T) {
+	t.Run("a company's credential works, is listed with the company, and can be rotated and disabled", func(t *testing.T) {
 		if err := issue(t, made); err != nil || !slices.Equal(made.Scopes, []string{"bookings:read"}) {
 			t.Errorf("got %+v, %v", made, err)
 		}
@@ -68,7 +68,7 @@ func (o operator) testCredential(t *testing.T, companyID string) {
 		}
 		dead(t, rotated)
 	})
-	t.Run("the platform's own are those of the parts and the operator, and further ones", func(t *testing.T) {
+	t.Run("the platform's credentials are those of the services, the operator, and added ones", func(t *testing.T) {
 		if all := states(t, "--platform"); len(all) != 5 || all[made.ID] != "" {
 			t.Errorf("listed %v", all)
 		}
@@ -79,12 +79,12 @@ func (o operator) testCredential(t *testing.T, companyID string) {
 		o.ok(t, "credential", "disable", "--platform", further.ID)
 		dead(t, further)
 		if r := o.run(t, "", "credential", "disable", further.ID, "--company", companyID); r.Code != 1 || !strings.Contains(r.Errors, "NOT_FOUND") {
-			t.Errorf("the platform's as a company's: exit status %d, %s", r.Code, r.Errors)
+			t.Errorf("the platform's credential as a company's: exit status %d, %s", r.Code, r.Errors)
 		}
 	})
 }
 
-// testSigningKeys ends all tokens: it comes last.
+// testSigningKeys revokes all tokens, so it runs last.
 func (o operator) testSigningKeys(t *testing.T, n *tenant) {
 	list := func(t *testing.T) map[string]string {
 		t.Helper()
@@ -95,14 +95,14 @@ func (o operator) testSigningKeys(t *testing.T, n *tenant) {
 		return all
 	}
 	before := list(t)
-	t.Run("rotate makes a new key, and tokens of the old one live", func(t *testing.T) {
+	t.Run("rotate creates a key, and tokens of the old key stay valid", func(t *testing.T) {
 		k := decode[signingKey](t, o.ok(t, "signing-key", "rotate"))
 		if after := list(t); before[k.ID] != "" || after[k.ID] != k.State || len(after) != len(before)+1 {
 			t.Errorf("made %+v, before %v, after %v", k, before, after)
 		}
 		n.a.Do(t, harness.Request{Method: http.MethodGet, Path: "/customers?page=0", Token: n.token}).Into(t, http.StatusOK, nil)
 	})
-	t.Run("rotate --revoke leaves one key, and the operator goes on with a new token", func(t *testing.T) {
+	t.Run("rotate --revoke leaves one key, and the operator continues with a new token", func(t *testing.T) {
 		k := decode[signingKey](t, o.ok(t, "signing-key", "rotate", "--revoke"))
 		if after := list(t); len(after) != 1 || after[k.ID] != "active" {
 			t.Errorf("made %+v, after %v", k, after)

@@ -9,8 +9,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestReservectlDemonstration makes the demonstration company on a platform that
-// has none, twice.
+// TestReservectlDemonstration creates the demonstration company twice on a platform without one.
 func TestReservectlDemonstration(t *testing.T) {
 	t.Parallel()
 	s := harness.StartStandalone(t, harness.StandaloneOptions{})
@@ -30,7 +29,7 @@ func TestReservectlDemonstration(t *testing.T) {
 	}
 	made := read()
 
-	t.Run("its credentials open both interfaces", func(t *testing.T) {
+	t.Run("the credentials work on both interfaces", func(t *testing.T) {
 		a := harness.NewA(t, made.InterfaceA.BaseURL)
 		token := a.Token(t, harness.Credential{ID: made.InterfaceA.ClientID, Secret: made.InterfaceA.ClientSecret})
 		var page struct{ Total int }
@@ -41,10 +40,10 @@ func TestReservectlDemonstration(t *testing.T) {
 			t.Errorf("%d customers, the owner is %q", page.Total, made.Admin.Email)
 		}
 	})
-	t.Run("the second time it makes nothing, and renews the token", func(t *testing.T) {
+	t.Run("a second run creates nothing and renews the token", func(t *testing.T) {
 		again := read()
 		if again.GRPC.ServiceToken == made.GRPC.ServiceToken || again.GRPC.ServiceToken == "" {
-			t.Error("the token is the old one")
+			t.Error("the token was not renewed")
 		}
 		again.GRPC.ServiceToken = made.GRPC.ServiceToken
 		if again != made {

@@ -57,21 +57,21 @@ func (o operator) testKey(t *testing.T, companyID string) {
 			t.Errorf("got %v, %v", res, err)
 		}
 	})
-	t.Run("without permissions and a limit it has all, and the platform's", func(t *testing.T) {
+	t.Run("a key defaults to all permissions and the platform's rate limit", func(t *testing.T) {
 		k := decode[apiKey](t, o.ok(t, "key", "create", "--company", companyID, "--name", "All"))
 		equal(t, "permissions", k.Permissions, []string{"*"})
 		if k.RateLimit != nil || k.ExpiresAt != nil {
 			t.Errorf("got %+v", k)
 		}
 	})
-	t.Run("update changes what is given", func(t *testing.T) {
+	t.Run("update changes only the given fields", func(t *testing.T) {
 		k := decode[apiKey](t, o.ok(t, "key", "update", made.ID, "--company", companyID, "--permissions", "*", "--rate-limit", "0"))
 		equal(t, "permissions", k.Permissions, []string{"*"})
 		if k.Name != "Website" || k.RateLimit != nil {
 			t.Errorf("got %+v", k)
 		}
 	})
-	t.Run("rotate gives a new secret, and the old one is dead", func(t *testing.T) {
+	t.Run("rotate returns a new secret and revokes the old one", func(t *testing.T) {
 		rotated := decode[apiKey](t, o.ok(t, "key", "rotate", made.ID, "--company", companyID))
 		if rotated.ID != made.ID || rotated.Secret == made.Secret || len(rotated.Secret) != 64 {
 			t.Errorf("got %+v", rotated)
@@ -82,7 +82,7 @@ func (o operator) testKey(t *testing.T, companyID string) {
 			t.Error(err)
 		}
 	})
-	t.Run("disable turns it off, and enable on again", func(t *testing.T) {
+	t.Run("disable turns the key off, and enable turns it on", func(t *testing.T) {
 		if k := decode[apiKey](t, o.ok(t, "key", "disable", made.ID, "--company", companyID)); k.State != "disabled" {
 			t.Errorf("got %+v", k)
 		}
@@ -94,14 +94,14 @@ func (o operator) testKey(t *testing.T, companyID string) {
 			t.Error(err)
 		}
 	})
-	t.Run("delete removes it for good", func(t *testing.T) {
+	t.Run("delete removes the key permanently", func(t *testing.T) {
 		o.ok(t, "key", "delete", made.ID, "--company", companyID)
 		refused(t, made)
 		if r := o.run(t, "", "key", "rotate", made.ID, "--company", companyID); r.Code != 1 || !strings.Contains(r.Errors, "NOT_FOUND") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
 	})
-	t.Run("what it may not be is refused with the field's name", func(t *testing.T) {
+	t.Run("an invalid value is refused with the field's name", func(t *testing.T) {
 		for _, args := range [][]string{{"--permissions", "profile:read"}, {"--rate-limit", "0"}, {"--expires-days", "0"}} {
 			r := o.run(t, "", append([]string{"key", "create", "--company", companyID, "--name", "X"}, args...)...)
 			field := strings.NewReplacer("--", "", "-", "_").Replace(args[0])

@@ -31,7 +31,7 @@ func (o operator) run(t *testing.T, input string, args ...string) harness.Result
 	})
 }
 
-// ok runs a command that must succeed, and returns its standard output.
+// ok runs a command, fails t unless it succeeds, and returns its standard output.
 func (o operator) ok(t *testing.T, args ...string) string {
 	t.Helper()
 	return o.run(t, "", args...).Succeeded(t)
@@ -91,7 +91,7 @@ func TestReservectl(t *testing.T) {
 }
 
 func (o operator) testHelp(t *testing.T) {
-	t.Run("every command explains itself", func(t *testing.T) {
+	t.Run("every command has help", func(t *testing.T) {
 		for _, command := range []string{
 			"", "company", "company create", "company update", "company list", "client", "client create", "client list", "client rotate", "client disable",
 			"client enable", "client delete", "key", "key create", "key list", "key update", "key rotate", "key disable", "key enable", "key delete",
@@ -105,14 +105,14 @@ func (o operator) testHelp(t *testing.T) {
 			}
 		}
 	})
-	t.Run("alone, and a group alone, show help as well", func(t *testing.T) {
+	t.Run("reservectl and a command group without a subcommand show help", func(t *testing.T) {
 		for _, args := range [][]string{nil, {"client"}} {
 			if out := o.ok(t, args...); !strings.Contains(out, "Available Commands:") {
 				t.Errorf("%v: %s", args, out)
 			}
 		}
 	})
-	t.Run("what is typed wrongly is exit status 2, and a line on standard error", func(t *testing.T) {
+	t.Run("a usage error exits with status 2 and prints one line on standard error", func(t *testing.T) {
 		for _, args := range [][]string{
 			{"frobnicate"}, {"client", "frobnicate"}, {"company", "create"}, {"company", "list", "--frobnicate"}, {"client", "rotate"}, {"key", "create"}, {"key", "delete"},
 			{"customer", "import"}, {"company", "list", "-o", "xml"}, {"seed", "--customers", "-1", "--company", "x"}, {"client", "list", "--company", "nonsense"},
@@ -131,7 +131,7 @@ func (o operator) testCompany(t *testing.T, c company) {
 			t.Errorf("got %+v", c)
 		}
 	})
-	t.Run("list has it, as JSON and as a table", func(t *testing.T) {
+	t.Run("list shows the company, as JSON and as a table", func(t *testing.T) {
 		if all := decode[[]company](t, o.ok(t, "company", "list")); !slices.Contains(all, c) {
 			t.Errorf("got %+v", all)
 		}
@@ -145,7 +145,7 @@ func (o operator) testCompany(t *testing.T, c company) {
 			t.Errorf("got %q", lines)
 		}
 	})
-	t.Run("update changes what is given", func(t *testing.T) {
+	t.Run("update changes only the given fields", func(t *testing.T) {
 		made := decode[company](t, o.ok(t, "company", "create", "--name", "X", "--timezone", "UTC", "--currency", "EUR", "--unique-emails"))
 		if !made.UniqueEmails {
 			t.Errorf("got %+v", made)
@@ -159,7 +159,7 @@ func (o operator) testCompany(t *testing.T, c company) {
 			t.Errorf("got %+v", got)
 		}
 	})
-	t.Run("what the service refuses is exit status 1, and its sentence", func(t *testing.T) {
+	t.Run("a refusal by the service exits with status 1 and prints its message", func(t *testing.T) {
 		r := o.run(t, "", "company", "create", "--name", "X", "--timezone", "Europe/Atlantis", "--currency", "GBP")
 		if r.Code != 1 || !strings.Contains(r.Errors, "timezone") || !strings.Contains(r.Errors, "VALIDATION_ERROR") || r.Output != "" {
 			t.Errorf("exit status %d: %q %q", r.Code, r.Output, r.Errors)
@@ -195,7 +195,7 @@ func (o operator) testClient(t *testing.T, companyID string) {
 		equal(t, "scopes", c.Scopes, []string{"bookings:read", "customers:read"})
 		a.Do(t, harness.Request{Path: "/customers", Token: token}).Into(t, http.StatusOK, nil)
 	})
-	t.Run("rotate gives a new secret and kills the tokens of the old one", func(t *testing.T) {
+	t.Run("rotate returns a new secret and revokes the tokens of the old one", func(t *testing.T) {
 		rotated := decode[secret](t, o.ok(t, "client", "rotate", made.ID, "--company", companyID))
 		if rotated.ID != made.ID || rotated.Secret == made.Secret || len(rotated.Secret) != 64 {
 			t.Errorf("got %+v", rotated)
@@ -205,7 +205,7 @@ func (o operator) testClient(t *testing.T, companyID string) {
 		credential.Secret = rotated.Secret
 		token = a.Token(t, credential)
 	})
-	t.Run("disable turns it off, and enable on again", func(t *testing.T) {
+	t.Run("disable turns the client off, and enable turns it on", func(t *testing.T) {
 		if c := decode[secret](t, o.ok(t, "client", "disable", made.ID, "--company", companyID)); c.State != "disabled" {
 			t.Errorf("got %+v", c)
 		}
@@ -215,18 +215,18 @@ func (o operator) testClient(t *testing.T, companyID string) {
 			t.Errorf("got %+v", c)
 		}
 		if err := refused(a, token); err != nil {
-			t.Errorf("a token from before the disabling: %v", err)
+			t.Errorf("a token from before the client was disabled: %v", err)
 		}
 		token = a.Token(t, credential)
 	})
-	t.Run("delete removes it for good", func(t *testing.T) {
+	t.Run("delete removes the client permanently", func(t *testing.T) {
 		o.ok(t, "client", "delete", made.ID, "--company", companyID)
 		dead(t, token)
 		if r := o.run(t, "", "client", "rotate", made.ID, "--company", companyID); r.Code != 1 || !strings.Contains(r.Errors, "NOT_FOUND") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
 	})
-	t.Run("a table is for people", func(t *testing.T) {
+	t.Run("-o table prints a table with a header", func(t *testing.T) {
 		out := o.ok(t, "client", "list", "--company", companyID, "-o", "table")
 		if !strings.HasPrefix(out, "CLIENT_ID") || !strings.Contains(out, "customers:read") {
 			t.Errorf("got %s", out)
@@ -234,7 +234,7 @@ func (o operator) testClient(t *testing.T, companyID string) {
 	})
 }
 
-// report reads the refused lines of an import, in the format of its file.
+// report reads the report of an import, the refused lines in the format of its input.
 func report(t *testing.T, path string) []refusedLine {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -272,7 +272,7 @@ func (o operator) testCustomerImport(t *testing.T, companyID string, n *tenant) 
 		",No,Reference,n@example.com,,,\n" +
 		"C-5,Last,One,last@example.com,,,2024-05-06T07:08:09Z\n"
 	path := o.file(t, "customers.csv", csv)
-	t.Run("good lines are stored, refused ones reported, and the exit status says so", func(t *testing.T) {
+	t.Run("valid lines are stored, refused lines are reported, and the exit status is not 0", func(t *testing.T) {
 		r := o.run(t, "", "customer", "import", path, "--company", companyID)
 		sum := decode[imported](t, r.Output)
 		if r.Code != 3 || sum.Read != 6 || sum.Created != 3 || sum.Existed != 0 || sum.Refused != 3 {
@@ -292,7 +292,7 @@ func (o operator) testCustomerImport(t *testing.T, companyID string, n *tenant) 
 		}
 		equal(t, "refused", got, []string{"4 C-3 email", "5 C-4 archived", "6  reference"})
 	})
-	t.Run("they are on Interface A at once", func(t *testing.T) {
+	t.Run("imported customers are on Interface A immediately", func(t *testing.T) {
 		got := map[string]listedCustomer{}
 		for _, c := range n.customers(t, "").Data {
 			got[c.Email] = c
@@ -305,7 +305,7 @@ func (o operator) testCustomerImport(t *testing.T, companyID string, n *tenant) 
 			t.Errorf("got %+v", quoted)
 		}
 	})
-	t.Run("the report, corrected, is imported like any other file", func(t *testing.T) {
+	t.Run("the corrected report can be imported", func(t *testing.T) {
 		text, err := os.ReadFile(strings.TrimSuffix(path, ".csv") + ".refused.csv")
 		if err != nil {
 			t.Fatal(err)
@@ -316,7 +316,7 @@ func (o operator) testCustomerImport(t *testing.T, companyID string, n *tenant) 
 			t.Errorf("exit status %d: %s %s", r.Code, r.Output, r.Errors)
 		}
 	})
-	t.Run("a repeat leaves what is stored as it is", func(t *testing.T) {
+	t.Run("a second import changes nothing", func(t *testing.T) {
 		good := o.file(t, "again.csv", strings.Replace(strings.Join(strings.SplitAfter(csv, "\n")[:3], ""), "Zoë", "Changed", 1))
 		sum := decode[imported](t, o.ok(t, "customer", "import", good, "--company", companyID))
 		if sum.Read != 2 || sum.Created != 0 || sum.Existed != 2 || sum.Report != "" {
@@ -344,14 +344,14 @@ func (o operator) testCustomerImport(t *testing.T, companyID string, n *tenant) 
 			t.Errorf("got %+v", lines)
 		}
 	})
-	t.Run("a table can be asked for", func(t *testing.T) {
+	t.Run("the result can be printed as a table", func(t *testing.T) {
 		again := o.file(t, "table.csv", "reference,firstname,lastname,email\nC-1,Z,O,z@example.com\n")
 		out := o.ok(t, "customer", "import", again, "--company", companyID, "-o", "table")
 		if !strings.Contains(out, "existed") || strings.Contains(out, "{") {
 			t.Errorf("got %s", out)
 		}
 	})
-	t.Run("a file that is not there is exit status 1", func(t *testing.T) {
+	t.Run("a missing file exits with status 1", func(t *testing.T) {
 		if r := o.run(t, "", "customer", "import", "nowhere.csv", "--company", companyID); r.Code != 1 || !strings.Contains(r.Errors, "nowhere.csv") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
@@ -367,7 +367,7 @@ func (o operator) testTransactionImport(t *testing.T, companyID string, n *tenan
 		id[c.Email] = c.ID
 	}
 	tess := id["tess@example.com"]
-	t.Run("NDJSON has the shape of Interface A, and comes back in it", func(t *testing.T) {
+	t.Run("NDJSON has the format of Interface A, and Interface A returns the same data", func(t *testing.T) {
 		line := map[string]any{
 			"reference": "P-1001", "customer": "T-17", "purchase_date": "2025-07-03T18:20:00",
 			"bookings": []any{map[string]any{
@@ -385,7 +385,7 @@ func (o operator) testTransactionImport(t *testing.T, companyID string, n *tenan
 		path := o.file(t, "history.ndjson", string(text)+"\n")
 		for i, want := range []imported{{Read: 1, Created: 1}, {Read: 1, Existed: 1}} {
 			if sum := decode[imported](t, o.ok(t, "transaction", "import", path, "--company", companyID)); sum != want {
-				t.Errorf("time %d: got %+v", i+1, sum)
+				t.Errorf("run %d: got %+v", i+1, sum)
 			}
 		}
 		page := n.bookings(t, tess, allTime)
@@ -403,7 +403,7 @@ func (o operator) testTransactionImport(t *testing.T, companyID string, n *tenan
 		}
 		paid(t, b, `{"method":"CARD","currency":"GBP","base100gross_price":2400,"base100net_price":2000}`)
 	})
-	t.Run("CSV has a booking a line, and lines of one reference are one purchase", func(t *testing.T) {
+	t.Run("CSV has one booking per line, and lines with the same reference are one purchase", func(t *testing.T) {
 		csv := "reference,customer,purchase_date,spaces,event_reference,event_name,event_date,duration,method,currency,base100gross_price,credits_used\n" +
 			"P-2,T-17,2025-08-01T10:00:00,1,E-4,Yin,2025-08-05T19:00:00,75,CARD,EUR,1500,\n" +
 			"P-2,T-17,2025-08-01T10:00:00,2,E-5,Yang,2025-08-06T19:00:00,75,PASS,,,4\n" +
@@ -430,7 +430,7 @@ func (o operator) testTransactionImport(t *testing.T, companyID string, n *tenan
 		paid(t, page.Data[1].Bookings[0], `{"method":"CARD","currency":"EUR","base100gross_price":1500,"base100net_price":1500}`)
 		paid(t, page.Data[1].Bookings[1], `{"method":"PASS","currency":"CR","credits_used":4}`)
 		if page.Data[0].Bookings[0].Event.ID != page.Data[1].Bookings[0].Event.ID {
-			t.Error("one event reference made two events")
+			t.Error("one event reference created two events")
 		}
 	})
 }
@@ -448,7 +448,7 @@ func (o operator) testSeed(t *testing.T) {
 	seed := func(customers, bookings int) seeded {
 		return decode[seeded](t, o.ok(t, "seed", "--company", c.ID, "--customers", fmt.Sprint(customers), "--bookings", fmt.Sprint(bookings)))
 	}
-	t.Run("it makes as many customers and bookings as asked", func(t *testing.T) {
+	t.Run("seed creates the requested numbers of customers and bookings", func(t *testing.T) {
 		if got := seed(300, 2500); got != (seeded{CustomersCreated: 300, BookingsCreated: 2500}) {
 			t.Errorf("got %+v", got)
 		}
@@ -463,7 +463,7 @@ func (o operator) testSeed(t *testing.T) {
 			t.Errorf("Interface A has %d customers with %d bookings", len(ids), bookings)
 		}
 	})
-	t.Run("a repeat makes nothing twice", func(t *testing.T) {
+	t.Run("a second run creates nothing again", func(t *testing.T) {
 		if got := seed(300, 2500); got != (seeded{CustomersExisted: 300, BookingsExisted: 2500}) {
 			t.Errorf("got %+v", got)
 		}
@@ -471,19 +471,19 @@ func (o operator) testSeed(t *testing.T) {
 }
 
 func (o operator) testAlone(t *testing.T) {
-	t.Run("without credentials it says how to give them", func(t *testing.T) {
+	t.Run("without credentials the error says how to provide them", func(t *testing.T) {
 		r := harness.Run(t, harness.Command{Program: "reservectl", Args: []string{"company", "list"}})
 		if r.Code != 2 || !strings.Contains(r.Errors, "RESERVATION_CREDENTIALS") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
 	})
-	t.Run("with a platform that is not running it says so", func(t *testing.T) {
+	t.Run("the error says that the platform is not running", func(t *testing.T) {
 		r := harness.Run(t, harness.Command{Program: "reservectl", Args: []string{"company", "list", "--credentials", filepath.Join(o.dir, "nowhere.json")}})
 		if r.Code != 1 || !strings.Contains(r.Errors, "nowhere.json") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
 	})
-	t.Run("a token and an address do instead of the file", func(t *testing.T) {
+	t.Run("a token and an address can replace the credentials file", func(t *testing.T) {
 		args := []string{"company", "list", "--auth", o.s.Auth, "--token", o.s.Credentials.GRPC.ServiceToken}
 		r := harness.Run(t, harness.Command{Program: "reservectl", Args: args})
 		r.Succeeded(t)

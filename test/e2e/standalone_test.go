@@ -22,15 +22,15 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestStandalone is the life of one instance as `make run` starts it.
+// TestStandalone follows one instance that runs as `make run` starts it.
 func TestStandalone(t *testing.T) { // invariants 1, 2 and 4 of deploy/standalone
 	t.Parallel()
 	dir := filepath.Join(harness.TempDir(t), "data")
 	s := harness.StartStandalone(t, harness.StandaloneOptions{Dir: dir, Env: map[string]string{"DEMO": "on"}})
 	demo := harness.Credential{ID: s.Credentials.InterfaceA.ClientID, Secret: s.Credentials.InterfaceA.ClientSecret}
-	var kept memory
+	var kept snapshot
 
-	t.Run("credentials.json has all that a stranger needs, and is for its owner alone", func(t *testing.T) {
+	t.Run("credentials.json has every documented entry and only its owner can read it", func(t *testing.T) {
 		c := s.Credentials
 		for name, value := range map[string]string{
 			"base_url": c.InterfaceA.BaseURL, "client_id": c.InterfaceA.ClientID, "client_secret": c.InterfaceA.ClientSecret,
@@ -63,7 +63,7 @@ func TestStandalone(t *testing.T) { // invariants 1, 2 and 4 of deploy/standalon
 			t.Errorf("the first customers have %d purchases, %d of them with future dates", past, future)
 		}
 	})
-	t.Run("what it has said and done is there after a restart", func(t *testing.T) {
+	t.Run("data and answers are the same after a restart", func(t *testing.T) {
 		kept = remember(t, s, demo)
 		before := s.Credentials
 		s.Interrupt(t)
@@ -80,21 +80,21 @@ func TestStandalone(t *testing.T) { // invariants 1, 2 and 4 of deploy/standalon
 		}
 		kept.check(t, s)
 	})
-	t.Run("and after a crash", func(t *testing.T) {
+	t.Run("data and answers are the same after a crash", func(t *testing.T) {
 		s.Kill(t)
 		harness.NothingLeft(t, dir)
 		s.Start(t)
 		s.AwaitReady(t)
 		kept.check(t, s)
 	})
-	t.Run("a second instance on the same directory is refused, and the first goes on", func(t *testing.T) {
+	t.Run("a second instance on the same directory is refused, and the first keeps running", func(t *testing.T) {
 		r := harness.Run(t, harness.Command{Program: "standalone", Env: map[string]string{"DATA_DIR": dir, "PORT_BASE": "11900"}})
 		if r.Code == 0 || !strings.Contains(r.Errors, "DATA_DIR") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
 		kept.check(t, s)
 	})
-	t.Run("an instance whose ports are taken says so and ends", func(t *testing.T) {
+	t.Run("an instance whose ports are in use says so and ends", func(t *testing.T) {
 		base := s.Credentials.InterfaceA.BaseURL
 		port := base[strings.LastIndexByte(base, ':')+1:]
 		other := filepath.Join(harness.TempDir(t), "data")
@@ -105,21 +105,21 @@ func TestStandalone(t *testing.T) { // invariants 1, 2 and 4 of deploy/standalon
 		harness.NothingLeft(t, other)
 		kept.check(t, s)
 	})
-	t.Run("Ctrl-C while it starts leaves no process either", func(t *testing.T) {
+	t.Run("Ctrl-C during the start leaves no process", func(t *testing.T) {
 		s.Stop(t)
 		for _, patience := range []time.Duration{0, 100 * time.Millisecond, 400 * time.Millisecond, 900 * time.Millisecond} {
 			other := filepath.Join(harness.TempDir(t), "data")
 			early := harness.NewStandalone(t, harness.StandaloneOptions{Dir: other})
 			early.Start(t)
-			<-time.After(patience) // how far it came is what differs
+			<-time.After(patience) // interrupt at different stages of the start
 			early.InterruptEarly(t)
 			harness.NothingLeft(t, other)
 		}
 	})
 }
 
-// memory is what a platform answered, to be compared with what it answers later.
-type memory struct {
+// snapshot holds answers of a platform for comparison with later answers.
+type snapshot struct {
 	token, revoked string
 	client         harness.Credential
 	answers        map[string][]byte
@@ -128,13 +128,13 @@ type memory struct {
 
 const rememberedUpdate = `{"firstname":"Re","lastname":"Member","email":"re@example.org"}`
 
-func remember(t *testing.T, s *harness.Standalone, client harness.Credential) memory {
+func remember(t *testing.T, s *harness.Standalone, client harness.Credential) snapshot {
 	t.Helper()
 	a := s.A(t)
-	m := memory{client: client, token: a.Token(t, client), answers: map[string][]byte{}}
+	m := snapshot{client: client, token: a.Token(t, client), answers: map[string][]byte{}}
 	n := &tenant{a: a, token: m.token}
 
-	// A token that was revoked must stay so.
+	// A revoked token must stay revoked.
 	op := s.Operator(t)
 	company := op.NewCompany(t, "Europe/London")
 	gone := company.NewClient(t)
@@ -171,7 +171,7 @@ func refused(a *harness.A, token string) error {
 	return err
 }
 
-func (m memory) check(t *testing.T, s *harness.Standalone) {
+func (m snapshot) check(t *testing.T, s *harness.Standalone) {
 	t.Helper()
 	a := s.A(t)
 	for name, token := range map[string]string{"an old": m.token, "a new": a.Token(t, m.client)} {
@@ -190,8 +190,8 @@ func (m memory) check(t *testing.T, s *harness.Standalone) {
 		Refused(t, http.StatusConflict, "IDEMPOTENCY_KEY_REUSED")
 }
 
-// TestSideBySide runs two instances on a PostgreSQL server that neither of them
-// started, as an administrator who is no superuser.
+// TestSideBySide runs two instances on a shared PostgreSQL server that neither of them started,
+// with an administrator who is not a superuser.
 func TestSideBySide(t *testing.T) { // invariant 3 of deploy/standalone
 	t.Parallel()
 	dir := harness.TempDir(t)
@@ -215,27 +215,27 @@ func TestSideBySide(t *testing.T) { // invariant 3 of deploy/standalone
 	client := company.NewClient(t)
 	customer := company.NewCustomer(t, "Zoë", "O'Brien").GetId()
 
-	t.Run("each has its own data, clients and keys", func(t *testing.T) {
+	t.Run("each instance has its own data, clients and keys", func(t *testing.T) {
 		a, b := one.A(t), two.A(t)
 		token := a.Token(t, client)
 		a.Do(t, harness.Request{Path: profilePath(customer), Token: token}).Into(t, http.StatusOK, nil)
 		b.Do(t, harness.Request{Path: profilePath(customer), Token: token}).Refused(t, http.StatusUnauthorized, "UNAUTHORIZED")
 		b.Do(t, harness.TokenRequest(client)).Refused(t, http.StatusUnauthorized, "INVALID_CREDENTIALS")
 	})
-	t.Run("the end of one leaves the other and the server alone", func(t *testing.T) {
+	t.Run("stopping one instance affects neither the other nor the server", func(t *testing.T) {
 		two.Interrupt(t)
 		harness.NothingLeft(t, two.Dir)
 		a := one.A(t)
 		a.Do(t, harness.Request{Path: profilePath(customer), Token: a.Token(t, client)}).Into(t, http.StatusOK, nil)
 	})
-	t.Run("without its directory's databases it finds those on the server again", func(t *testing.T) {
+	t.Run("an instance finds its databases on the server after a restart", func(t *testing.T) {
 		one.Interrupt(t)
 		one.Start(t)
 		one.AwaitReady(t)
 		a := one.A(t)
 		a.Do(t, harness.Request{Path: profilePath(customer), Token: a.Token(t, client)}).Into(t, http.StatusOK, nil)
 	})
-	t.Run("nothing in the logs shows a secret", func(t *testing.T) {
+	t.Run("the logs contain no secret", func(t *testing.T) {
 		u, err := url.Parse(databaseURL)
 		if err != nil {
 			t.Fatal(err)
@@ -254,7 +254,7 @@ func TestSideBySide(t *testing.T) { // invariant 3 of deploy/standalone
 	})
 }
 
-// administrator makes a role that may make roles and databases, and no more.
+// administrator creates a role that can only create roles and databases.
 func administrator(t *testing.T, postgres *harness.Postgres) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), postgres.AdminURL())
@@ -274,7 +274,7 @@ func administrator(t *testing.T, postgres *harness.Postgres) string {
 	return u.String()
 }
 
-// TestSettings looks at the program's command line.
+// TestSettings checks the program's command line.
 func TestSettings(t *testing.T) {
 	t.Run("standalone settings lists every setting with its default", func(t *testing.T) {
 		out := harness.Run(t, harness.Command{Program: "standalone", Args: []string{"settings"}}).Succeeded(t)
@@ -290,13 +290,13 @@ func TestSettings(t *testing.T) {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
 	})
-	t.Run("all wrong settings are reported at once", func(t *testing.T) {
+	t.Run("all invalid settings are reported together", func(t *testing.T) {
 		r := harness.Run(t, harness.Command{Program: "standalone", Env: map[string]string{"PORT_BASE": "99999", "DEMO": "perhaps", "DATA_DIR": harness.TempDir(t)}})
 		if r.Code != 2 || !strings.Contains(r.Errors, "PORT_BASE") || !strings.Contains(r.Errors, "DEMO") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
 	})
-	t.Run("so are those of all parts, and in production what is for trying, before anything is started", func(t *testing.T) {
+	t.Run("invalid settings of all services, and trial settings in production, are reported before anything starts", func(t *testing.T) {
 		dir := harness.TempDir(t)
 		r := harness.Run(t, harness.Command{Program: "standalone", Env: map[string]string{
 			"DATA_DIR": dir, "RESERVATION_ENV": "production", "WEBHOOK_TIMEOUT": "soon", "TOKEN_CACHE_SIZE": "many", "GRPC_TLS_CA_FILE": "/nowhere",
@@ -312,7 +312,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// decode reads a program's JSON output.
+// decode decodes a program's JSON output.
 func decode[T any](t *testing.T, text string) T {
 	t.Helper()
 	var v T

@@ -14,8 +14,8 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestStandaloneRefusals is what keeps an instance from starting: each is said
-// in words that name the setting, and leaves no process.
+// TestStandaloneRefusals covers everything that prevents a start. Each message names the setting,
+// and no process is left.
 func TestStandaloneRefusals(t *testing.T) {
 	taken, base := takenPort(t)
 	file := filepath.Join(harness.TempDir(t), "file")
@@ -33,16 +33,16 @@ func TestStandaloneRefusals(t *testing.T) {
 		account *syscall.Credential
 		want    []string
 	}{
-		{"a port of a service that is taken", map[string]string{"PORT_BASE": strconv.Itoa(taken - 5)}, nil,
+		{"a port of a service that is in use", map[string]string{"PORT_BASE": strconv.Itoa(taken - 5)}, nil,
 			[]string{"port " + strconv.Itoa(taken) + " (gRPC of booking)", "PORT_BASE"}},
-		{"the port of PostgreSQL", map[string]string{"PORT_BASE": strconv.Itoa(taken - 8)}, nil,
+		{"the port of PostgreSQL that is in use", map[string]string{"PORT_BASE": strconv.Itoa(taken - 8)}, nil,
 			[]string{"port " + strconv.Itoa(taken) + " (PostgreSQL)", "PORT_BASE"}},
-		{"a data directory that cannot be written to", map[string]string{"DATA_DIR": closed, "PORT_BASE": free}, nobody(t),
+		{"a data directory that cannot be written to", map[string]string{"DATA_DIR": closed, "PORT_BASE": free}, unprivilegedAccount(t),
 			[]string{closed, "DATA_DIR", "permission denied"}},
-		{"one that cannot be made", map[string]string{"DATA_DIR": filepath.Join(closed, "data"), "PORT_BASE": free}, nobody(t),
+		{"a data directory that cannot be created", map[string]string{"DATA_DIR": filepath.Join(closed, "data"), "PORT_BASE": free}, unprivilegedAccount(t),
 			[]string{closed, "DATA_DIR", "permission denied"}},
-		{"one that is a file", map[string]string{"DATA_DIR": file, "PORT_BASE": free}, nil, []string{file, "DATA_DIR"}},
-		{"a database server that is away", map[string]string{"DATABASE_URL": "postgres://u:s3cret@127.0.0.1:1/x", "PORT_BASE": free}, nil,
+		{"a data directory that is a file", map[string]string{"DATA_DIR": file, "PORT_BASE": free}, nil, []string{file, "DATA_DIR"}},
+		{"a database server that is unavailable", map[string]string{"DATABASE_URL": "postgres://u:s3cret@127.0.0.1:1/x", "PORT_BASE": free}, nil,
 			[]string{"DATABASE_URL", "connection refused"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -53,7 +53,7 @@ func TestStandaloneRefusals(t *testing.T) {
 			r := harness.Run(t, harness.Command{Program: "standalone", Env: tt.env, Account: tt.account})
 			for _, want := range tt.want {
 				if !strings.Contains(r.Errors, want) {
-					t.Errorf("%q is not said", want)
+					t.Errorf("the message lacks %q", want)
 				}
 			}
 			if r.Code != 1 || strings.Contains(r.Errors, "s3cret") || t.Failed() {
@@ -64,8 +64,8 @@ func TestStandaloneRefusals(t *testing.T) {
 	}
 }
 
-// takenPort listens on a port, with free ones around it, and returns it and the
-// first of ten free ones.
+// takenPort listens on a port with free ports around it. It returns the port, and the first of
+// ten free ports.
 func takenPort(t *testing.T) (taken, base int) {
 	t.Helper()
 	base = harness.NewStandalone(t, harness.StandaloneOptions{}).PortBase
@@ -77,8 +77,9 @@ func takenPort(t *testing.T) (taken, base int) {
 	return l.Addr().(*net.TCPAddr).Port, base
 }
 
-// nobody is an account that owns nothing; nil for tests that root does not run.
-func nobody(t *testing.T) *syscall.Credential {
+// unprivilegedAccount returns the account of a user who owns nothing, or nil if the tests do not
+// run as root.
+func unprivilegedAccount(t *testing.T) *syscall.Credential {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		return nil
@@ -98,11 +99,11 @@ func nobody(t *testing.T) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// TestStandaloneOfAnybody runs as an ordinary user who has no home, and is
-// treated badly.
-func TestStandaloneOfAnybody(t *testing.T) { // invariant 4 of deploy/standalone
+// TestStandaloneAsOrdinaryUser runs as an ordinary user without a home directory, and ends the
+// platform in various ways.
+func TestStandaloneAsOrdinaryUser(t *testing.T) { // invariant 4 of deploy/standalone
 	parent := harness.TempDir(t)
-	account := nobody(t)
+	account := unprivilegedAccount(t)
 	if account != nil {
 		if err := os.Chown(parent, int(account.Uid), int(account.Gid)); err != nil {
 			t.Fatal(err)
@@ -111,7 +112,7 @@ func TestStandaloneOfAnybody(t *testing.T) { // invariant 4 of deploy/standalone
 	s := harness.NewStandalone(t, harness.StandaloneOptions{Dir: filepath.Join(parent, "data"), Account: account})
 	s.Start(t)
 	s.AwaitReady(t)
-	t.Run("others cannot read what it keeps secret", func(t *testing.T) {
+	t.Run("other users cannot read the secrets", func(t *testing.T) {
 		for _, name := range []string{"credentials.json", "state.json"} {
 			info, err := os.Stat(filepath.Join(s.Dir, name))
 			if err != nil || info.Mode().Perm() != 0o600 {
@@ -121,45 +122,45 @@ func TestStandaloneOfAnybody(t *testing.T) { // invariant 4 of deploy/standalone
 	})
 	company := s.Operator(t).NewCompany(t, "Europe/London")
 	client := company.NewClient(t)
-	t.Run("a second Ctrl-C changes nothing about an orderly end", func(t *testing.T) {
-		s.Hurry(t)
+	t.Run("a second Ctrl-C does not disturb an orderly shutdown", func(t *testing.T) {
+		s.InterruptTwice(t)
 		harness.NothingLeft(t, s.Dir)
 	})
-	t.Run("nor does SIGTERM", func(t *testing.T) {
+	t.Run("SIGTERM causes an orderly shutdown", func(t *testing.T) {
 		s.Start(t)
 		s.AwaitReady(t)
 		s.Stop(t)
 		harness.NothingLeft(t, s.Dir)
 	})
-	t.Run("it ends with its database, and says so", func(t *testing.T) {
+	t.Run("the platform ends when its database ends, and logs it", func(t *testing.T) {
 		s.Start(t)
 		s.AwaitReady(t)
 		pid := postmaster(t, s.Dir)
 		if err := s.AwaitFailure(t, func() error { return syscall.Kill(pid, syscall.SIGKILL) }); err == nil {
-			t.Error("it ended without an error")
+			t.Error("the platform ended without an error")
 		}
-		if !strings.Contains(s.Log(), "ended by itself") {
+		if !strings.Contains(s.Log(), "ended unexpectedly") {
 			t.Error(s.Log())
 		}
 		harness.NothingLeft(t, s.Dir)
 	})
-	t.Run("and what was stored is there after all of that", func(t *testing.T) {
+	t.Run("stored data survives all of these", func(t *testing.T) {
 		s.Start(t)
 		s.AwaitReady(t)
 		s.A(t).Token(t, client)
 	})
-	t.Run("asked to end while it starts, it ends without an error", func(t *testing.T) {
+	t.Run("Ctrl-C during the start ends the platform without an error", func(t *testing.T) {
 		s.Stop(t)
 		for _, patience := range []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second} {
 			s.Start(t)
-			<-time.After(patience) // how far it came is what differs
+			<-time.After(patience) // interrupt at different stages of the start
 			s.Interrupt(t)
 			harness.NothingLeft(t, s.Dir)
 		}
 	})
 }
 
-// postmaster is the process of the private PostgreSQL server of a data directory.
+// postmaster returns the process of the private PostgreSQL server in a data directory.
 func postmaster(t *testing.T, dir string) int {
 	t.Helper()
 	for _, process := range harness.Leftovers(t, dir) {

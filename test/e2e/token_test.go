@@ -45,7 +45,7 @@ func basic(user, password string) http.Header {
 	return headers("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user+":"+password)))
 }
 
-// testToken gets a token in each way that there is.
+// testToken requests a token in each supported way.
 func (w *world) testToken(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	client := n.NewClient(t)
@@ -71,25 +71,25 @@ func (w *world) testToken(t *testing.T) {
 			t.Errorf("id %q", client.ID)
 		}
 		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(client.Secret) {
-			t.Error("the secret has another form")
+			t.Error("the secret has an unexpected form")
 		}
 	})
-	t.Run("id and secret as JSON give a token for one hour with all scopes", func(t *testing.T) {
+	t.Run("id and secret as JSON return a token for one hour with all scopes", func(t *testing.T) {
 		usable(t, w.client(t).Do(t, harness.TokenRequest(client)), harness.AllScopes()...)
 	})
-	t.Run("members that the interface does not know are ignored", func(t *testing.T) {
+	t.Run("unknown members are ignored", func(t *testing.T) {
 		body := fmt.Sprintf(`{"client_id":%q,"client_secret":%q,"audience":"x","nested":{"a":[1]}}`, client.ID, client.Secret)
 		usable(t, w.client(t).Do(t, harness.Request{Path: "/token", Body: body}), harness.AllScopes()...)
 	})
-	t.Run("a form in the manner of RFC 6749 gives the same", func(t *testing.T) {
+	t.Run("id and secret as a form (RFC 6749) return the same kind of token", func(t *testing.T) {
 		body := grant("client_id", client.ID, "client_secret", client.Secret)
 		usable(t, w.client(t).Do(t, harness.Request{Path: "/token", Media: form, Body: body}), harness.AllScopes()...)
 	})
-	t.Run("HTTP Basic gives the same", func(t *testing.T) {
+	t.Run("HTTP Basic returns the same kind of token", func(t *testing.T) {
 		answer := w.client(t).Do(t, harness.Request{Path: "/token", Media: form, Body: grant(), Header: basic(client.ID, client.Secret)})
 		usable(t, answer, harness.AllScopes()...)
 	})
-	t.Run("so does HTTP Basic with a JSON body", func(t *testing.T) {
+	t.Run("HTTP Basic with a JSON body returns the same kind of token", func(t *testing.T) {
 		for _, body := range []string{`{}`, `{"scope":"customers:read"}`} {
 			answer := w.client(t).Do(t, harness.Request{Path: "/token", Body: body, Header: basic(client.ID, client.Secret)})
 			scopes := harness.AllScopes()
@@ -102,7 +102,7 @@ func (w *world) testToken(t *testing.T) {
 		w.client(t).Do(t, harness.Request{Path: "/token", Body: other, Header: basic(client.ID, client.Secret)}).
 			Refused(t, http.StatusBadRequest, "INVALID_PARAMETER")
 	})
-	t.Run("scope narrows the grant", func(t *testing.T) {
+	t.Run("scope narrows the token's scopes", func(t *testing.T) {
 		body := fmt.Sprintf(`{"client_id":%q,"client_secret":%q,"scope":"customers:read  profile:read"}`, client.ID, client.Secret)
 		usable(t, w.client(t).Do(t, harness.Request{Path: "/token", Body: body}), "customers:read", "profile:read")
 		body = grant("client_id", client.ID, "client_secret", client.Secret, "scope", "customers:read")
@@ -110,7 +110,7 @@ func (w *world) testToken(t *testing.T) {
 	})
 }
 
-// testTokenRefused makes requests for a token that are wrong in some way.
+// testTokenRefused makes invalid requests for a token.
 func (w *world) testTokenRefused(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	client := n.NewClient(t)
@@ -138,7 +138,7 @@ func (w *world) testTokenRefused(t *testing.T) {
 			}
 		}
 	})
-	t.Run("what is no JSON object of strings is 400", func(t *testing.T) {
+	t.Run("a body that is not a JSON object of strings is 400", func(t *testing.T) {
 		a := w.client(t)
 		for body, code := range map[string]string{
 			`[]`: "INVALID_JSON", `{"client_id":`: "INVALID_JSON", `null`: "INVALID_JSON", `client_id=x`: "INVALID_JSON",
@@ -155,7 +155,7 @@ func (w *world) testTokenRefused(t *testing.T) {
 		large := `{"client_id":"` + strings.Repeat("x", 1<<20) + `"}`
 		a.Do(t, harness.Request{Path: "/token", Body: large}).Refused(t, http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE")
 	})
-	t.Run("form errors are those of RFC 6749", func(t *testing.T) {
+	t.Run("errors of form requests are those of RFC 6749", func(t *testing.T) {
 		good := []string{"client_id", client.ID, "client_secret", client.Secret}
 		request := func(body string, header http.Header) harness.Request {
 			return harness.Request{Path: "/token", Media: form, Body: body, Header: header}
@@ -171,10 +171,10 @@ func (w *world) testTokenRefused(t *testing.T) {
 			t.Errorf("WWW-Authenticate: %q", answer.Header.Get("WWW-Authenticate"))
 		}
 	})
-	t.Run("all wrong credentials get one and the same 401", func(t *testing.T) { w.wrongCredentials(t, n) })
+	t.Run("all wrong credentials get the same 401", func(t *testing.T) { w.wrongCredentials(t, n) })
 }
 
-// oauthRefused makes a request whose error must be the given one of RFC 6749.
+// oauthRefused makes a request and checks that its error is the given RFC 6749 error.
 func (w *world) oauthRefused(t *testing.T, r harness.Request, status int, code string) harness.Answer {
 	t.Helper()
 	answer := w.client(t).Do(t, r)
@@ -215,7 +215,7 @@ func (w *world) wrongCredentials(t *testing.T, n *tenant) {
 			first = answer.Body
 		}
 		if !bytes.Equal(answer.Body, first) {
-			t.Errorf("%s: %s, and another: %s", c.ID, answer.Body, first)
+			t.Errorf("%s was answered %s, but other wrong credentials %s", c.ID, answer.Body, first)
 		}
 		if !strings.HasPrefix(answer.Header.Get("WWW-Authenticate"), "Bearer") {
 			t.Errorf("WWW-Authenticate: %q", answer.Header.Get("WWW-Authenticate"))
@@ -229,14 +229,14 @@ func (w *world) wrongCredentials(t *testing.T, n *tenant) {
 	a.Token(t, disabled)
 }
 
-// testOAuth2 uses a standard client that knows nothing of this platform.
+// testOAuth2 uses a standard OAuth client that has no knowledge of this platform.
 func (w *world) testOAuth2(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	client := n.NewClient(t)
 	for name, style := range map[string]oauth2.AuthStyle{
 		"in the form": oauth2.AuthStyleInParams, "in the header": oauth2.AuthStyleInHeader, "wherever it finds out": oauth2.AuthStyleAutoDetect,
 	} {
-		t.Run("a standard client with its credentials "+name+" reads customers", func(t *testing.T) {
+		t.Run("a standard OAuth client with its credentials "+name+" reads customers", func(t *testing.T) {
 			ctx := context.WithValue(t.Context(), oauth2.HTTPClient, &http.Client{Transport: w.client(t).Transport, Timeout: time.Minute})
 			config := clientcredentials.Config{
 				ClientID: client.ID, ClientSecret: client.Secret, TokenURL: w.BaseURL + "/token",
@@ -259,7 +259,7 @@ func (w *world) testOAuth2(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a standard client understands the refusal", func(t *testing.T) {
+	t.Run("a standard OAuth client understands the error", func(t *testing.T) {
 		ctx := context.WithValue(t.Context(), oauth2.HTTPClient, &http.Client{Transport: w.client(t).Transport, Timeout: time.Minute})
 		config := clientcredentials.Config{
 			ClientID: client.ID, ClientSecret: "wrong", TokenURL: w.BaseURL + "/token", AuthStyle: oauth2.AuthStyleInHeader,
@@ -278,7 +278,7 @@ func (w *world) testThrottle(t *testing.T) {
 	victim := n.NewClient(t)
 	a := w.client(t)
 	guess := harness.TokenRequest(harness.Credential{ID: victim.ID, Secret: strings.Repeat("0", 64)})
-	// All at once, because each of them is answered more slowly than the last.
+	// Guess concurrently, because each answer is slower than the last.
 	concurrently(30, func(int) int {
 		answer, err := a.Try(t.Context(), guess)
 		if err != nil {
@@ -287,20 +287,20 @@ func (w *world) testThrottle(t *testing.T) {
 		return answer.Code
 	})
 	answer := a.Do(t, guess)
-	t.Run("repeated failures are answered 429 in the end, with Retry-After", func(t *testing.T) {
+	t.Run("repeated failures are eventually answered 429 with Retry-After", func(t *testing.T) {
 		answer.Refused(t, http.StatusTooManyRequests, "RATE_LIMIT_EXCEEDED")
 		if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err != nil || seconds < 1 {
 			t.Errorf("Retry-After: %q", answer.Header.Get("Retry-After"))
 		}
 	})
-	t.Run("the rightful client is not blocked by them", func(t *testing.T) {
+	t.Run("the client with the right secret is not blocked", func(t *testing.T) {
 		began := time.Now()
 		w.client(t).Token(t, victim)
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("it took %s", took)
 		}
 	})
-	t.Run("other clients at the same address are not blocked either", func(t *testing.T) {
+	t.Run("other clients at the same address are not blocked", func(t *testing.T) {
 		w.client(t).Token(t, n.NewClient(t))
 	})
 }

@@ -12,15 +12,15 @@ import (
 
 const localTime = "2006-01-02T15:04:05"
 
-// threeMonthsBefore is the first instant of the day three months before now's in
-// its zone; the 31st of a month that has none is its last day.
+// threeMonthsBefore returns the start of the day three months before now's day, in now's zone. A
+// day that the month does not have becomes its last day.
 func threeMonthsBefore(now time.Time) time.Time {
 	first := time.Date(now.Year(), now.Month()-3, 1, 0, 0, 0, 0, now.Location())
 	last := first.AddDate(0, 1, -1).Day()
 	return first.AddDate(0, 0, min(now.Day(), last)-1)
 }
 
-// testWindow is in a zone where the day is mostly another one than in UTC.
+// testWindow uses a zone whose day differs from the day in UTC most of the time.
 func (w *world) testWindow(t *testing.T) {
 	const zone = "Pacific/Auckland"
 	n := w.tenant(t, zone)
@@ -33,9 +33,9 @@ func (w *world) testWindow(t *testing.T) {
 		"before": day.Add(-time.Second), "midnight": day, "noon": day.Add(12 * time.Hour), "last": day.AddDate(0, 0, 1).Add(-time.Second),
 		"next": day.AddDate(0, 0, 1), "opens": opens, "too old": opens.Add(-time.Second), "ancient": time.Date(1999, 12, 31, 23, 59, 59, 0, loc),
 	}
-	name := map[string]string{} // of transactions
+	name := map[string]string{} // transaction id to name
 	for what, at := range instants {
-		name[n.ImportTransactions(t, bought(ada, at, card(class("E", at, ""))))[0]] = what
+		name[n.ImportTransactions(t, importedPurchase(ada, at, cardBooking(importedDate("E", at, ""))))[0]] = what
 	}
 	list := func(t *testing.T, pairs ...string) []string {
 		t.Helper()
@@ -55,19 +55,19 @@ func (w *world) testWindow(t *testing.T) {
 	}
 	date := day.Format(time.DateOnly)
 
-	t.Run("without startDate it opens three months before today, in the company's zone", func(t *testing.T) {
+	t.Run("without startDate the window starts three months before today, in the company's zone", func(t *testing.T) {
 		equal(t, "transactions", list(t), []string{"next", "last", "noon", "midnight", "before", "opens"})
 	})
-	t.Run("a startDate far in the past shows all", func(t *testing.T) {
+	t.Run("a startDate far in the past shows everything", func(t *testing.T) {
 		equal(t, "transactions", list(t, "startDate", "1970-01-01"), []string{"next", "last", "noon", "midnight", "before", "opens", "too old", "ancient"})
 	})
-	t.Run("a date is that whole day in the company's zone, at both ends", func(t *testing.T) {
+	t.Run("a date includes that whole day in the company's zone, as start and as end", func(t *testing.T) {
 		equal(t, "one day", list(t, "startDate", date, "endDate", date), []string{"last", "noon", "midnight"})
 		equal(t, "from it", list(t, "startDate", date), []string{"next", "last", "noon", "midnight"})
 		equal(t, "until it", list(t, "endDate", date), []string{"last", "noon", "midnight", "before", "opens"})
 		equal(t, "until the day before", list(t, "endDate", day.AddDate(0, 0, -1).Format(time.DateOnly)), []string{"before", "opens"})
 	})
-	t.Run("a local date-time is of the company's zone, inclusive at both ends", func(t *testing.T) {
+	t.Run("a local date-time is in the company's zone, inclusive as start and as end", func(t *testing.T) {
 		last := instants["last"].Format(localTime)
 		equal(t, "to the second", list(t, "startDate", day.Format(localTime), "endDate", last), []string{"last", "noon", "midnight"})
 		equal(t, "a second less", list(t, "startDate", day.Add(time.Second).Format(localTime), "endDate", instants["last"].Add(-time.Second).Format(localTime)), []string{"noon"})
@@ -91,7 +91,7 @@ func (w *world) testWindow(t *testing.T) {
 			n.get(t, bookingsPath(ada)+"?"+query).Refused(t, http.StatusBadRequest, "INVALID_PARAMETER")
 		}
 	})
-	t.Run("what is no date is 400 and named", func(t *testing.T) {
+	t.Run("an invalid date is 400 and the parameter is named", func(t *testing.T) {
 		n := n.at(t, w)
 		for _, field := range []string{"startDate", "endDate"} {
 			for _, bad := range []string{
@@ -106,7 +106,7 @@ func (w *world) testWindow(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a day on which the clocks change has its own length", func(t *testing.T) {
+	t.Run("a day with a clock change has its actual length", func(t *testing.T) {
 		n := w.tenant(t, "Europe/London")
 		customer := n.ImportCustomers(t, "d", 1)[0]
 		// 29 March 2026 has 23 hours in London, and 25 October 2026 has 25.
@@ -116,9 +116,9 @@ func (w *world) testWindow(t *testing.T) {
 		} {
 			first, _ := time.Parse(time.RFC3339, tt.first)
 			last, _ := time.Parse(time.RFC3339, tt.last)
-			e := class(fmt.Sprint("E", i), first, "")
-			ids := n.ImportTransactions(t, bought(customer, first.Add(-time.Second), card(e)), bought(customer, first, card(e)),
-				bought(customer, last, card(e)), bought(customer, last.Add(time.Second), card(e)))
+			e := importedDate(fmt.Sprint("E", i), first, "")
+			ids := n.ImportTransactions(t, importedPurchase(customer, first.Add(-time.Second), cardBooking(e)), importedPurchase(customer, first, cardBooking(e)),
+				importedPurchase(customer, last, cardBooking(e)), importedPurchase(customer, last.Add(time.Second), cardBooking(e)))
 			got := n.bookings(t, customer, "?startDate="+tt.date+"&endDate="+tt.date).ids()
 			equal(t, tt.date, got, []string{ids[2], ids[1]})
 		}
@@ -129,20 +129,20 @@ func (w *world) testFuture(t *testing.T) {
 	n := w.tenant(t, "Europe/London")
 	ada := n.ImportCustomers(t, "f", 1)[0]
 	now := time.Now()
-	past, future := class("past", now.Add(-time.Hour), ""), class("future", now.Add(time.Hour), "")
-	later := class("later", now.Add(30*24*time.Hour), "")
-	cancelled := card(later)
+	past, future := importedDate("past", now.Add(-time.Hour), ""), importedDate("future", now.Add(time.Hour), "")
+	later := importedDate("later", now.Add(30*24*time.Hour), "")
+	cancelled := cardBooking(later)
 	cancelled.IsCancelled = true
 	transactions := []*bookingv1.ImportedTransaction{
-		bought(ada, now.Add(-1*time.Hour), card(past), card(future), card(past), card(later)),
-		bought(ada, now.Add(-2*time.Hour), card(past)),
-		bought(ada, now.Add(-3*time.Hour), card(future)),
-		bought(ada, now.Add(-4*time.Hour), cancelled),
-		bought(ada, now.AddDate(0, -5, 0), card(later)),
+		importedPurchase(ada, now.Add(-1*time.Hour), cardBooking(past), cardBooking(future), cardBooking(past), cardBooking(later)),
+		importedPurchase(ada, now.Add(-2*time.Hour), cardBooking(past)),
+		importedPurchase(ada, now.Add(-3*time.Hour), cardBooking(future)),
+		importedPurchase(ada, now.Add(-4*time.Hour), cancelled),
+		importedPurchase(ada, now.AddDate(0, -5, 0), cardBooking(later)),
 	}
 	ids := n.ImportTransactions(t, transactions...)
 
-	t.Run("it shows only bookings with future dates, and no transaction without one", func(t *testing.T) {
+	t.Run("only bookings with future dates are shown, and no transaction without one", func(t *testing.T) {
 		page := n.at(t, w).bookings(t, ada, "?future_only=true")
 		equal(t, "transactions", page.ids(), []string{ids[0], ids[2], ids[3]})
 		if page.Total != 3 {
@@ -154,11 +154,11 @@ func (w *world) testFuture(t *testing.T) {
 		}
 		equal(t, "bookings of the first", names, []string{"Class future", "Class later"})
 	})
-	t.Run("the default startDate holds with it too", func(t *testing.T) {
+	t.Run("the default startDate applies to future bookings too", func(t *testing.T) {
 		page := n.at(t, w).bookings(t, ada, "?future_only=true&startDate=2000-01-01")
 		equal(t, "transactions", page.ids(), []string{ids[0], ids[2], ids[3], ids[4]})
 	})
-	t.Run("pages and totals count what matches", func(t *testing.T) {
+	t.Run("pages and totals count only matching transactions", func(t *testing.T) {
 		n := n.at(t, w)
 		for page, want := range [][]string{{ids[0], ids[2]}, {ids[3]}, {}} {
 			got := n.bookings(t, ada, fmt.Sprintf("?future_only=true&pageSize=2&page=%d", page))
@@ -168,7 +168,7 @@ func (w *world) testFuture(t *testing.T) {
 			}
 		}
 	})
-	t.Run("false is as if it were not given", func(t *testing.T) {
+	t.Run("false has no effect", func(t *testing.T) {
 		n := n.at(t, w)
 		equal(t, "transactions", n.bookings(t, ada, "?future_only=false").ids(), n.bookings(t, ada, "").ids())
 		equal(t, "transactions", n.bookings(t, ada, "").ids(), ids[:4])

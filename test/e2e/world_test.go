@@ -18,14 +18,14 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestInterfaceA is the conformance of Interface A to its specification. Its
-// parts share one running platform and each makes companies of its own.
+// TestInterfaceA tests the conformance of Interface A to its specification. The subtests share
+// one running platform and each creates its own companies.
 func TestInterfaceA(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	t.Run("http", w.testHTTP)
 	t.Run("token", w.testToken)
-	t.Run("token, refused", w.testTokenRefused)
+	t.Run("token refusals", w.testTokenRefused)
 	t.Run("oauth2", w.testOAuth2)
 	t.Run("throttle", w.testThrottle)
 	t.Run("access", w.testAccess)
@@ -47,7 +47,7 @@ func TestInterfaceA(t *testing.T) {
 	t.Run("description", w.testDescription)
 }
 
-// world is the running platform and what its answers are held to.
+// world is the running platform with the description that its answers must match.
 type world struct {
 	*harness.Standalone
 	op       *harness.Operator
@@ -65,23 +65,22 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// client returns a client of Interface A whose every answer is held to the
-// description.
+// client returns a client of Interface A whose answers are all checked against the description.
 func (w *world) client(t *testing.T) *harness.A {
 	a := w.A(t)
 	a.Transport = w.contract.Transport(t, a.Transport)
 	return a
 }
 
-// tenant is a company with a client of Interface A that has a token.
+// tenant is a company with an API client of Interface A that has a token.
 type tenant struct {
 	*harness.Company
 	a     *harness.A
 	token string
 }
 
-// tenant makes a company, an API client with the given scopes (none: all), and
-// gets its token.
+// tenant creates a company and an API client with the given scopes (none given: all), and gets a
+// token for it.
 func (w *world) tenant(t *testing.T, zone string, scopes ...string) *tenant {
 	t.Helper()
 	c := w.op.NewCompany(t, zone)
@@ -89,7 +88,7 @@ func (w *world) tenant(t *testing.T, zone string, scopes ...string) *tenant {
 	return &tenant{Company: c, a: a, token: a.Token(t, c.NewClient(t, scopes...))}
 }
 
-// at is the tenant as seen from a part of a test.
+// at returns the tenant for use in a subtest.
 func (n *tenant) at(t *testing.T, w *world) *tenant {
 	return &tenant{Company: n.Company, a: w.client(t), token: n.token}
 }
@@ -104,7 +103,7 @@ func (n *tenant) put(t *testing.T, path, body string, header ...string) harness.
 	return n.a.Do(t, harness.Request{Method: http.MethodPut, Path: path, Token: n.token, Body: body, Header: headers(header...)})
 }
 
-// headers makes a header of names and values in turn.
+// headers builds a header from alternating names and values.
 func headers(pairs ...string) http.Header {
 	h := http.Header{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -119,7 +118,7 @@ func bookingPath(id, transaction string) string {
 	return "/customer/" + id + "/booking/" + transaction
 }
 
-// The JSON of Interface A, as the specification has it.
+// The JSON of Interface A, as specified.
 type (
 	profile struct {
 		ID        string `json:"id"`
@@ -186,7 +185,7 @@ func (n *tenant) profile(t *testing.T, id string) profile {
 	return body.Data
 }
 
-// bookings gets a page of a customer's bookings; query is "" or begins with "?".
+// bookings fetches a page of a customer's bookings; query is "" or begins with "?".
 func (n *tenant) bookings(t *testing.T, id, query string) bookingsPage {
 	t.Helper()
 	var page bookingsPage
@@ -202,28 +201,27 @@ func (p bookingsPage) ids() []string {
 	return ids
 }
 
-// allTime opens the window of a bookings list to everything.
+// allTime makes the window of a bookings list include everything.
 const allTime = "?startDate=1970-01-01"
 
-// class is a date of an event in an earlier system.
-func class(reference string, starts time.Time, zone string) *bookingv1.ImportedDate {
+// importedDate returns an imported event date.
+func importedDate(reference string, starts time.Time, zone string) *bookingv1.ImportedDate {
 	return &bookingv1.ImportedDate{
 		EventReference: reference, Title: "Class " + reference, Type: bookingv1.EventType_EVENT_TYPE_CLASS,
 		StartsAt: timestamppb.New(starts), Timezone: zone, DurationMinutes: 60,
 	}
 }
 
-// card is a booking of one space, paid by card.
-func card(date *bookingv1.ImportedDate) *bookingv1.ImportedBooking {
+// cardBooking returns an imported booking of one space, paid by card.
+func cardBooking(date *bookingv1.ImportedDate) *bookingv1.ImportedBooking {
 	return &bookingv1.ImportedBooking{
 		Spaces: 1, Date: &bookingv1.ImportedBooking_ImportedDate{ImportedDate: date}, PricingOptionName: "Drop-in",
 		Payment: &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1200, Net: 1000}},
 	}
 }
 
-// bought is a purchase in an earlier system. Its reference is the instant and
-// the customer.
-func bought(customer string, at time.Time, bookings ...*bookingv1.ImportedBooking) *bookingv1.ImportedTransaction {
+// importedPurchase returns an imported purchase. Its reference consists of the time and the customer.
+func importedPurchase(customer string, at time.Time, bookings ...*bookingv1.ImportedBooking) *bookingv1.ImportedTransaction {
 	return &bookingv1.ImportedTransaction{
 		Reference: fmt.Sprint(customer, at.UnixNano()), Customer: customer, PurchasedAt: timestamppb.New(at), Bookings: bookings,
 	}
@@ -245,7 +243,7 @@ func (n *tenant) delete(t *testing.T, id string) {
 	}
 }
 
-// location loads a zone that the machine has.
+// location loads a time zone that the system must have.
 func location(t *testing.T, name string) *time.Location {
 	t.Helper()
 	loc, err := time.LoadLocation(name)
@@ -255,7 +253,7 @@ func location(t *testing.T, name string) *time.Location {
 	return loc
 }
 
-// equal fails t unless got is want, member by member.
+// equal fails t unless got equals want.
 func equal[T comparable](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
@@ -263,10 +261,10 @@ func equal[T comparable](t *testing.T, what string, got, want []T) {
 	}
 }
 
-// testDescription runs last: what was met on the way covers what is described.
+// testDescription runs last and checks that the other tests received every described answer.
 func (w *world) testDescription(t *testing.T) {
 	w.contract.CheckExamples(t)
-	// A 500 and a 503 need something broken; package faults sees to the latter.
+	// 500 and 503 need a fault; package faults covers 503.
 	met := map[string][]int{
 		"POST /token":                            {200, 400, 401, 413, 415, 429},
 		"GET /customers":                         {200, 400, 401, 403},
@@ -277,7 +275,7 @@ func (w *world) testDescription(t *testing.T) {
 	}
 	for _, operation := range w.contract.Operations() {
 		if met[operation] == nil {
-			t.Errorf("%s is described, and no test calls it", operation)
+			t.Errorf("%s is described, but no test calls it", operation)
 		}
 	}
 	for operation, codes := range met {
@@ -288,6 +286,6 @@ func (w *world) testDescription(t *testing.T) {
 		}
 	}
 	if !strings.HasPrefix(w.BaseURL, "http://127.0.0.1:") {
-		t.Errorf("the base address is %s", w.BaseURL)
+		t.Errorf("the base address %s is not on loopback", w.BaseURL)
 	}
 }

@@ -17,12 +17,12 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestDeletions deletes and erases customers while something is away. What DELETE
-// answers 200 holds in every replica.
+// TestDeletions deletes and erases customers while NATS or a service is unavailable. After DELETE
+// is answered 200, every replica refuses the customer.
 func TestDeletions(t *testing.T) {
 	t.Parallel()
-	c := newReception(t)
-	t.Run("a deletion is answered while NATS is away, and holds everywhere", func(t *testing.T) {
+	c := newReplicatedCluster(t)
+	t.Run("a deletion succeeds while NATS is unavailable, and every replica refuses the customer", func(t *testing.T) {
 		customer := c.newCustomer(t)
 		c.NATS.Stop(t)
 		defer c.NATS.Start(t)
@@ -31,25 +31,25 @@ func TestDeletions(t *testing.T) {
 		c.delete(t, customer, http.StatusNotFound)
 	})
 	for _, part := range []string{"booking", "pass"} {
-		t.Run("a deletion is repeated until "+part+" is back", func(t *testing.T) {
+		t.Run("a deletion is answered 503 until "+part+" is available", func(t *testing.T) {
 			customer := c.newCustomer(t)
-			c.each(part, func(p *harness.Part) { p.Stop(t) })
+			c.forEachReplica(part, func(p *harness.Part) { p.Stop(t) })
 			for range 2 {
 				answer := c.delete(t, customer, http.StatusServiceUnavailable)
-				away(t, answer)
+				checkUnavailable(t, answer)
 				if !strings.Contains(string(answer.Body), "repeat the request") {
-					t.Errorf("nobody says what to do: %s", answer.Body)
+					t.Errorf("the error does not say what to do: %s", answer.Body)
 				}
 			}
 			c.b.Do(t, harness.Request{Path: "/customers/" + customer, Token: c.token}).Into(t, http.StatusNotFound, nil)
-			c.each(part, func(p *harness.Part) { p.Restart(t) })
+			c.forEachReplica(part, func(p *harness.Part) { p.Restart(t) })
 			c.deleteUntil(t, customer)
 			c.refused(t, customer)
 		})
 	}
-	t.Run("a deletion goes on after the customer service was killed between its commits", func(t *testing.T) {
+	t.Run("a deletion continues after the customer service is killed between its commits", func(t *testing.T) {
 		customer := c.newCustomer(t)
-		c.each("pass", func(p *harness.Part) { p.Pause() })
+		c.forEachReplica("pass", func(p *harness.Part) { p.Pause() })
 		answered := make(chan int, 1)
 		go func() {
 			answer, _ := c.b.Try(t.Context(), c.deletion(customer))
@@ -59,41 +59,40 @@ func TestDeletions(t *testing.T) {
 			return code(t.Context(), &c.b.A, harness.Request{Path: "/customers/" + customer, Token: c.token}, http.StatusNotFound)
 		})
 		c.Part("customer").Kill(t)
-		c.each("pass", func(p *harness.Part) { p.Resume() })
+		c.forEachReplica("pass", func(p *harness.Part) { p.Resume() })
 		if got := <-answered; got == http.StatusOK {
-			t.Error("it was answered 200 before pass had confirmed it")
+			t.Error("the deletion was answered 200 before pass confirmed it")
 		}
 		c.Part("customer").Restart(t)
 		c.deleteUntil(t, customer)
 		c.refused(t, customer)
 	})
-	t.Run("an erasure is repeated until booking is back, and then completes", func(t *testing.T) {
+	t.Run("an erasure is refused until booking is available, and then completes", func(t *testing.T) {
 		customer := c.newCustomer(t)
 		erasures := privacyv1.NewErasureServiceClient(c.Connect(t, c.Customer))
 		erase := func(ctx context.Context) (*privacyv1.Erasure, error) {
 			res, err := erasures.EraseCustomer(c.company.Ctx(ctx), &privacyv1.EraseCustomerRequest{CustomerId: customer})
 			return res.GetErasure(), err
 		}
-		c.each("booking", func(p *harness.Part) { p.Stop(t) })
+		c.forEachReplica("booking", func(p *harness.Part) { p.Stop(t) })
 		if _, err := erase(t.Context()); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("got %v", err)
 		}
-		c.each("booking", func(p *harness.Part) { p.Restart(t) })
+		c.forEachReplica("booking", func(p *harness.Part) { p.Restart(t) })
 		harness.Eventually(t, backLimit, func() error { _, err := erase(t.Context()); return err })
 		c.refused(t, customer)
 		harness.Eventually(t, time.Minute, func() error {
 			e, err := erase(t.Context())
 			if err == nil && e.GetCompletedAt() == nil {
-				err = fmt.Errorf("not complete: %v", e)
+				err = fmt.Errorf("the erasure is not complete: %v", e)
 			}
 			return err
 		})
 	})
 }
 
-// reception is where customers buy, in a cluster with two processes of booking and
-// of pass.
-type reception struct {
+// replicatedCluster is a cluster with two replicas of booking and of pass, and a company in it.
+type replicatedCluster struct {
 	*harness.Cluster
 	company  *harness.Company
 	b        *harness.B
@@ -101,12 +100,12 @@ type reception struct {
 	tokenA   string
 	class    *bookingv1.Event
 	passType string
-	replicas []*harness.Operator // each calls one process of booking and of pass
+	replicas []*harness.Operator // each calls one replica of booking and one of pass
 }
 
-func newReception(t *testing.T) *reception {
+func newReplicatedCluster(t *testing.T) *replicatedCluster {
 	t.Helper()
-	c := &reception{Cluster: harness.StartCluster(t, harness.ClusterOptions{
+	c := &replicatedCluster{Cluster: harness.StartCluster(t, harness.ClusterOptions{
 		Bookings: 2, Passes: 2, Gateways: 2, GatewaysB: 1, Webhooks: 1, Env: map[string]string{"SHUTDOWN_DRAIN": "2s", "ERASURE_SETTLE": "1s"},
 	})}
 	op := c.Operator(t)
@@ -136,20 +135,20 @@ func newReception(t *testing.T) *reception {
 	return c
 }
 
-// each does something to each process of a service.
-func (c *reception) each(service string, do func(*harness.Part)) {
+// forEachReplica calls do for each replica of a service.
+func (c *replicatedCluster) forEachReplica(service string, do func(*harness.Part)) {
 	do(c.Part(service))
 	do(c.Part(service + "-2"))
 }
 
-// newCustomer makes a customer who has booked and been given a pass, in whose name
-// every replica acts.
-func (c *reception) newCustomer(t *testing.T) string {
+// newCustomer creates a customer with a booking and a pass. Every replica then knows the
+// customer.
+func (c *replicatedCluster) newCustomer(t *testing.T) string {
 	t.Helper()
 	customer := c.company.NewCustomer(t, "Ada", "Lovelace").GetId()
 	for i, op := range c.replicas {
-		for _, act := range c.acts(op, customer) {
-			if err := answered(t, act); err != nil {
+		for _, act := range c.customerCalls(op, customer) {
+			if err := callUntilConnected(t, act); err != nil {
 				t.Fatalf("replica %d: %v", i, err)
 			}
 		}
@@ -157,8 +156,8 @@ func (c *reception) newCustomer(t *testing.T) string {
 	return customer
 }
 
-// acts are what a replica does in a customer's name.
-func (c *reception) acts(op *harness.Operator, customer string) []func(context.Context) error {
+// customerCalls returns the calls that a replica makes for a customer.
+func (c *replicatedCluster) customerCalls(op *harness.Operator, customer string) []func(context.Context) error {
 	return []func(context.Context) error{
 		func(ctx context.Context) error {
 			_, err := op.Bookings.CreateTransaction(op.As(ctx, c.company.ID), &bookingv1.CreateTransactionRequest{
@@ -177,9 +176,9 @@ func (c *reception) acts(op *harness.Operator, customer string) []func(context.C
 	}
 }
 
-// answered returns what a call is answered. A process that was restarted is not
-// reached until the connection to it is taken up again.
-func answered(t *testing.T, call func(context.Context) error) (err error) {
+// callUntilConnected returns the answer to a call. It retries while the connection to a restarted
+// process is not yet established again.
+func callUntilConnected(t *testing.T, call func(context.Context) error) (err error) {
 	t.Helper()
 	harness.Eventually(t, backLimit, func() error {
 		if err = call(t.Context()); fault.Is(err, fault.Unavailable) {
@@ -190,12 +189,12 @@ func answered(t *testing.T, call func(context.Context) error) (err error) {
 	return err
 }
 
-// refused checks that nobody serves a customer any more, from the first answer on.
-func (c *reception) refused(t *testing.T, customer string) {
+// refused checks that every replica refuses a customer in its first answer.
+func (c *replicatedCluster) refused(t *testing.T, customer string) {
 	t.Helper()
 	for i, op := range c.replicas {
-		for n, act := range c.acts(op, customer) {
-			if err := answered(t, act); !fault.Is(err, fault.NotFound) {
+		for n, act := range c.customerCalls(op, customer) {
+			if err := callUntilConnected(t, act); !fault.Is(err, fault.NotFound) {
 				t.Errorf("replica %d, act %d: got %v", i, n, err)
 			}
 		}
@@ -207,7 +206,7 @@ func (c *reception) refused(t *testing.T, customer string) {
 			harness.Eventually(t, backLimit, func() (err error) {
 				got, err = a.Try(t.Context(), harness.Request{Path: path, Token: c.tokenA})
 				if err == nil && got.Code == http.StatusServiceUnavailable {
-					err = fmt.Errorf("%s is away", path)
+					err = fmt.Errorf("%s is unavailable", path)
 				}
 				return err
 			})
@@ -218,12 +217,12 @@ func (c *reception) refused(t *testing.T, customer string) {
 	}
 }
 
-func (c *reception) deletion(customer string) harness.Request {
+func (c *replicatedCluster) deletion(customer string) harness.Request {
 	return harness.Request{Method: http.MethodDelete, Path: "/customers/" + customer, Token: c.token}
 }
 
 // delete deletes a customer on Interface B and checks the answer.
-func (c *reception) delete(t *testing.T, customer string, want int) harness.Answer {
+func (c *replicatedCluster) delete(t *testing.T, customer string, want int) harness.Answer {
 	t.Helper()
 	answer := c.b.Do(t, c.deletion(customer))
 	if answer.Code != want {
@@ -232,8 +231,9 @@ func (c *reception) delete(t *testing.T, customer string, want int) harness.Answ
 	return answer
 }
 
-// deleteUntil repeats a deletion until it is answered 200, and then once more.
-func (c *reception) deleteUntil(t *testing.T, customer string) {
+// deleteUntil repeats a deletion until it is answered 200. The next deletion must be answered
+// 404.
+func (c *replicatedCluster) deleteUntil(t *testing.T, customer string) {
 	t.Helper()
 	harness.Eventually(t, backLimit, func() error { return code(t.Context(), &c.b.A, c.deletion(customer), http.StatusOK) })
 	c.delete(t, customer, http.StatusNotFound)

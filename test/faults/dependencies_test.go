@@ -16,19 +16,18 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// traffic is requests of all kinds, one after the other from several sides, for
-// as long as it is wanted.
+// traffic makes requests of all kinds in several concurrent loops until it is ended.
 type traffic struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
 	mu      sync.Mutex
-	counts  map[string]map[int]int // by what was asked, then by status
+	counts  map[string]map[int]int // by request, then by status
 	strange []string
-	updates atomic.Int64 // profile updates that were answered with a yes
+	updates atomic.Int64 // profile updates that were acknowledged
 }
 
-// traffic starts traffic about one customer.
+// traffic starts traffic for one customer.
 func (w *world) traffic(t *testing.T, customer, token string, credential harness.Credential) *traffic {
 	ctx, cancel := context.WithCancel(t.Context())
 	tr := &traffic{stop: cancel, counts: map[string]map[int]int{}}
@@ -57,7 +56,7 @@ func (w *world) traffic(t *testing.T, customer, token string, credential harness
 	return tr
 }
 
-// end ends the traffic and waits for what is under way.
+// end stops the traffic and waits for requests in progress.
 func (tr *traffic) end() {
 	tr.stop()
 	tr.wg.Wait()
@@ -80,15 +79,15 @@ func (tr *traffic) note(name string, answer harness.Answer, err error) {
 	}
 }
 
-// reset forgets what was counted so far.
+// reset clears the counts.
 func (tr *traffic) reset() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.counts = map[string]map[int]int{}
 }
 
-// await returns once each kind of request was answered n times with one of the
-// given statuses since the last reset.
+// await returns when each kind of request has been answered n times with one of the given
+// statuses since the last reset.
 func (tr *traffic) await(t *testing.T, limit time.Duration, n int, codes ...int) {
 	t.Helper()
 	harness.Eventually(t, limit, func() error {
@@ -108,7 +107,7 @@ func (tr *traffic) await(t *testing.T, limit time.Duration, n int, codes ...int)
 	})
 }
 
-// check fails t if anything was answered but 200 and, if it may be away, 503.
+// check fails t if a request was answered with a status that is not allowed.
 func (tr *traffic) check(t *testing.T, allowed ...int) {
 	t.Helper()
 	tr.mu.Lock()
@@ -126,18 +125,18 @@ func (tr *traffic) check(t *testing.T, allowed ...int) {
 	}
 }
 
-// subject is a customer and a client to make traffic with.
-func (w *world) subject(t *testing.T, prefix string) (c *harness.Company, customer, token string, credential harness.Credential) {
+// newSubject returns a customer and an API client for traffic.
+func (w *world) newSubject(t *testing.T, prefix string) (c *harness.Company, customer, token string, credential harness.Credential) {
 	c = w.op.NewCompany(t, "Europe/London")
 	customer = c.ImportCustomers(t, prefix, 3)[0]
 	credential = c.NewClient(t)
 	return c, customer, w.client(t, 0).Token(t, credential), credential
 }
 
-// testNATSAway: events wait in the outbox and tokens are known, so that nobody
-// notices but those who wait for an event.
-func (w *world) testNATSAway(t *testing.T) {
-	c, customer, token, credential := w.subject(t, "nats")
+// testWithoutNATS checks that requests succeed without NATS: events wait in the outbox and gateways
+// already know the signing keys. Only consumers of events notice.
+func (w *world) testWithoutNATS(t *testing.T) {
+	c, customer, token, credential := w.newSubject(t, "nats")
 	doomed := c.NewClient(t)
 	doomedToken := w.client(t, 0).Token(t, doomed)
 	tr := w.traffic(t, customer, token, credential)
@@ -156,7 +155,7 @@ func (w *world) testNATSAway(t *testing.T) {
 	tr.await(t, backLimit, 50, http.StatusOK, http.StatusNotFound)
 	tr.end()
 	tr.check(t, http.StatusOK, http.StatusNotFound)
-	t.Run("what was revoked meanwhile is refused as soon as it is back", func(t *testing.T) {
+	t.Run("a client revoked during the outage is refused when NATS is available again", func(t *testing.T) {
 		for gateway := range 2 {
 			a := w.client(t, gateway)
 			harness.Eventually(t, backLimit, func() error {
@@ -164,9 +163,9 @@ func (w *world) testNATSAway(t *testing.T) {
 			})
 		}
 	})
-	t.Run("every update had its event", func(t *testing.T) {
+	t.Run("every update has its event", func(t *testing.T) {
 		want := int(tr.updates.Load())
-		// While NATS is away the relay tries again after longer and longer pauses.
+		// While NATS is unavailable, the relay retries with increasing pauses.
 		harness.Eventually(t, eventsLimit, func() error {
 			got := 0
 			for _, e := range w.Events(t) {
@@ -174,7 +173,7 @@ func (w *world) testNATSAway(t *testing.T) {
 					got++
 				}
 			}
-			// The one in flight at the end may have been made without its answer.
+			// The last update in progress may have succeeded without an answer.
 			if got != want && got != want+1 {
 				return fmt.Errorf("%d updates, %d events", want, got)
 			}
@@ -183,12 +182,12 @@ func (w *world) testNATSAway(t *testing.T) {
 	})
 }
 
-func (w *world) testPostgresAway(t *testing.T) {
-	_, customer, token, credential := w.subject(t, "postgres")
+func (w *world) testWithoutPostgres(t *testing.T) {
+	_, customer, token, credential := w.newSubject(t, "postgres")
 	tr := w.traffic(t, customer, token, credential)
 	tr.await(t, backLimit, 20, http.StatusOK, http.StatusNotFound)
 	for name, end := range map[string]func(testing.TB){"stopped": w.Postgres.Stop, "killed": w.Postgres.Crash} {
-		t.Run("requests are 503 while it is "+name+", and 200 when it is back", func(t *testing.T) {
+		t.Run("requests are 503 while PostgreSQL is "+name+", and 200 after it starts again", func(t *testing.T) {
 			end(t)
 			tr.reset()
 			tr.await(t, 2*backLimit, 5, http.StatusServiceUnavailable)
@@ -202,7 +201,7 @@ func (w *world) testPostgresAway(t *testing.T) {
 		})
 	}
 	tr.end()
-	t.Run("the last update that was answered is there", func(t *testing.T) {
+	t.Run("the last acknowledged update is stored", func(t *testing.T) {
 		a := w.client(t, 0)
 		a.Do(t, harness.Request{Method: http.MethodPut, Path: profilePath(customer), Token: token, Body: update}).Into(t, http.StatusOK, nil)
 		w.Postgres.Crash(t)

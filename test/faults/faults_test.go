@@ -1,8 +1,7 @@
-// Package faults breaks a running platform and holds it to what it promises of
-// that: what was answered with a yes is never lost, nor is its event; what is
-// away is answered 503 and never 500, and comes back by itself; a document that
-// ends is whole; what was revoked stays so; a purchase happens once, or not at all,
-// and places and credits add up.
+// Package faults breaks a running platform and checks its guarantees. An acknowledged write and
+// its event are never lost. While a dependency is unavailable, requests are answered 503, never
+// 500, and recover automatically. A streamed document that ends is complete. Revoked credentials
+// stay revoked. A purchase happens once or not at all, and spaces and credits add up.
 package faults
 
 import (
@@ -18,39 +17,39 @@ import (
 
 func TestMain(m *testing.M) { harness.Main(m) }
 
-// TestFaults breaks one part after the other of one cluster, which must come
-// through all of it.
+// TestFaults breaks one service after another in the same cluster.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	// What the killed parts said yes to is compared with the events at the end:
-	// a relay that dies holds its events for half a minute.
+	// The acknowledged writes of the killed services are compared with the events at the end,
+	// because a killed relay keeps the lease of its events for half a minute.
 	writers := w.writers(t)
 	for _, writer := range writers {
-		t.Run(writer.part+" is killed right after a yes", func(t *testing.T) { w.testKill(t, writer) })
+		t.Run(writer.part+" is killed right after it acknowledged a write", func(t *testing.T) { w.testKill(t, writer) })
 	}
-	t.Run("auth is away", w.testAuthAway)
+	t.Run("auth is unavailable", w.testWithoutAuth)
 	t.Run("revocation", w.testRevocation)
-	t.Run("a stream breaks", w.testStream)
-	t.Run("NATS is away", w.testNATSAway)
-	t.Run("PostgreSQL is away", w.testPostgresAway)
+	t.Run("a stream is interrupted", w.testStream)
+	t.Run("NATS is unavailable", w.testWithoutNATS)
+	t.Run("PostgreSQL is unavailable", w.testWithoutPostgres)
 	t.Run("no event was lost", func(t *testing.T) { w.testEvents(t, writers) })
-	t.Run("nothing was answered that is not described", w.testDescribed)
+	t.Run("every operation answered 503 as described", w.testDescribed)
 }
 
-// world is the cluster and what its answers are held to.
+// world is the cluster, with the description that every answer must match.
 type world struct {
 	*harness.Cluster
-	root *testing.T // lives as long as the cluster
+	root *testing.T // the test of the cluster
 	op   *harness.Operator
-	// probe is a client, and of whom it asks to see whether all is well.
+	// probe is an API client, with the customer whose data it reads to see whether the platform
+	// works.
 	probe    harness.Credential
 	customer string
 	contract *openapitest.Contract
 }
 
 func newWorld(t *testing.T) *world {
-	// A request that never ends holds up a part's end for the time of its drain.
+	// A request that never ends delays the end of a service by its whole drain time.
 	options := harness.ClusterOptions{Gateways: 2, Env: map[string]string{"SHUTDOWN_DRAIN": "2s"}}
 	w := &world{Cluster: harness.StartCluster(t, options), root: t}
 	w.op = w.Operator(t)
@@ -62,15 +61,15 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// client returns a client of one of the gateways (0 or 1) whose every answer is
-// held to the description.
+// client returns a client of one of the gateways (0 or 1). Every answer is checked against the
+// description.
 func (w *world) client(t *testing.T, gateway int) *harness.A {
 	a := harness.NewA(t, w.Gateways[gateway])
 	a.Transport = w.contract.Transport(t, a.Transport)
 	return a
 }
 
-// testDescribed makes sure that there was a 503 of each operation to look at.
+// testDescribed checks that every operation answered 503 at least once.
 func (w *world) testDescribed(t *testing.T) {
 	for _, operation := range w.contract.Operations() {
 		if !w.contract.Seen(operation, http.StatusServiceUnavailable) {
@@ -88,8 +87,8 @@ func code(ctx context.Context, a *harness.A, r harness.Request, want int) error 
 	return err
 }
 
-// everything is a request of each kind that a token is for.
-func everything(customer, token string) []harness.Request {
+// oneRequestOfEachKind returns one request of each kind that needs a token.
+func oneRequestOfEachKind(customer, token string) []harness.Request {
 	return []harness.Request{
 		{Path: "/customers", Token: token}, {Path: "/customers?page=0", Token: token},
 		{Path: profilePath(customer), Token: token}, {Path: bookingsPath(customer), Token: token},
@@ -97,20 +96,20 @@ func everything(customer, token string) []harness.Request {
 	}
 }
 
-// awaitBack returns once both gateways answer everything: a connection that was
-// cut waits for a moment before it is taken up again.
+// awaitBack returns when both gateways answer every request. A broken connection is only retried
+// after a pause.
 func (w *world) awaitBack(t *testing.T, customer, token string) {
 	t.Helper()
 	for gateway := range w.Gateways {
 		a := w.client(t, gateway)
-		for _, r := range everything(customer, token) {
+		for _, r := range oneRequestOfEachKind(customer, token) {
 			harness.Eventually(t, backLimit, func() error { return code(t.Context(), a, r, http.StatusOK) })
 		}
 	}
 }
 
-// settle returns once all is well again after something was broken, and gives
-// the operator fresh connections.
+// settle returns when the platform works again after a fault, and gives the operator new
+// connections.
 func (w *world) settle(t *testing.T) {
 	t.Helper()
 	w.op = w.Operator(w.root)
@@ -121,15 +120,15 @@ func (w *world) settle(t *testing.T) {
 	w.awaitBack(t, w.customer, w.client(t, 0).Token(t, w.probe))
 }
 
-// away holds an answer to what is said while something is away.
-func away(t *testing.T, answer harness.Answer) {
+// checkUnavailable checks an answer that a request gets while a dependency is unavailable.
+func checkUnavailable(t *testing.T, answer harness.Answer) {
 	t.Helper()
 	if answer.Code != http.StatusServiceUnavailable || answer.Header.Get("Retry-After") == "" {
 		t.Errorf("answered %d, Retry-After %q: %s", answer.Code, answer.Header.Get("Retry-After"), answer.Body)
 	}
 }
 
-// backLimit is how soon the platform is itself again once what was away is back.
+// backLimit is the time within which the platform recovers after a dependency is available again.
 const backLimit = 10 * time.Second
 
 func profilePath(id string) string  { return "/customer/" + id + "/profile" }

@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	// gatewayKills is how often a gateway dies with a purchase under way.
+	// gatewayKills is how often a gateway is killed during a purchase.
 	gatewayKills = 12
-	// warmUp is how many purchases are made to see how long one takes.
+	// warmUp is the number of purchases that measure the usual duration.
 	warmUp = 5
 )
 
-// testGatewayKilled has a gateway die at some moment of a purchase, from before it
-// arrives to after it is answered, and repeats it at the other one.
-func (m *market) testGatewayKilled(t *testing.T, s *seller) {
+// testGatewayKilled kills a gateway at a random moment of a purchase, between before the request
+// arrives and after it is answered, and retries the purchase on the other gateway.
+func (m *salesCluster) testGatewayKilled(t *testing.T, s *seller) {
 	clients := m.clients(t)
 	next := func(n int) *order {
 		o := s.newOrder()
-		o.event, o.byPass, o.fickle = s.events[2], n%3 > 0, false // no limit, so that nothing is refused
+		o.event, o.byPass, o.abandons = s.events[2], n%3 > 0, false // no capacity limit, so that nothing is refused
 		return o
 	}
 	place := func(o *order, at ...*harness.B) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
 		defer cancel()
-		if err := s.place(ctx, o, at); err != nil {
+		if err := s.placeOrder(ctx, o, at); err != nil {
 			t.Fatal(err)
 		}
 		if len(o.sold) != 1 {
@@ -77,34 +77,34 @@ func (m *market) testGatewayKilled(t *testing.T, s *seller) {
 		}
 		place(o, clients[1-victim])
 		if before != "" && o.sold["booking_"+strings.TrimPrefix(before, "reg_")] == nil {
-			t.Errorf("order %d was answered %s at first, and then %v", o.guest, before, o.sold)
+			t.Errorf("order %d was answered %s at first, but its retry %v", o.guest, before, o.sold)
 		}
 		part.Restart(t)
 	}
-	t.Logf("of %d purchases, which take %s, %d got no answer of the gateway that died", gatewayKills, usual, silent)
+	t.Logf("%d purchases of usually %s; %d got no answer from the killed gateway", gatewayKills, usual, silent)
 	s.audit(t)
 }
 
 const (
-	// limit is that of a key without one of its own.
+	// limit is the default rate limit of an API key.
 	limit = 100
-	// quick is how many requests are made at once.
+	// quick is the number of requests made in quick succession.
 	quick = 150
 )
 
-// testLimit spreads requests with one key over two gateways.
-func (m *market) testLimit(t *testing.T) {
+// testLimit spreads requests with one API key over two gateways.
+func (m *salesCluster) testLimit(t *testing.T) {
 	key := m.op.NewCompany(t, "Europe/London").NewKey(t, 0)
 	began := time.Now()
-	token := m.client(t, 0).Token(t, key) // the first of them
+	token := m.client(t, 0).Token(t, key) // counts as the first request
 	passed, refused := m.rush(t, token, quick-1, 0, 1)
 	if took := time.Since(began); took > time.Minute/2 {
-		t.Fatalf("the requests took %s, which is not quick", took)
+		t.Fatalf("the requests took %s, which is too slow for this test", took)
 	}
 	if passed != limit-1 || refused != quick-limit {
-		t.Errorf("of %d requests %d passed and %d were refused", quick, passed+1, refused)
+		t.Errorf("%d requests: %d passed and %d were refused", quick, passed+1, refused)
 	}
-	t.Run("another key is not concerned", func(t *testing.T) {
+	t.Run("another key is not affected", func(t *testing.T) {
 		other := m.client(t, 0).Token(t, m.op.NewCompany(t, "Europe/London").NewKey(t, 0))
 		if passed, refused := m.rush(t, other, 10, 0, 1); passed != 10 || refused != 0 {
 			t.Errorf("%d passed and %d were refused", passed, refused)
@@ -112,10 +112,9 @@ func (m *market) testLimit(t *testing.T) {
 	})
 }
 
-// rush makes n requests at the gateways by turns, several at a time, and says how
-// many passed and how many were refused. Each answer must say where the key
-// stands.
-func (m *market) rush(t *testing.T, token string, n int, gateways ...int) (passed, refused int) {
+// rush makes n concurrent requests to the gateways in turn, and returns how many passed and how
+// many were refused. It checks the rate limit headers of each answer.
+func (m *salesCluster) rush(t *testing.T, token string, n int, gateways ...int) (passed, refused int) {
 	t.Helper()
 	var clients []*harness.B
 	for _, gateway := range gateways {
@@ -141,7 +140,7 @@ func (m *market) rush(t *testing.T, token string, n int, gateways ...int) (passe
 		for name, bounds := range map[string][2]int{"RateLimit-Limit": {limit, limit}, "RateLimit-Remaining": {0, limit}, "RateLimit-Reset": {0, 60}} {
 			value, err := strconv.Atoi(answer.Header.Get(name))
 			if err != nil || value < bounds[0] || value > bounds[1] {
-				t.Errorf("%d has %s: %q", answer.Code, name, answer.Header.Get(name))
+				t.Errorf("status %d: header %s is %q", answer.Code, name, answer.Header.Get(name))
 			}
 			if name == "RateLimit-Remaining" {
 				remaining = value
@@ -163,23 +162,23 @@ func (m *market) rush(t *testing.T, token string, n int, gateways ...int) (passe
 	return passed, refused
 }
 
-// testLimitWithoutNATS: each gateway counts for itself, and says so, until NATS is
-// back.
-func (m *market) testLimitWithoutNATS(t *testing.T) {
+// testLimitWithoutNATS checks that each gateway counts on its own, and reports it, while NATS is
+// unavailable.
+func (m *salesCluster) testLimitWithoutNATS(t *testing.T) {
 	company := m.op.NewCompany(t, "Europe/London")
 	tokens := make([]string, 2)
-	for n := range tokens { // each counts as one at its gateway
+	for n := range tokens { // each token request counts at its gateway
 		tokens[n] = m.client(t, n).Token(t, company.NewKey(t, 0))
 	}
 	m.NATS.Stop(t)
 	for gateway := range tokens {
-		own, other := m.rush2(t, tokens[gateway], gateway)
+		own, other := m.rushBoth(t, tokens[gateway], gateway)
 		if own != [2]int{limit - 1, quick - limit + 1} {
 			t.Errorf("gateway %d let %d pass and refused %d", gateway, own[0], own[1])
 		}
-		// It may have been told, before NATS was away, of the token.
+		// The other gateway may have learned of the token request before NATS stopped.
 		if other != [2]int{limit, quick - limit} && other != [2]int{limit - 1, quick - limit + 1} {
-			t.Errorf("the other let %d pass and refused %d", other[0], other[1])
+			t.Errorf("the other gateway let %d pass and refused %d", other[0], other[1])
 		}
 	}
 	for n := range 2 {
@@ -192,7 +191,7 @@ func (m *market) testLimitWithoutNATS(t *testing.T) {
 	harness.Eventually(t, 2*backLimit, func() error {
 		var faults []error
 		for n := range 2 {
-			// Somebody has to ask, so that a gateway notices.
+			// A gateway only notices when it serves a request.
 			if _, err := m.client(t, n).Try(t.Context(), harness.KeyTokenRequest(probe)); err != nil {
 				faults = append(faults, err)
 			}
@@ -200,7 +199,7 @@ func (m *market) testLimitWithoutNATS(t *testing.T) {
 		}
 		return errors.Join(faults...)
 	})
-	t.Run("then the limit is one again", func(t *testing.T) {
+	t.Run("the gateways share the limit again", func(t *testing.T) {
 		token := m.client(t, 0).Token(t, company.NewKey(t, 0))
 		if passed, refused := m.rush(t, token, quick-1, 0, 1); passed != limit-1 || refused != quick-limit {
 			t.Errorf("%d passed and %d were refused", passed, refused)
@@ -208,16 +207,16 @@ func (m *market) testLimitWithoutNATS(t *testing.T) {
 	})
 }
 
-// rush2 uses up a key at the gateway where its token was got, and at the other.
-func (m *market) rush2(t *testing.T, token string, gateway int) (own, other [2]int) {
+// rushBoth exhausts a key at the gateway that issued its token, and at the other.
+func (m *salesCluster) rushBoth(t *testing.T, token string, gateway int) (own, other [2]int) {
 	t.Helper()
 	own[0], own[1] = m.rush(t, token, quick, gateway)
 	other[0], other[1] = m.rush(t, token, quick, 1-gateway)
 	return own, other
 }
 
-// fallback returns an error unless the gateway's metric has the value.
-func (m *market) fallback(t *testing.T, gateway int, want string) error {
+// fallback returns an error unless the gateway's ratelimit_fallback metric has the value.
+func (m *salesCluster) fallback(t *testing.T, gateway int, want string) error {
 	t.Helper()
 	name := fmt.Sprint("gateway-b-", gateway+1)
 	res, err := http.Get("http://" + m.Part(name).AdminAddr() + "/metrics")
@@ -233,5 +232,5 @@ func (m *market) fallback(t *testing.T, gateway int, want string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s does not tell ratelimit_fallback", name)
+	return fmt.Errorf("%s has no metric ratelimit_fallback", name)
 }

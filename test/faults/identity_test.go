@@ -15,9 +15,9 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// testAuthAway: tokens are verified without auth, so that its absence stops only
-// new ones.
-func (w *world) testAuthAway(t *testing.T) {
+// testWithoutAuth checks that only new tokens need auth, because gateways and services verify tokens
+// without it.
+func (w *world) testWithoutAuth(t *testing.T) {
 	c := w.op.NewCompany(t, "Europe/London")
 	customer := c.ImportCustomers(t, "away", 1)[0]
 	credential := c.NewClient(t)
@@ -25,41 +25,41 @@ func (w *world) testAuthAway(t *testing.T) {
 	known, unseen, later := one.Token(t, credential), one.Token(t, credential), one.Token(t, credential)
 	works := func(t *testing.T, a *harness.A, token string) {
 		t.Helper()
-		for _, r := range everything(customer, token) {
+		for _, r := range oneRequestOfEachKind(customer, token) {
 			a.Do(t, r).Into(t, http.StatusOK, nil)
 		}
 	}
 	works(t, one, known)
 	w.Part("auth").Kill(t)
 
-	t.Run("tokens that exist go on working on both gateways", func(t *testing.T) {
+	t.Run("existing tokens keep working on both gateways", func(t *testing.T) {
 		for gateway := range 2 {
 			a := w.client(t, gateway)
 			works(t, a, known)
 			works(t, a, unseen)
 		}
 	})
-	t.Run("a new token is 503, in either form", func(t *testing.T) {
+	t.Run("a token request is 503, as JSON and as a form", func(t *testing.T) {
 		a := w.client(t, 0)
-		away(t, a.Do(t, harness.TokenRequest(credential)))
+		checkUnavailable(t, a.Do(t, harness.TokenRequest(credential)))
 		form := harness.Request{
 			Path: "/token", Media: "application/x-www-form-urlencoded",
 			Body: "grant_type=client_credentials&client_id=" + credential.ID + "&client_secret=" + credential.Secret,
 		}
 		answer := a.Do(t, form)
-		away(t, answer)
+		checkUnavailable(t, answer)
 		if !strings.Contains(string(answer.Body), "temporarily_unavailable") {
 			t.Errorf("answered %s", answer.Body)
 		}
 	})
-	t.Run("parts that are started without it serve", func(t *testing.T) {
+	t.Run("services that start without auth serve requests", func(t *testing.T) {
 		for _, name := range []string{"gateway-a-2", "customer", "booking"} {
 			w.Part(name).Kill(t)
 			w.Part(name).Restart(t)
 		}
 		w.awaitBack(t, customer, later)
 	})
-	t.Run("it comes back, and tokens with it", func(t *testing.T) {
+	t.Run("tokens are issued again after auth starts", func(t *testing.T) {
 		w.Part("auth").Restart(t)
 		for _, a := range []*harness.A{one, two} {
 			harness.Eventually(t, backLimit, func() error { return code(t.Context(), a, harness.TokenRequest(credential), http.StatusOK) })
@@ -70,7 +70,7 @@ func (w *world) testAuthAway(t *testing.T) {
 	w.settle(t)
 }
 
-// revokedLimit is how soon a revocation holds everywhere.
+// revokedLimit is the time within which a revocation takes effect everywhere.
 const revokedLimit = time.Second
 
 func (w *world) testRevocation(t *testing.T) {
@@ -90,14 +90,14 @@ func (w *world) testRevocation(t *testing.T) {
 			_, err := clients.DeleteApiClient(ctx, &authv1.DeleteApiClientRequest{Id: id})
 			return err
 		},
-		"taking a scope away": func(ctx context.Context, id string) error {
+		"removing a scope of": func(ctx context.Context, id string) error {
 			_, err := clients.UpdateApiClient(ctx, &authv1.UpdateApiClientRequest{Id: id, Scopes: []string{"customers:read"}})
 			return err
 		},
 	}
 	var dead []string
 	for name, revoke := range kinds {
-		t.Run(name+" a client kills its tokens everywhere within a second", func(t *testing.T) {
+		t.Run(name+" a client revokes its tokens everywhere within a second", func(t *testing.T) {
 			credential := c.NewClient(t)
 			token := w.client(t, 0).Token(t, credential)
 			dead = append(dead, token)
@@ -107,20 +107,20 @@ func (w *world) testRevocation(t *testing.T) {
 			if err := revoke(c.Ctx(t.Context()), credential.ID); err != nil {
 				t.Fatal(err)
 			}
-			w.dead(t, token, customer)
+			w.checkRevoked(t, token, customer)
 		})
 	}
-	t.Run("it is still so after everything was restarted", func(t *testing.T) {
+	t.Run("revocations persist after every service restarts", func(t *testing.T) {
 		for _, name := range []string{"gateway-a-1", "gateway-a-2", "customer"} {
 			w.Part(name).Kill(t)
 			w.Part(name).Restart(t)
 		}
 		for _, token := range dead {
-			w.dead(t, token, customer)
+			w.checkRevoked(t, token, customer)
 		}
 		w.settle(t)
 	})
-	t.Run("a revocation that auth was killed over is made up for at its start", func(t *testing.T) {
+	t.Run("a revocation that auth was killed during takes effect when auth starts", func(t *testing.T) {
 		for range 3 {
 			credential := c.NewClient(t)
 			token := w.client(t, 0).Token(t, credential)
@@ -129,23 +129,23 @@ func (w *world) testRevocation(t *testing.T) {
 			}
 			w.Part("auth").Kill(t)
 			w.Part("auth").Restart(t)
-			w.dead(t, token, customer)
+			w.checkRevoked(t, token, customer)
 			w.settle(t)
 			clients, c = w.op.Clients, w.op.Company(c.ID)
 		}
 	})
-	t.Run("revoking the signing keys kills all tokens, and new ones work at once", func(t *testing.T) {
+	t.Run("revoking the signing keys revokes all tokens, and new tokens work immediately", func(t *testing.T) {
 		credential := c.NewClient(t)
 		a := w.client(t, 0)
 		token := a.Token(t, credential)
 		if _, err := w.op.Keys.RotateSigningKey(w.op.As(t.Context(), ""), &authv1.RotateSigningKeyRequest{Revoke: true}); err != nil {
 			t.Fatal(err)
 		}
-		w.dead(t, token, customer)
+		w.checkRevoked(t, token, customer)
 		a.Do(t, harness.Request{Path: "/customers", Token: a.Token(t, credential)}).Into(t, http.StatusOK, nil)
-		w.settle(t) // the operator's own token died too
+		w.settle(t) // the operator's own token was revoked too
 	})
-	t.Run("rotating the signing keys without revoking leaves tokens alone", func(t *testing.T) {
+	t.Run("rotating the signing keys without revoking keeps tokens valid", func(t *testing.T) {
 		credential := w.op.Company(c.ID).NewClient(t)
 		a := w.client(t, 0)
 		token := a.Token(t, credential)
@@ -160,15 +160,14 @@ func (w *world) testRevocation(t *testing.T) {
 	})
 }
 
-// dead fails t unless a token is refused, within a second from now, by both
-// gateways and by a service itself.
-func (w *world) dead(t *testing.T, token, customer string) {
+// checkRevoked fails t unless both gateways and a service refuse the token within revokedLimit.
+func (w *world) checkRevoked(t *testing.T, token, customer string) {
 	t.Helper()
 	asks := []func(ctx context.Context) error{
 		func(ctx context.Context) error {
 			_, err := w.op.Customers.GetCustomer(harness.WithToken(ctx, token), &customerv1.GetCustomerRequest{Id: customer})
 			if !fault.Is(err, fault.Unauthenticated) {
-				return fmt.Errorf("the customer service answered %v", err) //nolint:errorlint // what it is is the point
+				return fmt.Errorf("the customer service answered %v", err) //nolint:errorlint // the error is only shown
 			}
 			return nil
 		},

@@ -24,29 +24,29 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// writer writes to one part, and knows how to find what it wrote.
+// writer writes to one service, and can list its writes.
 type writer struct {
 	part    string
-	company string // the only one that it writes to; "": it makes companies
-	// write makes the n-th thing, under a key of its own, and returns its identifier.
+	company string // the company it writes for; "": it creates companies
+	// write creates the n-th object with its own idempotency key, and returns its identifier.
 	write func(ctx context.Context, op *harness.Operator, n int) (string, error)
-	// rows returns the identifiers of all things that the part has.
+	// rows returns the identifiers of all objects in the service.
 	rows func(t *testing.T, op *harness.Operator) []string
-	// subject is of the event that each thing has, and made reads the thing's
-	// identifier from it.
+	// subject is the subject of the event about each object, and made reads the object's
+	// identifier from the event's payload.
 	subject string
-	made    func(payload []byte) (string, error) // "": of another test
+	made    func(payload []byte) (string, error) // "": of another test's object
 
-	mu   sync.Mutex
-	keys int
-	yes  map[string]bool // identifiers that were answered
+	mu           sync.Mutex
+	keys         int
+	acknowledged map[string]bool // acknowledged identifiers
 }
 
-// kills is how often each part is killed: what is between a commit and its
-// event's publication takes a millisecond, and not every kill hits it.
+// kills is how often each service is killed. Only about a millisecond passes between a commit and
+// the publication of its event, so not every kill hits that time.
 const kills = 8
 
-// concurrent is how many requests are under way when a part is killed.
+// concurrent is the number of requests in progress when a service is killed.
 const concurrent = 4
 
 func keyed(ctx context.Context, n int) context.Context {
@@ -81,7 +81,7 @@ func (w *world) customerWriter(c *harness.Company) *writer {
 				}
 				if token = res.GetNextPageToken(); token == "" {
 					if res.GetTotal() != int64(len(ids)) {
-						t.Errorf("the total is %d of %d", res.GetTotal(), len(ids))
+						t.Errorf("the total is %d, want %d", res.GetTotal(), len(ids))
 					}
 					return ids
 				}
@@ -181,7 +181,7 @@ func (w *world) passWriter(t *testing.T, c *harness.Company, customer string) *w
 	}
 }
 
-// companyWriter makes companies, with a name that tells them from others.
+// companyWriter creates companies with a unique prefix in their names.
 func (w *world) companyWriter() *writer {
 	const name = "Made under fire"
 	return &writer{
@@ -217,18 +217,17 @@ func (w *world) companyWriter() *writer {
 	}
 }
 
-// testKill kills the part again and again while it is written to. Whoever gets
-// no answer asks again under the same idempotency key, so in the end there is
-// one yes, one row and one event per key.
+// testKill kills the service several times during writes. A request without an answer is retried
+// with the same idempotency key. Each key must end up with one acknowledgement, one row and one
+// event.
 func (w *world) testKill(t *testing.T, x *writer) {
-	x.yes = map[string]bool{}
+	x.acknowledged = map[string]bool{}
 	part := w.Part(x.part)
 	for range kills {
-		// Connections of its own: those of an earlier round wait before they are
-		// taken up again.
+		// Use new connections, because those of an earlier round may be in backoff.
 		op := w.Operator(t)
 		left := int64(1 + rand.IntN(40))
-		pause := max(0, time.Duration(rand.IntN(2000)-1000)*time.Microsecond) // 0: at once
+		pause := max(0, time.Duration(rand.IntN(2000)-1000)*time.Microsecond) // 0: immediately
 		var yeses atomic.Int64
 		killed := make(chan struct{})
 		kill := func() {
@@ -245,7 +244,7 @@ func (w *world) testKill(t *testing.T, x *writer) {
 						return
 					default:
 					}
-					if err := x.once(ctx, w, op); err != nil {
+					if err := x.createOnce(ctx, w, op); err != nil {
 						t.Error(err)
 						return
 					}
@@ -263,7 +262,7 @@ func (w *world) testKill(t *testing.T, x *writer) {
 		select {
 		case <-killed:
 		case <-ctx.Done():
-			t.Fatal("nobody said yes")
+			t.Fatal("no write was acknowledged")
 		}
 		part.Kill(t)
 		part.Restart(t)
@@ -276,8 +275,8 @@ func (w *world) testKill(t *testing.T, x *writer) {
 	x.checkRows(t, w.Operator(t))
 }
 
-// once makes one thing under one key, however often it has to ask.
-func (x *writer) once(ctx context.Context, w *world, op *harness.Operator) error {
+// createOnce creates one object with one key, and retries as often as necessary.
+func (x *writer) createOnce(ctx context.Context, w *world, op *harness.Operator) error {
 	x.mu.Lock()
 	n := x.keys
 	x.keys++
@@ -286,17 +285,17 @@ func (x *writer) once(ctx context.Context, w *world, op *harness.Operator) error
 		id, err := x.write(ctx, op, n)
 		if err == nil {
 			x.mu.Lock()
-			x.yes[id] = true
+			x.acknowledged[id] = true
 			x.mu.Unlock()
 			return nil
 		}
-		// Away, or its predecessor under this key has not been undone yet.
+		// Unavailable, or the earlier attempt with this key is not undone yet.
 		if !fault.Is(err, fault.Unavailable) && !fault.Is(err, fault.Conflict) {
 			return fmt.Errorf("%s: %w", x.part, err)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: no answer any more: %w", x.part, err)
+			return fmt.Errorf("%s: no final answer: %w", x.part, err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -311,9 +310,9 @@ func (x *writer) checkRows(t *testing.T, op *harness.Operator) {
 	}
 }
 
-// compare holds identifiers to those that were answered.
+// compare compares identifiers with those that were acknowledged.
 func (x *writer) compare(what string, got []string) error {
-	want := slices.Sorted(maps.Keys(x.yes))
+	want := slices.Sorted(maps.Keys(x.acknowledged))
 	sorted := slices.Sorted(slices.Values(got))
 	if slices.Equal(sorted, want) && len(want) == x.keys {
 		return nil
@@ -325,15 +324,15 @@ func (x *writer) compare(what string, got []string) error {
 		}
 	}
 	for _, id := range sorted {
-		if !x.yes[id] {
+		if !x.acknowledged[id] {
 			more++
 		}
 	}
-	return fmt.Errorf("%s: %d keys were answered with %d identifiers; there are %d %s, %d are lost, %d nobody was told of",
+	return fmt.Errorf("%s: %d keys were acknowledged with %d identifiers, but there are %d %s: %d are missing, %d were never acknowledged",
 		x.part, x.keys, len(want), len(got), what, lost, more)
 }
 
-// eventsLimit is longer than a dead relay's lease.
+// eventsLimit is longer than the lease of a killed relay.
 const eventsLimit = 50 * time.Second
 
 func (w *world) testEvents(t *testing.T, writers []*writer) {
@@ -343,7 +342,7 @@ func (w *world) testEvents(t *testing.T, writers []*writer) {
 		seen := map[string]bool{}
 		for _, e := range events {
 			if seen[e.ID] {
-				faults = append(faults, fmt.Errorf("event %s is there twice", e.ID))
+				faults = append(faults, fmt.Errorf("event %s was published twice", e.ID))
 			}
 			seen[e.ID] = true
 		}

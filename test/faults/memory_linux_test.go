@@ -19,22 +19,22 @@ import (
 const (
 	few  = 15_000
 	many = 6 * few
-	// atOnce is how many readers of each kind there are: those who read as fast
-	// as they can, and those who rest until these are done.
+	// atOnce is the number of readers of each kind: fast readers, and readers that pause until
+	// the fast ones are done.
 	atOnce = 3
-	// room is how much more memory the longer document may take, in bytes: a
-	// fraction of what the readers get more of it, which is some 300 MB. What
-	// varies is how much garbage waits to be collected.
+	// room is how much more memory the longer document may take, in bytes. It is a fraction of
+	// the additional data that the readers get, about 300 MB. The amount of garbage that is not
+	// collected yet varies.
 	room = 48 << 20
 )
 
-// TestSlowMemory holds the list of all customers to memory that does not depend on
-// how many there are.
+// TestSlowMemory checks that the memory for the list of all customers does not depend on their
+// number.
 func TestSlowMemory(t *testing.T) {
 	cluster := harness.StartCluster(t, harness.ClusterOptions{Durable: pgserver.Fast})
 	op := cluster.Operator(t)
 	peaks := map[int]map[string]int{}
-	for _, n := range []int{few, few, many} { // the first time warms up
+	for _, n := range []int{few, few, many} { // the first run warms up
 		c := op.NewCompany(t, "Europe/London")
 		wideCustomers(t, cluster, c.ID, n)
 		token := cluster.A(t).Token(t, c.NewClient(t))
@@ -48,8 +48,8 @@ func TestSlowMemory(t *testing.T) {
 	}
 }
 
-// readAll reads the list with all readers. One of them looks at what it reads,
-// which must be everybody once; the others must get as much.
+// readAll reads the list with all readers at the same time. One of them decodes it and checks
+// that every customer is in it once. The others must get the same number of bytes.
 func readAll(t *testing.T, baseURL, token string, n int) {
 	length := &counter{}
 	if err := readList(io.TeeReader(openList(t, baseURL, token), length), n); err != nil {
@@ -75,7 +75,7 @@ func readAll(t *testing.T, baseURL, token string, n int) {
 	slow.Wait()
 }
 
-// counter counts what is written to it, in bytes.
+// counter counts the bytes that are written to it.
 type counter struct{ n int64 }
 
 func (c *counter) Write(b []byte) (int, error) {
@@ -83,7 +83,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// readList reads a document of n customers without keeping it.
+// readList reads a document of n customers without keeping it in memory.
 func readList(r io.Reader, n int) error {
 	decoder := json.NewDecoder(r)
 	for range 3 { // {"data":[
@@ -113,18 +113,17 @@ func readList(r io.Reader, n int) error {
 		return fmt.Errorf("after the document: %w", err)
 	}
 	if items != n || len(once) != n {
-		return fmt.Errorf("%d customers are %d different ones, want %d", items, len(once), n)
+		return fmt.Errorf("the list has %d items and %d different customers, want %d", items, len(once), n)
 	}
 	return nil
 }
 
-// peak runs f and returns the most memory, in bytes, that each process had
-// meanwhile.
+// peak runs f and returns the peak memory of each process during that time, in bytes.
 func peak(t *testing.T, cluster *harness.Cluster, f func()) map[string]int {
 	t.Helper()
 	names := []string{"gateway-a-1", "customer"}
 	for _, name := range names {
-		// 5 sets the high water mark to what is in use now.
+		// 5 resets the high-water mark to the current memory use.
 		if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", cluster.Part(name).PID()), []byte("5"), 0); err != nil {
 			t.Fatal(err)
 		}

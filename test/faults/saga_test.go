@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// sagaKills is how often a service dies altogether in the middle of purchases,
-	// sagaPauses how often a process stands still in it.
+	// sagaKills is how often all replicas of a service are killed during purchases, and
+	// sagaPauses how often a process is suspended.
 	sagaKills, sagaPauses = 8, 4
-	// sagaOrders are under way each time.
+	// sagaOrders is the number of concurrent orders each time.
 	sagaOrders = 6
-	// sagaCustomers is how many guests it takes.
+	// sagaCustomers is the number of guests that the test needs.
 	sagaCustomers = (warmUp + sagaKills + sagaPauses) * sagaOrders
 )
 
-// purchases makes some purchases by pass at once, every third one of a hold, does
-// something meanwhile, and says how long all took. The first ones are given up when
-// they get no answer.
+// purchases makes some concurrent purchases by pass, every third one with a hold, and calls the
+// given function at the same time. It returns how long all purchases took. The first fickle
+// purchases are abandoned if they get no answer.
 func (s *seller) purchases(t *testing.T, clients []*harness.B, fickle int, meanwhile func()) time.Duration {
 	t.Helper()
 	began := time.Now()
 	var wg sync.WaitGroup
 	for n := range sagaOrders {
 		o := s.newOrder()
-		o.event, o.byPass, o.fickle = s.events[2], true, n < fickle
+		o.event, o.byPass, o.abandons = s.events[2], true, n < fickle
 		wg.Go(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
 			defer cancel()
-			place := s.place
+			place := s.placeOrder
 			if n%3 == 2 {
 				place = s.placeHeld
 			}
@@ -51,7 +51,7 @@ func (s *seller) purchases(t *testing.T, clients []*harness.B, fickle int, meanw
 	return time.Since(began)
 }
 
-// placeHeld holds places, and then pays them by pass. The hold may expire meanwhile.
+// placeHeld holds spaces and then pays for them by pass. The hold may expire in between.
 func (s *seller) placeHeld(ctx context.Context, o *order, _ []*harness.B) error {
 	ctx = s.company.Ctx(ctx)
 	var held *bookingv1.HoldPlacesResponse
@@ -75,18 +75,17 @@ func (s *seller) placeHeld(ctx context.Context, o *order, _ []*harness.B) error 
 	return nil
 }
 
-// testSaga stops the processes of booking and of pass at some moment of purchases
-// by pass: between two commits, or within one. Those that are asked for again are
-// booked once, holds once or not at all, and of what was given up nothing is left
-// that is half done.
-func (m *market) testSaga(t *testing.T, s *seller) {
+// testSaga stops the processes of booking and of pass at a random moment of purchases by pass:
+// between two commits, or within one. A retried purchase is booked once, a hold once or not at
+// all, and an abandoned purchase leaves nothing half done.
+func (m *salesCluster) testSaga(t *testing.T, s *seller) {
 	clients := m.clients(t)
-	usual := orderLimit // customers who are met for the first time take longer
+	usual := orderLimit // first purchases of a customer take longer
 	for range warmUp {
 		usual = min(usual, s.purchases(t, clients, 0, func() {}))
 	}
-	t.Logf("%d purchases at once take %s", sagaOrders, usual)
-	t.Run("all of a service are killed", func(t *testing.T) {
+	t.Logf("%d concurrent purchases take %s", sagaOrders, usual)
+	t.Run("all replicas of a service are killed", func(t *testing.T) {
 		for n := range sagaKills {
 			victims := [][]string{{"booking", "booking-2"}, {"pass", "pass-2"}}[n%2]
 			s.purchases(t, clients, sagaOrders/2, func() {
@@ -95,14 +94,14 @@ func (m *market) testSaga(t *testing.T, s *seller) {
 					m.Part(name).KillNow()
 				}
 				for _, name := range victims {
-					m.Part(name).Kill(t) // it waits for the end
+					m.Part(name).Kill(t) // waits until it has ended
 					m.Part(name).Restart(t)
 				}
 			})
 		}
 		s.audit(t)
 	})
-	t.Run("one stands still until others have undone what it was about to do", func(t *testing.T) {
+	t.Run("a process is suspended until the others have undone its purchases", func(t *testing.T) {
 		booking := m.connect(t, "booking")
 		for n := range sagaPauses {
 			part := m.Part([]string{"booking", "pass", "booking-2", "pass-2"}[n%4])
@@ -110,9 +109,9 @@ func (m *market) testSaga(t *testing.T, s *seller) {
 				<-time.After(rand.N(usual))
 				part.Pause()
 				defer part.Resume()
-				// What it has locked is settled when it goes on.
+				// Rows that the suspended process has locked are settled when it continues.
 				for end := time.After(undoneLimit); ; {
-					s.age(t, booking)
+					s.makeDue(t, booking)
 					if s.unsettled(t, booking) == nil {
 						return
 					}
@@ -128,5 +127,5 @@ func (m *market) testSaga(t *testing.T, s *seller) {
 	})
 }
 
-// undoneLimit is how soon a job that looks every second has undone something.
+// undoneLimit is the time within which a job that runs every second has undone something.
 const undoneLimit = 1500 * time.Millisecond

@@ -27,31 +27,31 @@ import (
 )
 
 const (
-	// connectionAge is how long a connection between the parts lives here.
+	// connectionAge is the maximum age of a connection between services in this test.
 	connectionAge = time.Second
-	// renewal is longer than it takes until a replaced file is looked at and every
-	// connection was made anew.
+	// renewal is longer than it takes until services load a replaced file and renew every
+	// connection.
 	renewal = 4 * connectionAge
-	// customersOfLoad are who books while something is replaced.
+	// customersOfLoad is the number of customers who book while something is replaced.
 	customersOfLoad = 3
 )
 
-// TestSlowSecurity runs the platform over mutual TLS, with TLS to PostgreSQL and NATS,
-// and replaces what that rests on while places are sold.
+// TestSlowSecurity runs the platform with mutual TLS, and with TLS to PostgreSQL and NATS. It
+// replaces certificates and credentials while spaces are sold.
 func TestSlowSecurity(t *testing.T) {
 	t.Parallel()
-	w := newGuarded(t)
-	t.Run("a place that is sold on Interface B is on Interface A, and its webhook comes", w.testPath)
+	w := newSecureCluster(t)
+	t.Run("a booking made on Interface B appears on Interface A and is delivered by webhook", w.testPath)
 	t.Run("every session with PostgreSQL is encrypted", w.testSessions)
-	t.Run("the operator's command shows its certificate", w.testCommand)
+	t.Run("the operator's command presents its certificate", w.testCommand)
 	t.Run("a caller that is not on the list is refused", w.testCallers)
 	t.Run("certificates and their authority are replaced without an error", w.testCertificates)
-	t.Run("a part's credential and the master key are replaced without an error", w.testSecrets)
+	t.Run("a service's credential and the master key are replaced without an error", w.testSecrets)
 	t.Run("the user for NATS is replaced without an error, and no event is lost", w.testNATSUser)
 }
 
-// guarded is a secure cluster with a company that sells places in a class.
-type guarded struct {
+// secureCluster is a secure cluster with a company that sells spaces in a class.
+type secureCluster struct {
 	*harness.Cluster
 	op       *harness.Operator
 	company  *harness.Company
@@ -64,8 +64,8 @@ type guarded struct {
 	sold atomic.Int64
 }
 
-func newGuarded(t *testing.T) *guarded {
-	w := &guarded{Cluster: harness.StartCluster(t, harness.ClusterOptions{
+func newSecureCluster(t *testing.T) *secureCluster {
+	w := &secureCluster{Cluster: harness.StartCluster(t, harness.ClusterOptions{
 		Secure: true, Bookings: 2, GatewaysB: 1, Webhooks: 1,
 		Env: map[string]string{"GRPC_CONNECTION_AGE": connectionAge.String(), "SHUTDOWN_DRAIN": "2s"},
 	})}
@@ -79,8 +79,8 @@ func newGuarded(t *testing.T) *guarded {
 	return w
 }
 
-// newClass makes an event of a company, with a date in a week.
-func (w *guarded) newClass(t *testing.T, company *harness.Company) *bookingv1.Event {
+// newClass creates an event of a company with a date in a week.
+func (w *secureCluster) newClass(t *testing.T, company *harness.Company) *bookingv1.Event {
 	t.Helper()
 	made, err := w.op.Events.CreateEvent(company.Ctx(t.Context()), &bookingv1.CreateEventRequest{
 		Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200}},
@@ -92,8 +92,8 @@ func (w *guarded) newClass(t *testing.T, company *harness.Company) *bookingv1.Ev
 	return made.GetEvent()
 }
 
-// sell sells a place to one of the customers.
-func (w *guarded) sell(ctx context.Context, customer string) error {
+// sell sells a space to one of the customers.
+func (w *secureCluster) sell(ctx context.Context, customer string) error {
 	answer, err := w.b.Try(ctx, harness.Request{
 		Path: "/events/" + w.class.GetId() + "/registrations", Token: w.token,
 		Body: fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":"CARD"}}`, customer),
@@ -107,18 +107,18 @@ func (w *guarded) sell(ctx context.Context, customer string) error {
 	return err
 }
 
-// told waits until there is a webhook for everything that was sold.
-func (w *guarded) told(t *testing.T) {
+// awaitWebhooks waits until every booking has been delivered by webhook.
+func (w *secureCluster) awaitWebhooks(t *testing.T) {
 	t.Helper()
 	harness.Eventually(t, time.Minute, func() error {
 		if got, want := len(w.mailbox.Mail()), int(w.sold.Load()); got < want {
-			return fmt.Errorf("%d webhooks of %d sales", got, want)
+			return fmt.Errorf("%d webhooks for %d sales", got, want)
 		}
 		return nil
 	})
 }
 
-func (w *guarded) testPath(t *testing.T) {
+func (w *secureCluster) testPath(t *testing.T) {
 	if err := w.sell(t.Context(), w.customer[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -128,10 +128,10 @@ func (w *guarded) testPath(t *testing.T) {
 	if err := answer.Want(http.StatusOK, nil); err != nil || !strings.Contains(string(answer.Body), "Morning Vinyasa") {
 		t.Errorf("%v: %s", err, answer.Body)
 	}
-	w.told(t)
+	w.awaitWebhooks(t)
 }
 
-func (w *guarded) testSessions(t *testing.T) {
+func (w *secureCluster) testSessions(t *testing.T) {
 	conn, err := pgx.Connect(t.Context(), w.Postgres.AdminURL())
 	if err != nil {
 		t.Fatal(err)
@@ -143,11 +143,11 @@ func (w *guarded) testSessions(t *testing.T) {
 		t.Fatal(err)
 	}
 	if plain > 0 || encrypted < 5 {
-		t.Errorf("%d sessions are plain, %d are encrypted", plain, encrypted)
+		t.Errorf("%d sessions are unencrypted, %d are encrypted", plain, encrypted)
 	}
 }
 
-func (w *guarded) testCommand(t *testing.T) {
+func (w *secureCluster) testCommand(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"grpc": map[string]any{
 		"auth": w.Auth, "customer": w.Customer, "booking": w.Booking, "pass": w.Pass, "webhook": w.Webhook,
 		"service_credential": w.OperatorCredential,
@@ -165,7 +165,7 @@ func (w *guarded) testCommand(t *testing.T) {
 		return harness.Run(t, harness.Command{Program: program, Args: args, Env: env})
 	}
 	if r := list("reservectl", "verify", "--company", w.company.ID); r.Code != 0 {
-		t.Errorf("with its certificate it ends with %d: %s", r.Code, r.Errors)
+		t.Errorf("exit status %d with a certificate: %s", r.Code, r.Errors)
 	}
 	mount := map[string]string{}
 	for flag, name := range map[string]string{"--tls-cert": "GRPC_TLS_CERT_FILE", "--tls-key": "GRPC_TLS_KEY_FILE", "--tls-ca": "GRPC_TLS_CA_FILE"} {
@@ -173,22 +173,22 @@ func (w *guarded) testCommand(t *testing.T) {
 		delete(env, name)
 	}
 	if r := list("reservectl", "company", "list"); r.Code != 1 || !strings.Contains(r.Errors, "temporarily unavailable") {
-		t.Errorf("without its certificate it ends with %d: %s", r.Code, r.Errors)
+		t.Errorf("exit status %d without a certificate: %s", r.Code, r.Errors)
 	}
 	if r := list("reservectl", "company", "list", "--tls-ca", mount["--tls-ca"]); r.Code != 2 || !strings.Contains(r.Errors, "GRPC_TLS_CERT_FILE and GRPC_TLS_KEY_FILE must be set too") {
-		t.Errorf("with an authority alone it ends with %d: %s", r.Code, r.Errors)
+		t.Errorf("exit status %d with only an authority: %s", r.Code, r.Errors)
 	}
 	args := []string{"company", "list"}
 	for flag, path := range mount {
 		args = append(args, flag, path)
 	}
 	if r := list("reservectl", args...); r.Code != 0 || !strings.Contains(r.Output, w.company.ID) {
-		t.Errorf("with flags it ends with %d: %s", r.Code, r.Errors)
+		t.Errorf("exit status %d with flags: %s", r.Code, r.Errors)
 	}
 }
 
-// call asks booking for the class, with a certificate and the operator's token.
-func (w *guarded) call(t *testing.T, files *mtls.Files) error {
+// call fetches the class from booking with a certificate and the operator's token.
+func (w *secureCluster) call(t *testing.T, files *mtls.Files) error {
 	t.Helper()
 	p := w.Platform
 	p.TLS = files
@@ -198,11 +198,11 @@ func (w *guarded) call(t *testing.T, files *mtls.Files) error {
 	return err
 }
 
-func (w *guarded) testCallers(t *testing.T) {
+func (w *secureCluster) testCallers(t *testing.T) {
 	if err := w.call(t, w.Security.Files(t, "reservectl")); err != nil {
-		t.Errorf("who is on the list: %v", err)
+		t.Errorf("an allowed caller: %v", err)
 	}
-	// Pass never calls booking, and billing is no part at all.
+	// Pass never calls booking, and billing is not a service of the platform.
 	for _, stranger := range []string{"pass", "billing"} {
 		f := fault.From(w.call(t, w.Security.Files(t, stranger)))
 		if f == nil || f.Reason != fault.ReasonCallerNotAllowed || !strings.Contains(f.Message, stranger) {
@@ -228,7 +228,7 @@ func (w *guarded) testCallers(t *testing.T) {
 	}
 }
 
-// open makes the files of a caller by that name.
+// open returns the files of a caller with the given name.
 func open(t *testing.T, ca *mtlstest.CA, name string, trusted ...*mtlstest.CA) *mtls.Files {
 	t.Helper()
 	m := mtlstest.NewMount(t, ca.Issue(t, name), trusted...)
@@ -239,9 +239,9 @@ func open(t *testing.T, ca *mtlstest.CA, name string, trusted ...*mtlstest.CA) *
 	return f
 }
 
-// underLoad sells places and reads bookings while steps are taken, one after the
-// other; every answer must be right, and each step must see many.
-func (w *guarded) underLoad(t *testing.T, steps ...func()) {
+// underLoad sells spaces and reads bookings while it runs the steps one after another. Every
+// answer must be right, and each step must see many requests.
+func (w *secureCluster) underLoad(t *testing.T, steps ...func()) {
 	t.Helper()
 	a := w.A(t)
 	token := a.Token(t, w.company.NewClient(t))
@@ -282,37 +282,37 @@ func (w *guarded) underLoad(t *testing.T, steps ...func()) {
 	t.Logf("%d sales, %d lists, %d faults", w.sold.Load(), read.Load(), faults.Load())
 }
 
-func (w *guarded) testCertificates(t *testing.T) {
+func (w *secureCluster) testCertificates(t *testing.T) {
 	s, next := w.Security, mtlstest.NewCA(t, "the next authority")
 	old := s.CA
 	w.underLoad(t,
 		func() {},
-		func() { s.Certify(t, old, old) },        // as a certificate that is renewed
-		func() { s.Certify(t, old, old, next) },  // both are trusted
-		func() { s.Certify(t, next, old, next) }, // certificates of the next one
-		func() { s.Certify(t, next, next) },      // the old one is gone
+		func() { s.Certify(t, old, old) },        // renewed certificates
+		func() { s.Certify(t, old, old, next) },  // both authorities are trusted
+		func() { s.Certify(t, next, old, next) }, // certificates of the next authority
+		func() { s.Certify(t, next, next) },      // the old authority is not trusted any more
 	)
 	if err := w.call(t, open(t, next, "gateway-a", next)); err != nil {
-		t.Errorf("a certificate of the next authority: %v", err)
+		t.Errorf("a certificate from the next authority: %v", err)
 	}
 	if f := fault.From(w.call(t, open(t, old, "gateway-a", next))); f == nil || f.Kind != fault.Unavailable {
-		t.Errorf("a certificate of the old authority: %v", f)
+		t.Errorf("a certificate from the old authority: %v", f)
 	}
-	w.told(t)
+	w.awaitWebhooks(t)
 }
 
-// restart ends a part in good order and starts it with other settings.
-func (w *guarded) restart(t *testing.T, part string, settings map[string]string) {
+// restart stops a service gracefully and starts it with other settings.
+func (w *secureCluster) restart(t *testing.T, part string, settings map[string]string) {
 	t.Helper()
 	w.Part(part).Stop(t)
 	w.Part(part).Set(settings)
 	w.Part(part).Restart(t)
 }
 
-// testSecrets follows the steps of the operations page. Booking has two processes,
-// and is never away; auth and webhook have one, and nobody who has a token needs
-// them at that moment.
-func (w *guarded) testSecrets(t *testing.T) {
+// testSecrets follows the steps of the operations page. Booking has two replicas and is always
+// available. Auth and webhook have one, but requests with a token do not need them during their
+// restart.
+func (w *secureCluster) testSecrets(t *testing.T) {
 	old, next := w.MasterKey(), base64.StdEncoding.EncodeToString([]byte("a master key of thirty-two bytes"))
 	former, credential := w.Credential("booking"), w.AddCredential(t, "booking, the second")
 	keys := func(order ...string) map[string]string {
@@ -322,7 +322,7 @@ func (w *guarded) testSecrets(t *testing.T) {
 	w.underLoad(t,
 		func() { w.restart(t, "auth", keys(old, next)); w.restart(t, "webhook", keys(old, next)) },
 		func() { w.restart(t, "auth", keys(next, old)); w.restart(t, "webhook", keys(next, old)) },
-		// Callers need a moment to find a process that is back.
+		// Callers need a moment to find a restarted process.
 		func() { w.restart(t, "booking", own) },
 		func() { w.restart(t, "booking-2", own) },
 		func() {
@@ -335,7 +335,7 @@ func (w *guarded) testSecrets(t *testing.T) {
 			}
 		},
 	)
-	// Booking has to ask for the names of a company that it has never heard of.
+	// Booking has to fetch the names of a company that it does not know yet.
 	w.op = w.Operator(t)
 	company := w.op.NewCompany(t, "Europe/London")
 	customer, class := company.ImportCustomers(t, "new", 1)[0], w.newClass(t, company)
@@ -344,10 +344,10 @@ func (w *guarded) testSecrets(t *testing.T) {
 	}); err != nil {
 		t.Errorf("a company that is new to booking: %v", err)
 	}
-	w.told(t)
+	w.awaitWebhooks(t)
 }
 
-func (w *guarded) testNATSUser(t *testing.T) {
+func (w *secureCluster) testNATSUser(t *testing.T) {
 	w.underLoad(t, func() { w.RenameNATSUser(t, "parts-b", "another") })
-	w.told(t)
+	w.awaitWebhooks(t)
 }

@@ -22,17 +22,16 @@ import (
 )
 
 const (
-	// uses are those of each buyer's pass at first.
+	// uses is the initial number of credits of each buyer's pass.
 	uses = 60
 	// aDay is the length of a day, without clock changes.
 	aDay = 24 * time.Hour
 )
 
-// seller is a company that sells places, and its customers: buyers with a pass
-// each, and guests. Each order is for a guest of its own, so that every row tells
-// whose order it is of.
+// seller is a company that sells spaces, with its customers: buyers with one pass each, and
+// guests. Each order is for a different guest, so that every row can be traced to its order.
 type seller struct {
-	m       *market
+	m       *salesCluster
 	company *harness.Company
 	token   string // of Interface B
 	events  []*bookingv1.Event
@@ -43,7 +42,7 @@ type seller struct {
 	orders []*order
 }
 
-// order is a purchase for one guest, and what was answered about it.
+// order is a purchase for one guest, with the answers to its requests.
 type order struct {
 	guest  int
 	buyer  string
@@ -51,21 +50,21 @@ type order struct {
 	spaces int32
 	byPass bool
 
-	// sold are the bookings that were answered, by identifier; none: it was refused.
+	// sold are the acknowledged bookings, by identifier; none means the order was refused.
 	sold map[string]*sold
-	// fickle is a customer who does not ask again; unknown, that he would have had
-	// to.
-	fickle, unknown bool
-	// lost is how many of its attempts had no answer that says what became of it.
+	// abandons means that the customer does not retry. unknown means that the order therefore has
+	// no final answer.
+	abandons, unknown bool
+	// lost is the number of attempts without a final answer.
 	lost int
 }
 
-// sold is what is known of a booking.
+// sold is the state of a booking as far as the client knows.
 type sold struct{ cancelled, refunded bool }
 
-// newSeller makes a company with three events: one with few places, one that cannot
-// be cancelled free any more, and one without a limit.
-func (m *market) newSeller(t *testing.T, buyers, guests int) *seller {
+// newSeller creates a company with three events: one with a small capacity, one past its free
+// cancellation, and one without a capacity limit.
+func (m *salesCluster) newSeller(t *testing.T, buyers, guests int) *seller {
 	t.Helper()
 	s := &seller{m: m, company: m.op.NewCompany(t, "Europe/London")}
 	s.token = m.client(t, 0).Token(t, s.company.NewKey(t, 10_000))
@@ -99,7 +98,7 @@ func (m *market) newSeller(t *testing.T, buyers, guests int) *seller {
 	return s
 }
 
-// newOrder draws an order for the next guest; nil: there are no guests left.
+// newOrder returns a random order for the next guest, or nil if there are no guests left.
 func (s *seller) newOrder() *order {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,19 +107,19 @@ func (s *seller) newOrder() *order {
 	}
 	o := &order{
 		guest: len(s.orders), buyer: s.buyers[rand.IntN(len(s.buyers))], event: s.events[rand.IntN(len(s.events))],
-		spaces: int32(1 + rand.IntN(2)), byPass: rand.IntN(3) > 0, fickle: rand.IntN(4) == 0, sold: map[string]*sold{},
+		spaces: int32(1 + rand.IntN(2)), byPass: rand.IntN(3) > 0, abandons: rand.IntN(4) == 0, sold: map[string]*sold{},
 	}
 	s.orders = append(s.orders, o)
 	return o
 }
 
-// key is the idempotency key of an order.
+// key returns the idempotency key of an order.
 func (o *order) key() string { return fmt.Sprint("order-", o.guest) }
 
-// refusals are the answers by which an order ends without a booking.
+// refusals returns the error codes with which an order ends without a booking.
 func refusals() []string { return []string{"EVENT_FULL", "PASS_EXHAUSTED"} }
 
-// request is an order on Interface B.
+// request returns the order's request on Interface B.
 func (s *seller) request(o *order) harness.Request {
 	method := "CARD"
 	if o.byPass {
@@ -138,19 +137,19 @@ func (s *seller) request(o *order) harness.Request {
 	}
 }
 
-// place orders on Interface B until there is an answer, at the gateways in turn,
-// and keeps it; somebody fickle asks once. Errors are answers that nobody should
-// get.
-func (s *seller) place(ctx context.Context, o *order, gateways []*harness.B) error {
-	answer, final, err := ask(ctx, s.request(o), gateways[o.guest%len(gateways)])
+// placeOrder makes the order on Interface B, at the gateways in turn, until there is an answer,
+// and records it. A customer who abandons the order makes only one attempt. It returns an error
+// for an answer that no client should get.
+func (s *seller) placeOrder(ctx context.Context, o *order, gateways []*harness.B) error {
+	answer, final, err := requestOnce(ctx, s.request(o), gateways[o.guest%len(gateways)])
 	if !final {
 		o.lost++
-		if o.fickle {
+		if o.abandons {
 			o.unknown = true
 			return nil
 		}
 		var lost int
-		answer, lost, err = insist(ctx, s.request(o), gateways)
+		answer, lost, err = requestUntilFinal(ctx, s.request(o), gateways)
 		o.lost += lost
 	}
 	if err != nil {
@@ -164,16 +163,16 @@ func (s *seller) place(ctx context.Context, o *order, gateways []*harness.B) err
 		return fmt.Errorf("order %d: %w", o.guest, err)
 	}
 	if made.CustomerID != s.guests[o.guest] {
-		return fmt.Errorf("order %d was answered with the registration of somebody else: %s", o.guest, answer.Body)
+		return fmt.Errorf("order %d was answered with another customer's registration: %s", o.guest, answer.Body)
 	}
 	o.sold["booking_"+strings.TrimPrefix(made.ID, "reg_")] = &sold{}
 	return nil
 }
 
-// cancel cancels a registration on Interface B until there is an answer. The
-// answer may be that it is cancelled already only where an attempt had none.
+// cancel cancels a registration on Interface B until there is an answer. "Already cancelled" is
+// only acceptable after an attempt without an answer.
 func (s *seller) cancel(ctx context.Context, o *order, booking string, gateways []*harness.B) error {
-	answer, lost, err := insist(ctx, harness.Request{
+	answer, lost, err := requestUntilFinal(ctx, harness.Request{
 		Method: http.MethodDelete, Token: s.token, Path: "/events/" + o.event.GetId() + "/registrations/reg_" + strings.TrimPrefix(booking, "booking_"),
 	}, gateways)
 	if err != nil {
@@ -188,7 +187,8 @@ func (s *seller) cancel(ctx context.Context, o *order, booking string, gateways 
 	return nil
 }
 
-// wasCancelled notes a cancellation. One in time refunds what was paid by pass.
+// wasCancelled records a cancellation. A cancellation in time returns the credits of a booking by
+// pass.
 func (o *order) wasCancelled(booking string) {
 	b := o.sold[booking]
 	b.cancelled = true
@@ -197,9 +197,9 @@ func (o *order) wasCancelled(booking string) {
 	}
 }
 
-// ask makes a request once. It is final where the answer says what became of it;
-// an error that is final is no answer of ours.
-func ask(ctx context.Context, r harness.Request, gateway *harness.B) (answer harness.Answer, final bool, err error) {
+// requestOnce makes a request once. The result is final if the outcome is known. A final error is an
+// answer that no client should get.
+func requestOnce(ctx context.Context, r harness.Request, gateway *harness.B) (answer harness.Answer, final bool, err error) {
 	answer, err = gateway.Try(ctx, r)
 	if err != nil {
 		return answer, false, err
@@ -209,18 +209,18 @@ func ask(ctx context.Context, r harness.Request, gateway *harness.B) (answer har
 	return answer, !away && !running, nil
 }
 
-// insist asks until the answer is final, by turns at all gateways, and says how
-// many attempts were not.
-func insist(ctx context.Context, r harness.Request, gateways []*harness.B) (answer harness.Answer, lost int, err error) {
+// requestUntilFinal makes a request at all gateways in turn until the answer is final. It returns
+// how many attempts had no final answer.
+func requestUntilFinal(ctx context.Context, r harness.Request, gateways []*harness.B) (answer harness.Answer, lost int, err error) {
 	for turn := rand.IntN(len(gateways)); ; turn++ {
 		var final bool
-		if answer, final, err = ask(ctx, r, gateways[turn%len(gateways)]); final {
+		if answer, final, err = requestOnce(ctx, r, gateways[turn%len(gateways)]); final {
 			return answer, lost, nil
 		}
 		lost++
 		select {
 		case <-ctx.Done():
-			return answer, lost, errors.Join(fmt.Errorf("no final answer any more, the last was %d %s", answer.Code, answer.Body), err)
+			return answer, lost, errors.Join(fmt.Errorf("no final answer; the last was %d %s", answer.Code, answer.Body), err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

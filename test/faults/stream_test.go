@@ -19,25 +19,25 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// streamed is how many customers the list has: some ten megabytes, more than
-// all buffers on the way of a client that does not read.
+// streamed is the number of customers in the list: about ten megabytes, more than all buffers
+// between the service and a client that does not read.
 const streamed = 20_000
 
-// testStream breaks the list of all customers in its middle.
+// testStream interrupts the list of all customers.
 func (w *world) testStream(t *testing.T) {
 	c := w.op.NewCompany(t, "Europe/London")
 	wideCustomers(t, w.Cluster, c.ID, streamed)
 	token := w.client(t, 0).Token(t, c.NewClient(t))
 
-	t.Run("read slowly and to the end, it is one document with everybody in it", func(t *testing.T) {
+	t.Run("a slow reader gets one document with every customer", func(t *testing.T) {
 		body := openList(t, w.Gateways[0], token)
 		text, err := io.ReadAll(body)
 		if err != nil {
 			t.Fatal(err)
 		}
-		everybody(t, text)
+		checkAllCustomers(t, text)
 	})
-	t.Run("while its reader rests it holds no session, so that it survives the end of all of them", func(t *testing.T) {
+	t.Run("a paused stream holds no database session, so it survives the loss of all sessions", func(t *testing.T) {
 		body := openList(t, w.Gateways[0], token)
 		head := make([]byte, 64<<10)
 		if _, err := io.ReadFull(body, head); err != nil {
@@ -50,12 +50,12 @@ func (w *world) testStream(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		everybody(t, append(head, rest...))
+		checkAllCustomers(t, append(head, rest...))
 	})
 	customer := w.Part("customer")
 	breaks := map[string]struct{ it, mend func(testing.TB) }{
 		"the customer service is killed": {customer.Kill, customer.Restart},
-		// It lets requests in flight end for a while, and then ends all the same.
+		// It lets requests in progress continue for the drain time, and then ends anyway.
 		"the customer service is stopped": {customer.Stop, customer.Restart},
 		"PostgreSQL is stopped":           {w.Postgres.Stop, w.Postgres.Start},
 	}
@@ -81,7 +81,7 @@ func (w *world) testStream(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a client that leaves in the middle harms nobody", func(t *testing.T) {
+	t.Run("a client that disconnects midway affects no other client", func(t *testing.T) {
 		for range 5 {
 			body := openList(t, w.Gateways[0], token)
 			if _, err := io.ReadFull(body, make([]byte, 64<<10)); err != nil {
@@ -98,8 +98,7 @@ func (w *world) testStream(t *testing.T) {
 	})
 }
 
-// wideCustomers gives a company n customers with fields of nearly every length
-// that is allowed.
+// wideCustomers imports n customers whose fields have nearly every allowed length.
 func wideCustomers(t *testing.T, cluster *harness.Cluster, company string, n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), cluster.OwnerURL("customer"))
@@ -120,8 +119,8 @@ func wideCustomers(t *testing.T, cluster *harness.Cluster, company string, n int
 	}
 }
 
-// everybody fails t unless text is a document with every customer once.
-func everybody(t *testing.T, text []byte) {
+// checkAllCustomers fails t unless text is a document with every customer exactly once.
+func checkAllCustomers(t *testing.T, text []byte) {
 	t.Helper()
 	var list struct{ Data []struct{ ID string } }
 	if err := json.Unmarshal(text, &list); err != nil {
@@ -132,7 +131,7 @@ func everybody(t *testing.T, text []byte) {
 		once[c.ID] = true
 	}
 	if len(list.Data) != streamed || len(once) != streamed {
-		t.Errorf("%d customers are %d different ones, want %d", len(list.Data), len(once), streamed)
+		t.Errorf("the list has %d items and %d different customers, want %d", len(list.Data), len(once), streamed)
 	}
 }
 
@@ -141,7 +140,7 @@ func isReset(err error) bool {
 	return errors.As(err, &op) && !op.Timeout()
 }
 
-// body is the body of an answer that is read by hand.
+// body is the body of an answer that the test reads from the connection.
 type body struct {
 	io.Reader
 	conn net.Conn
@@ -149,8 +148,8 @@ type body struct {
 
 func (b body) close() { b.conn.Close() }
 
-// openList asks for all customers over a connection that buffers next to nothing
-// on this side, and returns the body.
+// openList requests all customers over a connection with very small client buffers, and returns
+// the body.
 func openList(t *testing.T, baseURL, token string) body {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(baseURL, "http://"))
@@ -184,7 +183,7 @@ func (w *world) admin(t *testing.T) *pgx.Conn {
 	return conn
 }
 
-// endSessions ends all sessions of the customer service.
+// endSessions terminates all database sessions of the customer service.
 func (w *world) endSessions(t *testing.T) {
 	t.Helper()
 	tag, err := w.admin(t).Exec(t.Context(), `select pg_terminate_backend(pid) from pg_stat_activity where usename = 'customer'`)
@@ -193,8 +192,8 @@ func (w *world) endSessions(t *testing.T) {
 	}
 }
 
-// resting returns an error while the customer service reads customers, or has
-// done so a moment ago, as it does between two chunks.
+// resting returns an error while the customer service reads customers, or did so a moment ago, as
+// it does between two chunks.
 func resting(t *testing.T, admin *pgx.Conn) error {
 	t.Helper()
 	var n int

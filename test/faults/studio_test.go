@@ -22,9 +22,9 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// studio is a company that sells places in a class, which make a webhook each.
+// studio is a company that sells spaces in a class. Each sale causes a webhook.
 type studio struct {
-	w        *news
+	w        *webhookCluster
 	company  *harness.Company
 	b        *harness.B
 	token    string // of Interface B
@@ -33,10 +33,10 @@ type studio struct {
 
 	mu   sync.Mutex
 	keys int
-	sold map[string]bool // registrations that were answered
+	sold map[string]bool // acknowledged registrations
 }
 
-func (w *news) newStudio(t *testing.T) *studio {
+func (w *webhookCluster) newStudio(t *testing.T) *studio {
 	t.Helper()
 	s := &studio{w: w, company: w.op.NewCompany(t, "Europe/London"), b: harness.NewB(t, w.GatewaysB[0]), sold: map[string]bool{}}
 	s.token = s.b.Token(t, s.company.NewKey(t, 10_000))
@@ -53,15 +53,14 @@ func (w *news) newStudio(t *testing.T) *studio {
 }
 
 const (
-	// sellers sell at a time over gRPC, and one on Interface B.
+	// sellers is the number of concurrent sellers over gRPC; one more sells on Interface B.
 	sellers = 3
-	// pace is how often each sells something, and basket how many places then.
+	// pace is the pause between two sales of a seller, and basket the number of spaces in each.
 	pace   = 400 * time.Millisecond
 	basket = 4
 )
 
-// open sells places until it is closed, and returns then the registrations of
-// all that was ever sold.
+// open sells spaces until stop is called, which returns all registrations ever sold.
 func (s *studio) open(t *testing.T) (stop func() []string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -70,7 +69,8 @@ func (s *studio) open(t *testing.T) (stop func() []string) {
 			ticker := time.NewTicker(pause)
 			defer ticker.Stop()
 			for ctx.Err() == nil {
-				// What is begun is answered, or it would not be known of.
+				// A purchase that has begun is completed, because otherwise its outcome would be
+				// unknown.
 				selling, cancel := context.WithTimeout(context.WithoutCancel(ctx), orderLimit)
 				err := sell(selling)
 				cancel()
@@ -113,15 +113,14 @@ func (s *studio) note(registrations ...string) {
 	}
 }
 
-// registrations are those that were sold, in the order of their identifiers.
+// registrations returns all sold registrations, in the order of their identifiers.
 func (s *studio) registrations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.sold))
 }
 
-// sell sells places over gRPC, each a booking of its own, and asks until there is
-// an answer.
+// sell sells spaces over gRPC, each as a separate booking, and retries until there is an answer.
 func (s *studio) sell(ctx context.Context, places int) error {
 	req := &bookingv1.CreateTransactionRequest{PurchaserId: s.customer}
 	for range places {
@@ -142,9 +141,9 @@ func (s *studio) sell(ctx context.Context, places int) error {
 	return nil
 }
 
-// register sells a place on Interface B.
+// register sells a space on Interface B.
 func (s *studio) register(ctx context.Context) error {
-	answer, _, err := insist(ctx, harness.Request{
+	answer, _, err := requestUntilFinal(ctx, harness.Request{
 		Path: "/events/" + s.class.GetId() + "/registrations", Token: s.token, Body: fmt.Sprintf(`{"customerId":%q,"spots":1}`, s.customer),
 		Header: http.Header{"Idempotency-Key": {fmt.Sprint("place-", s.key())}},
 	}, []*harness.B{s.b})
@@ -159,7 +158,7 @@ func (s *studio) register(ctx context.Context) error {
 	return nil
 }
 
-// replayFailed sends again what was given up since an instant.
+// replayFailed replays the deliveries that have failed since the given time.
 func (s *studio) replayFailed(t *testing.T, since time.Time) {
 	t.Helper()
 	res, err := s.w.op.Webhooks.ReplayFailed(s.company.Ctx(t.Context()), &webhookv1.ReplayFailedRequest{Since: timestamppb.New(since)})
@@ -169,9 +168,8 @@ func (s *studio) replayFailed(t *testing.T, since time.Time) {
 	t.Logf("%d deliveries had failed and are replayed", res.GetReplayed())
 }
 
-// delivered is how many deliveries a process says that it has made since it
-// began.
-func (w *news) delivered(t *testing.T, process string) float64 {
+// delivered returns how many deliveries a process reports since its start.
+func (w *webhookCluster) delivered(t *testing.T, process string) float64 {
 	t.Helper()
 	res, err := http.Get("http://" + w.Part(process).AdminAddr() + "/metrics")
 	if err != nil {
@@ -196,8 +194,8 @@ func (w *news) delivered(t *testing.T, process string) float64 {
 	return 0 // none yet
 }
 
-// connect opens the webhook service's database.
-func (w *news) connect(t *testing.T) *pgx.Conn {
+// connect opens a session with the webhook service's database.
+func (w *webhookCluster) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), w.OwnerURL("webhook"))
 	if err != nil {
@@ -221,7 +219,7 @@ func companyID(t *testing.T, company string) [16]byte {
 	return uuid(t, company, id.Parse[id.Company])
 }
 
-// compareKeys returns an error unless the keys of got are want, which is sorted.
+// compareKeys returns an error unless the keys of got equal want, which is sorted.
 func compareKeys[V any](got map[string]V, want []string) error {
 	var missing, more []string
 	for _, w := range want {
@@ -237,6 +235,6 @@ func compareKeys[V any](got map[string]V, want []string) error {
 	if len(missing) == 0 && len(more) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d of %d are missing, like %v; %d are of nothing that was sold, like %v",
+	return fmt.Errorf("%d of %d are missing, for example %v; %d are not of a sale, for example %v",
 		len(missing), len(want), missing[:min(len(missing), 2)], len(more), more[:min(len(more), 2)])
 }

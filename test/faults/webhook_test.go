@@ -17,46 +17,46 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestSlowWebhooks sells places while the two processes that tell of it are killed
-// and stopped, and while what they need goes away and comes back. In the end
-// everybody has been told of everything.
+// TestSlowWebhooks sells spaces while the two replicas of the webhook service are killed and
+// stopped, and while PostgreSQL and NATS restart. At the end every endpoint has received every
+// notification.
 func TestSlowWebhooks(t *testing.T) {
 	t.Parallel()
-	w := newNews(t)
+	w := newWebhookCluster(t)
 	t.Run("processes are killed while PostgreSQL and NATS restart", w.testKills)
-	t.Run("both processes send", w.testShared)
-	t.Run("processes are stopped while retries are in flight", w.testStops)
-	t.Run("nothing is left", w.testNothingLeft)
+	t.Run("both replicas send", w.testShared)
+	t.Run("processes are stopped while retries are in progress", w.testStops)
+	t.Run("no delivery is left", w.testNothingLeft)
 }
 
 const (
 	newsKills = 50
-	// settling is how long after its answer a delivery's outcome may still not be
-	// committed, on a loaded machine: a kill until then sends it again.
+	// settling is how long the outcome of an answered delivery can stay uncommitted on a loaded
+	// machine. After a kill in that time the delivery is repeated.
 	settling = 4 * time.Second
 	// newsLimit is longer than a lease and all retries.
 	newsLimit = 40 * time.Second
 )
 
-// news is a cluster whose webhook service has two processes, and a studio that is
-// told of its registrations at ten endpoints.
-type news struct {
+// webhookCluster is a cluster with two replicas of the webhook service, and a studio with ten
+// endpoints for its registrations.
+type webhookCluster struct {
 	*harness.Cluster
 	op      *harness.Operator
 	studio  *studio
-	steady  []*harness.Mailbox // that take everything, some slowly
-	fickle  []*harness.Mailbox // that fail until calm
+	steady  []*harness.Mailbox // accept every request, some slowly
+	fickle  []*harness.Mailbox // fail until calm
 	calm    atomic.Bool
 	kills   []time.Time
 	outages []outage
 }
 
-// outage is when PostgreSQL was away: until then, and some time before, no
-// outcome could be written.
+// outage is a period without PostgreSQL. During it, and some time before it, no outcome could be
+// stored.
 type outage struct{ from, to time.Time }
 
-func newNews(t *testing.T) *news {
-	w := &news{Cluster: harness.StartCluster(t, harness.ClusterOptions{Webhooks: 2, GatewaysB: 1, Env: map[string]string{
+func newWebhookCluster(t *testing.T) *webhookCluster {
+	w := &webhookCluster{Cluster: harness.StartCluster(t, harness.ClusterOptions{Webhooks: 2, GatewaysB: 1, Env: map[string]string{
 		"SHUTDOWN_DRAIN": "2s", "WEBHOOK_RETRIES": "1s,2s,4s", "WEBHOOK_TIMEOUT": "3s", "WEBHOOK_LEASE": "7s", "WEBHOOK_SWEEP": "500ms",
 		"WEBHOOK_BREAKER_PAUSE": "500ms", "WEBHOOK_BREAKER_PAUSE_MAX": "2s",
 	}})}
@@ -66,7 +66,7 @@ func newNews(t *testing.T) *news {
 		return w.NewMailbox(t, w.studio.company, answer)
 	}
 	for i := range 7 {
-		// From at once to 60 ms, so that a kill finds requests in flight.
+		// Answer after 0 to 60 ms, so that a kill hits requests in progress.
 		w.steady = append(w.steady, box(func(harness.Mail) harness.Reply {
 			return harness.Reply{After: rand.N(time.Duration(10*i+1) * time.Millisecond)}
 		}))
@@ -86,12 +86,12 @@ func newNews(t *testing.T) *news {
 	return w
 }
 
-// processes are those of the webhook service.
+// processes returns the names of the webhook service's replicas.
 func processes() []string { return []string{"webhook", "webhook-2"} }
 
-// testKills kills one process of the two, or both, at random moments, and starts
-// them again at once. In between PostgreSQL restarts, and NATS.
-func (w *news) testKills(t *testing.T) {
+// testKills kills one replica or both at random moments and starts them again immediately.
+// PostgreSQL and NATS restart in between.
+func (w *webhookCluster) testKills(t *testing.T) {
 	began := time.Now()
 	stop := w.studio.open(t)
 	for n := range newsKills {
@@ -109,13 +109,13 @@ func (w *news) testKills(t *testing.T) {
 		if one := rand.IntN(5); one > 0 {
 			victims = victims[one%2:][:1]
 		}
-		<-time.After(rand.N(300 * time.Millisecond)) // anywhere in what they do
+		<-time.After(rand.N(300 * time.Millisecond)) // at any point of their work
 		w.kills = append(w.kills, time.Now())
 		for _, name := range victims {
 			w.Part(name).KillNow()
 		}
 		for _, name := range victims {
-			w.Part(name).Kill(t) // it waits for the end
+			w.Part(name).Kill(t) // waits until it has ended
 			w.Part(name).Start(t)
 		}
 		for _, name := range victims {
@@ -127,18 +127,18 @@ func (w *news) testKills(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	w.awaitTold(t, w.steady)
-	t.Logf("all were told after %s", time.Since(began).Round(time.Millisecond))
+	w.awaitAccepted(t, w.steady)
+	t.Logf("all notifications were accepted after %s", time.Since(began).Round(time.Millisecond))
 	w.calm.Store(true)
 	db := w.connect(t)
 	harness.Eventually(t, newsLimit, func() error { return unfinished(t, db) })
 	w.studio.replayFailed(t, began)
-	w.awaitTold(t, w.fickle)
+	w.awaitAccepted(t, w.fickle)
 	w.checkDuplicates(t)
 }
 
-// awaitTold returns once each mailbox has accepted every registration.
-func (w *news) awaitTold(t *testing.T, boxes []*harness.Mailbox) {
+// awaitAccepted returns when each mailbox has accepted every registration.
+func (w *webhookCluster) awaitAccepted(t *testing.T, boxes []*harness.Mailbox) {
 	t.Helper()
 	sold := w.studio.registrations()
 	harness.Eventually(t, newsLimit, func() error {
@@ -158,10 +158,9 @@ func (w *news) awaitTold(t *testing.T, boxes []*harness.Mailbox) {
 	})
 }
 
-// checkDuplicates holds requests of which the log does not know to the kills: a
-// process that dies takes with it the outcomes that it has not written, and those
-// deliveries, and no others, are sent again.
-func (w *news) checkDuplicates(t *testing.T) {
+// checkDuplicates checks that requests that the log does not have are due to kills. A killed
+// process loses the outcomes that it has not stored. Only those deliveries are repeated.
+func (w *webhookCluster) checkDuplicates(t *testing.T) {
 	t.Helper()
 	logged := w.logged(t)
 	all, lost, inFlight := 0, 0, 0
@@ -172,11 +171,11 @@ func (w *news) checkDuplicates(t *testing.T) {
 			all++
 			registration := registrationOf(t, m)
 			if first := envelopes[registration]; first != "" && first != m.ID {
-				t.Errorf("mailbox %d was told of %s by %s, others by %s", i, registration, m.ID, first)
+				t.Errorf("mailbox %d got registration %s as message %s, others as %s", i, registration, m.ID, first)
 			}
 			envelopes[registration] = m.ID
 			if m.Broken {
-				continue // it may have come twice in one attempt: over a connection that had stood idle, and over another
+				continue // one attempt can send it twice: on an idle connection and then on a new one
 			}
 			requests[m.ID]++
 			if w.unsettled(m) {
@@ -186,23 +185,23 @@ func (w *news) checkDuplicates(t *testing.T) {
 		}
 		for message, n := range requests {
 			unknown := n - logged[attempted{uuid(t, message, id.Parse[id.WebhookMessage]), uuid(t, box.Endpoint, id.Parse[id.WebhookEndpoint])}]
-			if unknown <= 0 { // fewer: a request that never arrived
+			if unknown <= 0 { // negative: a request that never arrived
 				continue
 			}
 			lost += unknown
 			if unknown > atKills[message] {
-				t.Errorf("mailbox %d was told of %s %d times without an entry in the log, at kills %d times", i, message, unknown, atKills[message])
+				t.Errorf("mailbox %d got %s %d times without an entry in the log, but only %d times near a kill", i, message, unknown, atKills[message])
 			}
 		}
 	}
-	t.Logf("%d requests, of %d the outcome was lost in %d kills; %d came shortly before one", all, lost, len(w.kills), inFlight)
+	t.Logf("%d requests; the outcome of %d was lost in %d kills; %d arrived shortly before a kill", all, lost, len(w.kills), inFlight)
 }
 
-// attempted is a message at an endpoint.
+// attempted identifies a message at an endpoint.
 type attempted struct{ Message, Endpoint [16]byte }
 
-// logged is how many attempts the log has.
-func (w *news) logged(t *testing.T) map[attempted]int {
+// logged returns the number of logged attempts for each message and endpoint.
+func (w *webhookCluster) logged(t *testing.T) map[attempted]int {
 	t.Helper()
 	rows, err := w.connect(t).Query(t.Context(), `select message_id, endpoint_id, attempts from deliveries`)
 	if err != nil {
@@ -220,12 +219,14 @@ func (w *news) logged(t *testing.T) map[attempted]int {
 	return counts
 }
 
-// boxes are all mailboxes of the studio.
-func (w *news) boxes() []*harness.Mailbox { return append(slices.Clone(w.steady), w.fickle...) }
+// boxes returns all mailboxes of the studio.
+func (w *webhookCluster) boxes() []*harness.Mailbox {
+	return append(slices.Clone(w.steady), w.fickle...)
+}
 
-// unsettled reports whether a process was killed while it may have waited for the
-// answer to a request, or not have written what came of it.
-func (w *news) unsettled(m harness.Mail) bool {
+// unsettled reports whether a process was killed while it may have been waiting for the answer to
+// a request, or may not have stored its outcome.
+func (w *webhookCluster) unsettled(m harness.Mail) bool {
 	until := m.Ended.Add(settling)
 	if m.Ended.IsZero() {
 		until = time.Now()
@@ -243,8 +244,8 @@ func (w *news) unsettled(m harness.Mail) bool {
 	return false
 }
 
-// testShared sells until both processes have sent.
-func (w *news) testShared(t *testing.T) {
+// testShared sells until both replicas have sent deliveries.
+func (w *webhookCluster) testShared(t *testing.T) {
 	before := map[string]float64{}
 	for _, name := range processes() {
 		before[name] = w.delivered(t, name)
@@ -254,25 +255,25 @@ func (w *news) testShared(t *testing.T) {
 		var faults []error
 		for _, name := range processes() {
 			if w.delivered(t, name) < before[name]+100 {
-				faults = append(faults, fmt.Errorf("%s has not sent its share", name))
+				faults = append(faults, fmt.Errorf("%s has sent too few deliveries", name))
 			}
 		}
 		return errors.Join(faults...)
 	})
 	stop()
-	w.awaitTold(t, w.boxes())
+	w.awaitAccepted(t, w.boxes())
 }
 
-// testStops asks one process and then the other to end, just when retries are in
-// flight: those end, the rest is released, and nothing is sent twice.
-func (w *news) testStops(t *testing.T) {
+// testStops stops one replica after the other while retries are in progress. Those end, other
+// leased deliveries are released, and nothing is sent twice.
+func (w *webhookCluster) testStops(t *testing.T) {
 	s := w.newStudio(t)
 	var boxes []*harness.Mailbox
 	retried := make(chan struct{}, 1000)
 	for range 3 {
 		boxes = append(boxes, w.NewMailbox(t, s.company, func(m harness.Mail) harness.Reply {
 			reply := harness.Reply{After: 150 * time.Millisecond}
-			if m.Try == 1 && m.N%3 == 0 { // not so many in a row that it is left alone
+			if m.Try == 1 && m.N%3 == 0 { // few enough in a row that the endpoint is not paused
 				reply.Status = http.StatusInternalServerError
 			}
 			if m.Try > 1 {
@@ -290,7 +291,7 @@ func (w *news) testStops(t *testing.T) {
 		select {
 		case <-retried:
 		case <-time.After(newsLimit):
-			t.Fatal("nothing is tried again")
+			t.Fatal("there are no retries")
 		}
 		w.Part(name).Stop(t)
 		w.Part(name).Restart(t)
@@ -312,14 +313,14 @@ func (w *news) testStops(t *testing.T) {
 		}
 		for message, n := range requests {
 			if known := logged[attempted{uuid(t, message, id.Parse[id.WebhookMessage]), uuid(t, box.Endpoint, id.Parse[id.WebhookEndpoint])}]; known != n {
-				t.Errorf("mailbox %d was told of %s %d times, and the log knows of %d", i, message, n, known)
+				t.Errorf("mailbox %d got %s %d times, but the log has %d attempts", i, message, n, known)
 			}
 		}
 	}
 }
 
-// testNothingLeft holds the log to what was received.
-func (w *news) testNothingLeft(t *testing.T) {
+// testNothingLeft compares the log with the received requests.
+func (w *webhookCluster) testNothingLeft(t *testing.T) {
 	db := w.connect(t)
 	if err := unfinished(t, db); err != nil {
 		t.Error(err)
@@ -327,7 +328,7 @@ func (w *news) testNothingLeft(t *testing.T) {
 	for what, sql := range map[string]string{
 		"deliveries whose attempts are not all in the log": `select count(*) from deliveries d where attempts <>
 			(select count(*) from attempts a where a.company_id = d.company_id and a.delivery_id = d.id)`,
-		"deliveries that have not succeeded, once": `select count(*) from deliveries d where state <> 'delivered' or 1 <>
+		"deliveries that did not succeed exactly once": `select count(*) from deliveries d where state <> 'delivered' or 1 <>
 			(select count(*) from attempts a where a.company_id = d.company_id and a.delivery_id = d.id and outcome = 'delivered')`,
 	} {
 		if n := number(t, db, sql); n != 0 {
@@ -341,7 +342,7 @@ func (w *news) testNothingLeft(t *testing.T) {
 	}
 }
 
-// unfinished returns an error while a delivery waits or is leased.
+// unfinished returns an error while a delivery is waiting or leased.
 func unfinished(t *testing.T, db *pgx.Conn) error {
 	t.Helper()
 	if n := number(t, db, `select count(*) from deliveries where state = 'pending' or lease is not null`); n > 0 {
@@ -350,7 +351,7 @@ func unfinished(t *testing.T, db *pgx.Conn) error {
 	return nil
 }
 
-// registrationOf is the registration that a webhook is about.
+// registrationOf returns the registration that a webhook is about.
 func registrationOf(t *testing.T, m harness.Mail) string {
 	t.Helper()
 	_, after, found := strings.Cut(string(m.Data), `"registrationId":"`)

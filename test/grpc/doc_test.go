@@ -1,5 +1,5 @@
-// Package grpc follows docs/GRPC.md as a stranger does: it runs every command of
-// the page against the platform, and holds the page's programs to their source.
+// Package grpc follows docs/GRPC.md as a reader does: it runs every command of the page against
+// the platform, and compares the page's programs with their source.
 package grpc
 
 import (

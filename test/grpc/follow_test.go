@@ -17,7 +17,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// eventLimit bounds how long an event is under way.
+// eventLimit is the time limit for the delivery of an event.
 const eventLimit = 30 * time.Second
 
 func TestTheProgramThatFollowsEvents(t *testing.T) {
@@ -40,7 +40,7 @@ func TestTheProgramThatFollowsEvents(t *testing.T) {
 	case line := <-lines:
 		for _, want := range []string{"customer_created ", company.String(), "zoe@example.com"} {
 			if !strings.Contains(line, want) {
-				t.Errorf("the first line is %q, which lacks %q", line, want)
+				t.Errorf("first line %q, want it to contain %q", line, want)
 			}
 		}
 	case <-time.After(eventLimit):

@@ -15,10 +15,10 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// update writes the programs into the page.
+// update makes the test write the programs into the page.
 var update = flag.Bool("update", false, "include the programs in docs/GRPC.md again")
 
-// pageLimit bounds all commands of the page.
+// pageLimit is the time limit for all commands of the page.
 const pageLimit = 5 * time.Minute
 
 const pagePath = "../../docs/GRPC.md"
@@ -56,7 +56,7 @@ func TestProgramsOfThePage(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if updated != text {
-		t.Error("a program on the page is not its source: go test ./test/grpc -run TestProgramsOfThePage -update")
+		t.Error("a program on the page differs from its source: go test ./test/grpc -run TestProgramsOfThePage -update")
 	}
 }
 
@@ -73,7 +73,7 @@ func TestSlowCommandsOfThePage(t *testing.T) {
 		script += block[1]
 	}
 	script = strings.NewReplacer(".run/credentials.json", platform.CredentialsFile(), "bin/reservectl", harness.Program(t, "reservectl")).Replace(script)
-	for run := range 2 { // a reader may follow the page again
+	for run := range 2 { // a reader may follow the page twice
 		out := runScript(t, tools, script)
 		for _, want := range []string{
 			"reservation.customer.v1.CustomerService\n", "message CreateCustomerRequest", `"customers": [`, "zoe@example.com",
@@ -89,7 +89,7 @@ func TestSlowCommandsOfThePage(t *testing.T) {
 	}
 }
 
-// runScript runs the commands at the top of the tree and returns what they print.
+// runScript runs the commands in the root of the tree and returns their output.
 func runScript(t *testing.T, tools, script string) string {
 	t.Helper()
 	root, err := harness.Root()
@@ -109,7 +109,7 @@ func runScript(t *testing.T, tools, script string) string {
 	return out.String()
 }
 
-// installGrpcurl builds the grpcurl that the page names, and returns its directory.
+// installGrpcurl builds the version of grpcurl that the page names, and returns its directory.
 func installGrpcurl(t *testing.T) string {
 	t.Helper()
 	root, err := harness.Root()
@@ -123,7 +123,7 @@ func installGrpcurl(t *testing.T) string {
 	}
 	named := version.FindStringSubmatch(page(t))
 	if named == nil || !strings.Contains(string(pinned), "github.com/fullstorydev/grpcurl "+named[1]+" ") {
-		t.Fatalf("the page names grpcurl %v, which tools/grpcurl/go.mod does not", named)
+		t.Fatalf("the page names grpcurl %v, but tools/grpcurl/go.mod another version", named)
 	}
 	dir := t.TempDir()
 	cmd := exec.Command("go", "build", "-o", dir, "github.com/fullstorydev/grpcurl/cmd/grpcurl")

@@ -19,76 +19,77 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-// ClusterOptions say how to run the platform as a process per part.
+// ClusterOptions configure a cluster: the platform with one process per service.
 type ClusterOptions struct {
-	// Gateways is how many processes serve Interface A; 0: one.
+	// Gateways is the number of replicas of the gateway for Interface A; 0 means one.
 	Gateways int
-	// GatewaysB is how many serve Interface B; 0: none.
+	// GatewaysB is the number of replicas of the gateway for Interface B; 0 means none.
 	GatewaysB int
-	// Auths, Customers, Bookings and Passes are how many processes these services
-	// have, at most mostReplicas; 0: one. All callers know all of them.
+	// Auths, Customers, Bookings and Passes are the numbers of replicas of these services, at
+	// most mostReplicas; 0 means one. Every caller gets the addresses of all of them.
 	Auths, Customers, Bookings, Passes int
-	// Dashboards is how many serve the dashboard, at DashboardHost; 0: none.
+	// Dashboards is the number of replicas of the dashboard, at DashboardHost; 0 means none.
 	Dashboards int
-	// Webhooks is how many processes the webhook service has, at most mostReplicas;
-	// 0: none. They may send to Listen's servers.
+	// Webhooks is the number of replicas of the webhook service, at most mostReplicas; 0 means
+	// none. They can send to Listen's servers.
 	Webhooks int
-	// OwnNATS has NATS run as a process, whose processor time can be told.
+	// OwnNATS runs NATS in its own process, so that its processor time can be measured.
 	OwnNATS bool
-	// Secure has the parts speak mutual TLS with each other, and TLS with PostgreSQL
-	// and NATS. Not with OwnNATS.
+	// Secure makes the services use mutual TLS with each other, and TLS with PostgreSQL and NATS.
+	// It cannot be combined with OwnNATS.
 	Secure bool
-	// Durable is PostgreSQL's; Safe unless said otherwise.
+	// Durable is PostgreSQL's durability; the default is Safe.
 	Durable pgserver.Durability
-	// Env is added to the environment of every part.
+	// Env is added to the environment of every service.
 	Env map[string]string
-	// Programs are paths of the parts' programs, by name; those that it does not
-	// have are built from this tree.
+	// Programs maps the services' names to the paths of their programs. A program that is not in
+	// it is built from this tree.
 	Programs map[string]string
 }
 
-// Cluster is the platform as a process per part, with a PostgreSQL server and a
-// NATS server of its own.
+// Cluster is the platform with one process per service, its own PostgreSQL server and its own
+// NATS server.
 type Cluster struct {
 	Platform
 	Postgres *Postgres
 	NATS     *NATS
-	// Gateways are the base addresses of Interface A, GatewaysB those of Interface
-	// B, with their path.
+	// Gateways are the base addresses of Interface A. GatewaysB are those of Interface B, path
+	// included.
 	Gateways, GatewaysB []string
 	// Dashboards are the base addresses of the dashboard.
 	Dashboards []string
-	// Security is what a secure cluster's connections rest on; nil: it is plain.
+	// Security holds the certificates and credentials of a secure cluster; it is nil otherwise.
 	Security *Security
 
 	authority   *authority // of Listen's servers
 	dir         string
 	env         map[string]string
-	credentials map[string]Credential // of the parts
+	credentials map[string]Credential // by service
 	parts       map[string]*Part
 	programs    map[string]string
-	owner, app  map[string]string // database URLs of the owners and the parts, by part
+	owner, app  map[string]string // database URLs of the owners and the services, by service
 }
 
-// Part is one part's process.
+// Part is a process of a service.
 type Part struct {
 	*Process
-	// Program is its program's name.
+	// Program is the name of its program.
 	Program string
 
 	admin string
 }
 
-// DashboardHost is the host that requests to the dashboard name.
+// DashboardHost is the Host that requests to the dashboard must name.
 const DashboardHost = "dashboard.test"
 
-// busPrefix is a cluster's on its own NATS.
+// busPrefix is the subject prefix that a cluster uses on its NATS.
 const busPrefix = "reservation"
 
-// mostReplicas is how many processes of a service find a port in one block.
+// mostReplicas is the largest number of replicas of a service: two services share a block of
+// ports.
 const mostReplicas = 4
 
-// StartCluster runs every part and returns when all are ready.
+// StartCluster starts every service and returns when all are ready.
 func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	t.Helper()
 	if o.Programs == nil {
@@ -147,7 +148,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	return c
 }
 
-// settings decides what all parts are told alike.
+// settings sets the environment that all services share.
 func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	base := freePorts(t)
 	c.Auth, c.Customer = loopbacks(t, base, o.Auths), loopbacks(t, base+mostReplicas, o.Customers)
@@ -183,7 +184,8 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	maps.Copy(c.env, o.Env)
 }
 
-// loopbacks are the addresses of a service's n processes, as its callers are told.
+// loopbacks returns the addresses of a service's n replicas as its callers get them: separated by
+// commas.
 func loopbacks(t testing.TB, port, n int) string {
 	t.Helper()
 	if n > mostReplicas {
@@ -196,7 +198,7 @@ func loopbacks(t testing.TB, port, n int) string {
 	return strings.Join(addrs, ",")
 }
 
-// replica names the process i of a service.
+// replica names replica i of a service.
 func replica(service string, i int) string {
 	if i == 0 {
 		return service
@@ -210,7 +212,7 @@ func random(n int) []byte {
 	return b
 }
 
-// add describes the process of a part.
+// add describes a process of a service.
 func (c *Cluster) add(t testing.TB, name, program string, own map[string]string) {
 	t.Helper()
 	env := maps.Clone(c.env)
@@ -224,7 +226,7 @@ func (c *Cluster) add(t testing.TB, name, program string, own map[string]string)
 	c.parts[name] = &Part{Process: newProcess(t, name, c.dir, env, c.program(t, program)), Program: program, admin: admin}
 }
 
-// program is the path of a part's program.
+// program returns the path of a service's program.
 func (c *Cluster) program(t testing.TB, name string) string {
 	t.Helper()
 	if path := c.programs[name]; path != "" {
@@ -233,8 +235,7 @@ func (c *Cluster) program(t testing.TB, name string) string {
 	return Program(t, name)
 }
 
-// Migrate brings a part's database to the schema of this tree, as a deployment
-// does.
+// Migrate migrates a service's database to the schema of this tree, as a deployment does.
 func (c *Cluster) Migrate(t testing.TB, name string) {
 	t.Helper()
 	c.migrateWith(t, name, Program(t, name))
@@ -247,18 +248,17 @@ func (c *Cluster) migrateWith(t testing.TB, name, path string) {
 	Run(t, Command{Program: name, Path: path, Args: []string{"migrate"}, Env: env}).Succeeded(t)
 }
 
-// Part returns a part's process: auth, customer, booking, booking-2, pass,
-// gateway-a-1, gateway-b-1, ….
+// Part returns a process by name: auth, customer, booking, booking-2, pass, gateway-a-1,
+// gateway-b-1, ….
 func (c *Cluster) Part(name string) *Part { return c.parts[name] }
 
-// MasterKey is what secrets are sealed with.
+// MasterKey returns the key that seals secrets.
 func (c *Cluster) MasterKey() string { return c.env["MASTER_KEY"] }
 
-// Credential is that of a part.
+// Credential returns the credential of a service.
 func (c *Cluster) Credential(part string) Credential { return c.credentials[part] }
 
-// AddCredential makes another platform credential, which auth knows from its next
-// start on.
+// AddCredential makes another platform credential. Auth knows it after its next start.
 func (c *Cluster) AddCredential(t testing.TB, name string) Credential {
 	t.Helper()
 	var entries []any
@@ -275,47 +275,47 @@ func (c *Cluster) AddCredential(t testing.TB, name string) Credential {
 	return added
 }
 
-// OwnerURL is the URL of the owner of a part's database.
+// OwnerURL returns the URL with which the owner connects to a service's database.
 func (c *Cluster) OwnerURL(part string) string { return c.owner[part] }
 
-// AppURL is the URL by which a part itself reaches its database.
+// AppURL returns the URL with which a service connects to its database.
 func (c *Cluster) AppURL(part string) string { return c.app[part] }
 
-// Beside describes another process that runs beside the parts, with their
-// settings and its own; Start runs it.
-func (c *Cluster) Beside(t testing.TB, program string, own map[string]string) *Process {
+// NewProcess describes an additional process that gets the settings of the services and its own.
+// Start runs it.
+func (c *Cluster) NewProcess(t testing.TB, program string, own map[string]string) *Process {
 	t.Helper()
 	env := maps.Clone(c.env)
 	maps.Copy(env, own)
 	return newProcess(t, program, c.dir, env, Program(t, program))
 }
 
-// AwaitReady returns when the part takes requests.
+// AwaitReady returns when the service is ready.
 func (p *Part) AwaitReady(t testing.TB) {
 	t.Helper()
 	p.await(t, "ready", func() error { return ready(p.admin) })
 }
 
-// Become has the next start run the program at path.
-func (p *Part) Become(path string) { p.path = path }
+// SetProgram sets the path of the program that the next start runs.
+func (p *Part) SetProgram(path string) { p.path = path }
 
-// Ready returns an error unless the part takes requests.
+// Ready returns an error unless the service is ready.
 func (p *Part) Ready() error { return ready(p.admin) }
 
-// Restart starts a part that has ended, and returns when it is ready.
+// Restart starts a process that has ended, and returns when it is ready.
 func (p *Part) Restart(t testing.TB) {
 	t.Helper()
 	p.Start(t)
 	p.AwaitReady(t)
 }
 
-// AdminAddr is where the part's /readyz and /metrics are.
+// AdminAddr returns the address of /readyz and /metrics.
 func (p *Part) AdminAddr() string { return p.admin }
 
-// Dir is where the cluster keeps everything: postgres, nats, and the parts' logs.
+// Dir returns the cluster's directory, with PostgreSQL's and NATS's data and the services' logs.
 func (c *Cluster) Dir() string { return c.dir }
 
-// Connect connects to the gRPC of a part. The connection ends with the test.
+// Connect connects to a service's gRPC address. The connection ends with the test.
 func (c *Cluster) Connect(t testing.TB, addr string) *grpc.ClientConn {
 	t.Helper()
 	conn, err := rpc.Dial(addr, rpc.DialOptions{Timeout: requestLimit})
@@ -326,15 +326,14 @@ func (c *Cluster) Connect(t testing.TB, addr string) *grpc.ClientConn {
 	return conn
 }
 
-// Destroy kills every part, and removes the databases and the streams with all that
-// is in them.
+// Destroy kills every service, and removes the databases and the streams with all their data.
 func (c *Cluster) Destroy(t testing.TB) {
 	t.Helper()
 	for _, p := range c.parts {
 		p.KillNow()
 	}
 	for _, p := range c.parts {
-		p.Kill(t) // it waits for the end
+		p.Kill(t) // waits until it has ended
 	}
 	c.Postgres.remove(t)
 	c.NATS.Stop(t)
@@ -343,8 +342,8 @@ func (c *Cluster) Destroy(t testing.TB) {
 	}
 }
 
-// Rebuild makes a new PostgreSQL with empty databases, and a new NATS, for the parts
-// of a platform that was destroyed. They are not started.
+// Rebuild makes a new PostgreSQL with empty databases, and a new NATS, for the services of a
+// destroyed platform. It does not start the services.
 func (c *Cluster) Rebuild(t testing.TB) {
 	t.Helper()
 	c.Postgres.Start(t)
@@ -359,7 +358,7 @@ func (c *Cluster) Rebuild(t testing.TB) {
 	}
 }
 
-// StartParts starts all parts, and returns when they are ready.
+// StartParts starts all services, and returns when they are ready.
 func (c *Cluster) StartParts(t testing.TB) {
 	t.Helper()
 	for _, p := range c.parts {

@@ -13,15 +13,15 @@ import (
 // commandLimit bounds one run of a command.
 const commandLimit = 2 * time.Minute
 
-// Command is a program to run to its end.
+// Command is a program that runs to its end.
 type Command struct {
 	Program string // a name that Program knows
-	Path    string // of the program; "": it is built from this tree
+	Path    string // of the program; "": built from this tree
 	Args    []string
 	Env     map[string]string
 	Input   string
 	Dir     string
-	// Account runs it; nil: that of this process.
+	// Account is the account that runs it; nil: that of this process.
 	Account *syscall.Credential
 }
 
@@ -32,7 +32,7 @@ type Result struct {
 	command        string
 }
 
-// Run runs a command to its end, which must come in time.
+// Run runs a command and fails t if it does not end within commandLimit.
 func Run(t testing.TB, c Command) Result {
 	t.Helper()
 	path := c.Path

@@ -1,29 +1,28 @@
-// Package harness runs the platform for tests: the real binaries, as real
-// processes, against a real PostgreSQL and a real NATS. Tests meet it only where
-// its users do: on Interface A, on the services' gRPC, and through reservectl.
+// Package harness runs the platform for tests: real binaries in separate processes, with a real
+// PostgreSQL and a real NATS. Tests use it only through its public interfaces: Interface A,
+// Interface B, the services' gRPC, and reservectl.
 //
 //	func TestMain(m *testing.M) { harness.Main(m) }
 //
 //	func TestBooking(t *testing.T) {
 //		s := harness.StartStandalone(t, harness.StandaloneOptions{})   // one process
-//		c := harness.StartCluster(t, harness.ClusterOptions{})         // a process per part
+//		c := harness.StartCluster(t, harness.ClusterOptions{})         // one process per service
 //		company := c.Operator(t).NewCompany(t, "Europe/London")
 //		answer := c.A(t).Do(t, harness.Request{Path: "/customers", Token: …})
 //		c.Part("booking").Kill(t)
 //		…
 //	}
 //
-// Go's cache of test results does not see the programs, so these tests run with
-// -count=1.
+// Run these tests with -count=1, because Go's test cache does not see changes to the programs.
 //
 // # Invariants
 //
-//  1. A program is built at most once by a test process, and not at all where
-//     an earlier one left it up to date.
-//  2. Nothing waits for ever: every start, stop and request has a limit, and the
-//     one that is passed fails the test with the log of whoever was waited for.
-//  3. No process outlives the test that started it, nor the test process,
-//     however that ends (on Linux, where the kernel helps).
-//  4. A program that ends without being asked to fails its test.
-//  5. Test processes that run at the same time take different ports.
+//  1. A test process builds a program at most once, and does not build it if an earlier test
+//     process left it up to date.
+//  2. Nothing waits for ever. Every start, stop and request has a limit. Exceeding it fails the
+//     test and prints the log of the process that was too slow.
+//  3. No process outlives the test that started it, or the test process, no matter how that ends
+//     (on Linux, with the kernel's help).
+//  4. A program that ends unexpectedly fails its test.
+//  5. Test processes that run at the same time use different ports.
 package harness

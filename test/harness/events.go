@@ -13,7 +13,7 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// Event is a domain event as a stream has it.
+// Event is a domain event in a stream.
 type Event struct {
 	ID string
 	// Company is the tenant (comp_…).
@@ -23,7 +23,7 @@ type Event struct {
 	Payload []byte
 }
 
-// Events returns all that the stream of domain events holds, in its order.
+// Events returns all events of the domain event stream, in order.
 func (c *Cluster) Events(t testing.TB) []Event {
 	t.Helper()
 	events, err := c.NATS.events(t.Context(), strings.ToUpper(busPrefix)+"_EVENTS")
@@ -75,7 +75,7 @@ func (n *NATS) events(ctx context.Context, stream string) ([]Event, error) {
 	return events, nil
 }
 
-// Publish publishes an event as a service does, under an identifier of its own.
+// Publish publishes an event as a service does, with a new identifier.
 func (c *Cluster) Publish(t testing.TB, e Event) {
 	t.Helper()
 	nc, err := nats.Connect(c.NATS.URL())

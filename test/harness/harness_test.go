@@ -19,7 +19,7 @@ import (
 	"reservation.dev/devkit/pgserver"
 )
 
-// childDir names, in the environment of a second test process, where it works.
+// childDir names the environment variable with the working directory of a second test process.
 const childDir = "HARNESS_CHILD_DIR"
 
 func TestMain(m *testing.M) { Main(m) }
@@ -30,14 +30,14 @@ func TestPrograms(t *testing.T) { // invariant 1
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("a program is built once by a process", func(t *testing.T) {
+	t.Run("a process builds a program once", func(t *testing.T) {
 		again := Program(t, "reservectl")
 		after, err := os.Stat(again)
 		if err != nil || again != first || !os.SameFile(before, after) {
 			t.Errorf("%s, then %s: %v", first, again, err)
 		}
 	})
-	t.Run("and not at all where an earlier process left it up to date", func(t *testing.T) {
+	t.Run("a process does not build a program that an earlier process left up to date", func(t *testing.T) {
 		other := &programs{}
 		path, err := other.get([]string{"reservectl"})
 		if err != nil {
@@ -48,14 +48,14 @@ func TestPrograms(t *testing.T) { // invariant 1
 			t.Errorf("it was built again: %v", err)
 		}
 	})
-	t.Run("a name that nobody knows is an error", func(t *testing.T) {
+	t.Run("an unknown name is an error", func(t *testing.T) {
 		if _, err := (&programs{}).get([]string{"nothing"}); err == nil {
-			t.Error("it was built")
+			t.Error("an unknown program was built")
 		}
 	})
 }
 
-// recorder is a test that may fail without failing the one that watches it.
+// recorder is a test whose failure does not fail the test that runs it.
 type recorder struct {
 	testing.TB
 	mu   sync.Mutex
@@ -85,19 +85,19 @@ func shell(t testing.TB, script string) *Process {
 }
 
 func TestProcess(t *testing.T) {
-	t.Run("one that ends by itself fails its test, with its log", func(t *testing.T) { // invariant 4
+	t.Run("a process that ends unexpectedly fails its test and prints its log", func(t *testing.T) { // invariant 4
 		for _, script := range []string{"echo going; exit 3", "echo going"} {
 			r := &recorder{TB: t}
 			p := shell(r, script)
 			p.Start(r)
 			<-p.running.done
 			p.end(r)
-			if !r.fail || !strings.Contains(r.text(), "ended by itself") || !strings.Contains(r.text(), "going") {
+			if !r.fail || !strings.Contains(r.text(), "ended unexpectedly") || !strings.Contains(r.text(), "going") {
 				t.Errorf("%s: %s", script, r.text())
 			}
 		}
 	})
-	t.Run("waiting for one that has ended fails at once", func(t *testing.T) { // invariant 2
+	t.Run("waiting for a process that has ended fails immediately", func(t *testing.T) { // invariant 2
 		r := &recorder{TB: t}
 		p := shell(r, "exit 3")
 		p.Start(r)
@@ -108,7 +108,7 @@ func TestProcess(t *testing.T) {
 		}
 		p.KillNow()
 	})
-	t.Run("one that does not end is killed, and its test fails", func(t *testing.T) { // invariant 2
+	t.Run("a process that ignores SIGTERM is killed and its test fails", func(t *testing.T) { // invariant 2
 		r := &recorder{TB: t}
 		p := shell(r, "trap '' TERM; echo deaf; while :; do sleep 0.05; done")
 		p.patience = 200 * time.Millisecond
@@ -116,7 +116,7 @@ func TestProcess(t *testing.T) {
 		pid := p.PID()
 		Eventually(t, killLimit, func() error {
 			if !strings.Contains(p.Log(), "deaf") {
-				return errors.New("not deaf yet")
+				return errors.New("the process does not ignore SIGTERM yet")
 			}
 			return nil
 		})
@@ -125,9 +125,9 @@ func TestProcess(t *testing.T) {
 			t.Errorf("failed %v, alive %v: %s", r.fail, syscall.Kill(pid, 0) == nil, r.text())
 		}
 	})
-	t.Run("a paused one stands still until it is resumed", func(t *testing.T) {
+	t.Run("a paused process does not run until it is resumed", func(t *testing.T) {
 		if runtime.GOOS != "linux" {
-			t.Skip("what a process does is read from /proc, which only Linux has")
+			t.Skip("the state of a process is read from /proc, which only Linux has")
 		}
 		p := shell(t, "while :; do sleep 0.01; done")
 		p.Start(t)
@@ -148,13 +148,13 @@ func TestProcess(t *testing.T) {
 		await(false)
 		p.Kill(t)
 	})
-	t.Run("a killed one can be started again and keeps its log", func(t *testing.T) {
+	t.Run("a killed process can be started again and keeps its log", func(t *testing.T) {
 		p := shell(t, "echo $$; exec sleep 100")
 		for range 2 {
 			p.Start(t)
 			Eventually(t, killLimit, func() error {
 				if !strings.Contains(p.Log(), strconv.Itoa(p.PID())) {
-					return errors.New("not started")
+					return errors.New("the process has not started")
 				}
 				return nil
 			})
@@ -164,13 +164,13 @@ func TestProcess(t *testing.T) {
 			t.Errorf("the log is %q", lines)
 		}
 	})
-	t.Run("its environment is none of ours", func(t *testing.T) {
+	t.Run("a process does not inherit the environment of the test", func(t *testing.T) {
 		t.Setenv("RESERVATION_TOKEN", "developer's")
 		p := newProcess(t, "sh", t.TempDir(), map[string]string{"MINE": "yes"}, "/bin/sh", "-c", "env; exec sleep 100")
 		p.Start(t)
 		Eventually(t, killLimit, func() error {
 			if !strings.Contains(p.Log(), "MINE=yes") {
-				return errors.New("not yet")
+				return errors.New("the process has not printed its environment yet")
 			}
 			return nil
 		})
@@ -182,29 +182,29 @@ func TestProcess(t *testing.T) {
 
 func TestPorts(t *testing.T) { // invariant 5
 	base := freePorts(t)
-	t.Run("no other test process gets them", func(t *testing.T) {
+	t.Run("two test processes do not get the same ports", func(t *testing.T) {
 		path := filepath.Join(os.TempDir(), "reservation-test-ports", strconv.Itoa(base))
 		if f, err := lockFile(path, syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
 			f.Close()
-			t.Error("the block is not locked")
+			t.Error("the block of ports is not locked")
 		}
 	})
-	t.Run("ports that are in use are not given out", func(t *testing.T) {
+	t.Run("ports in use are skipped", func(t *testing.T) {
 		l, err := net.Listen("tcp", loopback(base+portsBlock-1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer l.Close()
 		if err := allFree(base); err == nil {
-			t.Error("the block counts as free")
+			t.Error("a block with a port in use counts as free")
 		}
 	})
 }
 
-// TestSlowNothingIsLeft is invariant 3.
+// TestSlowNothingIsLeft checks invariant 3.
 func TestSlowNothingIsLeft(t *testing.T) {
 	dir := TempDir(t)
-	t.Run("when the test ends", func(t *testing.T) {
+	t.Run("no process is left when the test ends", func(t *testing.T) {
 		t.Setenv("TMPDIR", dir)
 		t.Run("the test", runAll)
 		NothingLeft(t, dir)
@@ -213,7 +213,7 @@ func TestSlowNothingIsLeft(t *testing.T) {
 		}
 	})
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGINT} {
-		t.Run("when the test process is sent "+sig.String(), func(t *testing.T) {
+		t.Run("no process is left when the test process is sent "+sig.String(), func(t *testing.T) {
 			child := exec.Command(os.Args[0], "-test.run", "^TestChild$", "-test.timeout", "2m")
 			child.Env = append(os.Environ(), childDir+"="+dir, "TMPDIR="+dir)
 			p, err := spawn(child, nil)
@@ -230,7 +230,7 @@ func TestSlowNothingIsLeft(t *testing.T) {
 				return err
 			})
 			if len(Leftovers(t, dir)) < 8 {
-				t.Errorf("of the parts there are only %v", Leftovers(t, dir))
+				t.Errorf("only these processes are running: %v", Leftovers(t, dir))
 			}
 			if err := child.Process.Signal(sig); err != nil {
 				t.Fatal(err)
@@ -244,7 +244,7 @@ func TestSlowNothingIsLeft(t *testing.T) {
 	}
 }
 
-// runAll runs everything that the harness can run.
+// runAll runs everything that the harness can start.
 func runAll(t *testing.T) {
 	c := StartCluster(t, ClusterOptions{Gateways: 2, Durable: pgserver.Fast})
 	s := StartStandalone(t, StandaloneOptions{})
@@ -254,7 +254,7 @@ func runAll(t *testing.T) {
 	s.Operator(t).NewCompany(t, "Europe/London")
 }
 
-// TestChild is what the second test process runs until it is ended.
+// TestChild runs in the second test process until that is ended.
 func TestChild(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// requestLimit bounds one request or call of a test.
+// requestLimit limits one request or call of a test.
 const requestLimit = 30 * time.Second
 
 // A is a client of Interface A.
 type A struct {
 	BaseURL string
-	// Transport carries the requests; the e2e tests put one there that holds
-	// every answer to the interface's description.
+	// Transport sends the requests. The e2e tests set one that checks every answer against the
+	// interface's OpenAPI description.
 	Transport http.RoundTripper
 }
 
-// A returns a client with connections of its own, which end with the test.
+// A returns a client with its own connections, which end with the test.
 func (p *Platform) A(t testing.TB) *A { return NewA(t, p.BaseURL) }
 
-// NewA returns a client of the Interface A at a base address.
+// NewA returns a client of Interface A at a base address.
 func NewA(t testing.TB, baseURL string) *A {
 	transport := &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
@@ -35,23 +35,23 @@ func NewA(t testing.TB, baseURL string) *A {
 
 // Request is a request to Interface A.
 type Request struct {
-	Method string // "": GET, or POST where there is a body
+	Method string // "": GET, or POST if there is a body
 	Path   string
-	Token  string // "": no Authorization
+	Token  string // "": no Authorization header
 	Body   string
-	Media  string // of the body; "": JSON
-	Host   string // "": that of the address
+	Media  string // of the body; "" means JSON
+	Host   string // "": the host of the address
 	Header http.Header
 }
 
-// Answer is what came back, whole.
+// Answer is a complete response.
 type Answer struct {
 	Code   int
 	Header http.Header
 	Body   []byte
 }
 
-// Do makes a request and reads the answer. Only a broken connection fails t.
+// Do makes a request and reads the answer. It fails t only if the connection breaks.
 func (a *A) Do(t testing.TB, r Request) Answer {
 	t.Helper()
 	answer, err := a.Try(t.Context(), r)
@@ -61,7 +61,7 @@ func (a *A) Do(t testing.TB, r Request) Answer {
 	return answer
 }
 
-// Try is Do for requests that may fail, from any goroutine.
+// Try is like Do, but returns an error, and can be called from any goroutine.
 func (a *A) Try(ctx context.Context, r Request) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
@@ -109,7 +109,7 @@ func (a *A) request(ctx context.Context, r Request) (*http.Request, error) {
 	return req, nil
 }
 
-// Token exchanges a client's credentials for an access token.
+// Token exchanges an API client's credentials for an access token.
 func (a *A) Token(t testing.TB, c Credential) string {
 	t.Helper()
 	answer := a.Do(t, TokenRequest(c))
@@ -120,13 +120,13 @@ func (a *A) Token(t testing.TB, c Credential) string {
 	return body.AccessToken
 }
 
-// TokenRequest is the JSON request for a token.
+// TokenRequest returns the JSON request for a token.
 func TokenRequest(c Credential) Request {
 	return Request{Path: "/token", Body: fmt.Sprintf(`{"client_id":%q,"client_secret":%q}`, c.ID, c.Secret)}
 }
 
-// Into fails t unless the answer has the given status, and reads its JSON body
-// into v, which may be nil.
+// Into fails t unless the answer has the given status, and decodes its JSON body into v, which
+// may be nil.
 func (a Answer) Into(t testing.TB, code int, v any) {
 	t.Helper()
 	if a.Code != code {
@@ -141,7 +141,7 @@ func (a Answer) Into(t testing.TB, code int, v any) {
 	}
 }
 
-// Fault is the error body of Interface A.
+// Fault is an error body of Interface A.
 type Fault struct {
 	Message string `json:"message"`
 	Error   struct {
@@ -151,7 +151,7 @@ type Fault struct {
 	} `json:"error"`
 }
 
-// Refused fails t unless the answer is a fault with the given status and code.
+// Refused fails t unless the answer is an error body with the given status and code.
 func (a Answer) Refused(t testing.TB, status int, code string) Fault {
 	t.Helper()
 	var f Fault

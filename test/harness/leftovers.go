@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Leftovers returns the processes that have to do with dir: those with it in
-// their command line or environment, or that work below it. Every program of
-// this package does, and PostgreSQL's processes too. It needs Linux's /proc.
+// Leftovers returns the processes that use dir: it is in their command line or environment, or
+// they work below it. This holds for every program of this package and for PostgreSQL's
+// processes. It needs Linux's /proc.
 func Leftovers(t testing.TB, dir string) []string {
 	t.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("processes are told apart by /proc, which only Linux has")
+		t.Skip("leftover processes are found in /proc, which only Linux has")
 	}
 	var found []string
 	entries, err := os.ReadDir("/proc")
@@ -50,7 +50,7 @@ func concerns(pid int, dir string) bool {
 	return false
 }
 
-// NothingLeft fails t if processes of dir are still there after a moment.
+// NothingLeft fails t if processes that use dir are still running after 15 seconds.
 func NothingLeft(t testing.TB, dir string) {
 	t.Helper()
 	Eventually(t, 15*time.Second, func() error {

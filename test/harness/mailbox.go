@@ -22,10 +22,10 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// Mailbox is a receiver of webhooks: it verifies what comes, writes it down, and
-// answers as it is told to.
+// Mailbox is a receiver of webhooks. It verifies and records each request, and answers it as the
+// test decides.
 type Mailbox struct {
-	// Endpoint is its identifier (whe_…).
+	// Endpoint is the endpoint's identifier (whe_…).
 	Endpoint string
 
 	t      testing.TB
@@ -37,37 +37,36 @@ type Mailbox struct {
 	tries map[string]int // by identifier
 }
 
-// Mail is one request that was received. Nothing is written down of one whose
-// signatures are not right; it fails the test.
+// Mail is one received request. A request with an invalid signature is not recorded; it fails the
+// test.
 type Mail struct {
-	// ID is the envelope's (msg_…), Event its event.
+	// ID is the identifier in the envelope (msg_…), and Event its event.
 	ID, Event string
 	Data      json.RawMessage
 	At        time.Time
-	// Ended is when it was answered, or its sender was gone; zero: not yet.
+	// Ended is when the request was answered or its sender gave up; zero: it is still open.
 	Ended time.Time
-	// Try is how often this identifier has come by now, from 1, and N how many
-	// requests have.
+	// Try counts the requests with this identifier so far, from 1. N counts all requests.
 	Try, N int
-	// Accepted says that the answer is 2xx, and came within the sender's patience.
+	// Accepted reports a 2xx answer that arrived before the sender's timeout.
 	Accepted bool
-	// Broken says that the connection was broken instead of an answer.
+	// Broken reports that the connection was broken instead of an answer.
 	Broken bool
 }
 
-// Reply is how a request is answered.
+// Reply says how to answer a request.
 type Reply struct {
 	Status int // 0: 204
-	// After is how long the answer waits.
+	// After delays the answer.
 	After time.Duration
-	// Hang: it never comes, until the sender gives up.
+	// Hang never answers: the request stays open until the sender gives up.
 	Hang bool
-	// Reset: the connection is broken instead.
+	// Reset breaks the connection instead of answering.
 	Reset bool
 }
 
-// NewMailbox registers an endpoint with a receiver behind it, which listens until
-// t ends. nil: it takes everything at once.
+// NewMailbox registers an endpoint and serves it until t ends. If answer is nil, it accepts every
+// request immediately.
 func (c *Cluster) NewMailbox(t testing.TB, company *Company, answer func(Mail) Reply, events ...webhookv1.EventType) *Mailbox {
 	t.Helper()
 	m := newMailbox(t, answer)
@@ -77,8 +76,8 @@ func (c *Cluster) NewMailbox(t testing.TB, company *Company, answer func(Mail) R
 	return m
 }
 
-// OpenMailbox returns the receiver of an endpoint that somebody else registered
-// and serves. nil: it takes everything at once.
+// OpenMailbox returns the receiver of an endpoint that the caller registered and serves. If
+// answer is nil, it accepts every request immediately.
 func OpenMailbox(t testing.TB, endpoint, secret string, answer func(Mail) Reply) *Mailbox {
 	t.Helper()
 	m := newMailbox(t, answer)
@@ -97,39 +96,39 @@ func (m *Mailbox) hasSecret(t testing.TB, endpoint, secret string) {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil || len(key) != sha256.Size {
-		t.Fatalf("the secret %q is none: %v", secret, err)
+		t.Fatalf("%q is not a webhook secret: %v", secret, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.Endpoint, m.key = endpoint, key
 }
 
-// Mail returns what was received so far, in its order.
+// Mail returns the requests received so far, in order.
 func (m *Mailbox) Mail() []Mail {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return append([]Mail(nil), m.mail...)
 }
 
-// ServeHTTP takes one request.
+// ServeHTTP verifies, records and answers one request.
 func (m *Mailbox) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	at := time.Now()
 	body, err := io.ReadAll(io.LimitReader(req.Body, 1<<20))
 	if err != nil {
-		return // the sender is gone
+		return // the sender has closed the connection
 	}
-	mail, err := m.open(req.Header, body)
+	mail, err := m.verify(req.Header, body)
 	if err != nil {
 		m.t.Errorf("webhook: %v\n%v\n%s", err, req.Header, body)
 		rw.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	mail.At = at
-	reply, index := m.note(&mail)
+	reply, index := m.record(&mail)
 	answering := wait(req.Context(), reply)
-	m.end(index, answering)
+	m.finish(index, answering)
 	if !answering {
-		return // the sender gave up, or died
+		return // the sender gave up or ended
 	}
 	if reply.Reset {
 		if conn, _, err := http.NewResponseController(rw).Hijack(); err == nil {
@@ -147,8 +146,8 @@ func (r Reply) status() int {
 	return r.Status
 }
 
-// note writes mail down with the answer that it is about to get.
-func (m *Mailbox) note(mail *Mail) (reply Reply, index int) {
+// record records mail together with the answer that it is about to get.
+func (m *Mailbox) record(mail *Mail) (reply Reply, index int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.tries[mail.ID]++
@@ -160,7 +159,7 @@ func (m *Mailbox) note(mail *Mail) (reply Reply, index int) {
 	return reply, len(m.mail) - 1
 }
 
-func (m *Mailbox) end(index int, answering bool) {
+func (m *Mailbox) finish(index int, answering bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	mail := &m.mail[index]
@@ -168,7 +167,7 @@ func (m *Mailbox) end(index int, answering bool) {
 	mail.Accepted = mail.Accepted && answering
 }
 
-// wait waits before the answer and reports whether the sender is still there.
+// wait waits as r says, and reports whether the sender is still connected.
 func wait(ctx context.Context, r Reply) bool {
 	if r.Hang {
 		<-ctx.Done()
@@ -195,8 +194,8 @@ type envelope struct {
 	Data      json.RawMessage `json:"data"`
 }
 
-// open verifies both signatures of a request and holds them to the body.
-func (m *Mailbox) open(h http.Header, body []byte) (Mail, error) {
+// verify verifies both signatures of a request and compares their content with the body.
+func (m *Mailbox) verify(h http.Header, body []byte) (Mail, error) {
 	m.mu.Lock()
 	key := m.key
 	m.mu.Unlock()
@@ -219,7 +218,7 @@ func (m *Mailbox) open(h http.Header, body []byte) (Mail, error) {
 	digest := sha256.Sum256(body)
 	if claims.Digest != hex.EncodeToString(digest[:]) || claims.ID != e.ID || claims.Event != e.Event ||
 		!claims.Timestamp.Equal(e.Timestamp) || !bytes.Equal(claims.Data, e.Data) {
-		return Mail{}, errors.New("the JWT is of something else")
+		return Mail{}, errors.New("the JWT is not about this body")
 	}
 	if h.Get("Webhook-Id") != e.ID {
 		return Mail{}, fmt.Errorf("Webhook-Id is %q", h.Get("Webhook-Id"))

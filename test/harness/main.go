@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// process is what the tests of one process share. A test binary has no main of
-// its own to hold it, so it is this package's only variable.
+// process is the state that the tests of one process share. It is this package's only variable: a
+// test binary has no main function of its own that could hold it.
 var process shared
 
 type shared struct {
@@ -22,8 +22,8 @@ type shared struct {
 	ports    ports
 }
 
-// Main runs the tests, removes what they shared, and exits. Every package that
-// uses the harness calls it from TestMain.
+// Main runs the tests, removes their shared files, and exits. Every package that uses the harness
+// calls it from TestMain.
 func Main(m *testing.M) {
 	process.mu.Lock()
 	process.main = true
@@ -38,15 +38,15 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// atExit registers f to run after the last test, last in first out.
+// atExit registers f to run after the last test, in reverse order of registration.
 func atExit(f func()) {
 	process.mu.Lock()
 	defer process.mu.Unlock()
 	process.exits = append(process.exits, f)
 }
 
-// needMain fails a test whose package would leave files behind.
-func needMain(t testing.TB) {
+// requireMain fails a test whose package would leave files behind.
+func requireMain(t testing.TB) {
 	t.Helper()
 	process.mu.Lock()
 	defer process.mu.Unlock()
@@ -55,8 +55,8 @@ func needMain(t testing.TB) {
 	}
 }
 
-// Eventually calls cond until it returns nil, and fails the test with cond's
-// last error when limit has passed. It is for what other processes do.
+// Eventually calls cond until it returns nil, and fails the test with cond's last error after
+// limit. Use it to wait for other processes.
 func Eventually(t testing.TB, limit time.Duration, cond func() error) {
 	t.Helper()
 	if err := poll(limit, cond); err != nil {
@@ -64,8 +64,7 @@ func Eventually(t testing.TB, limit time.Duration, cond func() error) {
 	}
 }
 
-// poll calls cond until it returns nil, and returns its last error when limit
-// has passed.
+// poll calls cond until it returns nil, or returns its last error after limit.
 func poll(limit time.Duration, cond func() error) error {
 	deadline := time.Now().Add(limit)
 	for pause := 2 * time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
@@ -77,8 +76,8 @@ func poll(limit time.Duration, cond func() error) error {
 	}
 }
 
-// TempDir returns a directory that other accounts can enter, which PostgreSQL
-// needs where tests run as root. It is removed when t ends.
+// TempDir returns a directory that other accounts can enter, which PostgreSQL needs if the tests
+// run as root. It is removed when t ends.
 func TempDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "reservation-test-*")
@@ -97,8 +96,8 @@ func TempDir(t testing.TB) string {
 	return dir
 }
 
-// removeClusters removes the databases that were put elsewhere because their
-// account cannot enter the temporary directory: a file named instance says where.
+// removeClusters removes databases that were stored elsewhere because their account cannot enter
+// the temporary directory. A file named instance holds their location.
 func removeClusters(dir string) {
 	left, _ := filepath.Glob(filepath.Join(dir, "*", "instance"))
 	deeper, _ := filepath.Glob(filepath.Join(dir, "*", "*", "instance"))
@@ -109,7 +108,7 @@ func removeClusters(dir string) {
 	}
 }
 
-// complain reports trouble at the end of the process, when no test is left to fail.
-func complain(format string, args ...any) {
+// logProblem prints a problem at the end of the process, when there is no test left to fail.
+func logProblem(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "harness: "+format+"\n", args...)
 }

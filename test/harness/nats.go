@@ -9,16 +9,16 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// NATS is a NATS server with JetStream on a loopback port that it keeps: in the
-// test process, or in a process of its own.
+// NATS is a NATS server with JetStream on a fixed loopback port, in the test process or in its
+// own process.
 type NATS struct {
 	dir     string
 	opts    server.Options
 	server  *server.Server
-	process *Process // nil: in this one
+	process *Process // nil: runs in the test process
 }
 
-// StartNATS runs a server that keeps its streams below dir until the test ends.
+// StartNATS runs a server that stores its streams below dir, until the test ends.
 func StartNATS(t testing.TB, dir string) *NATS {
 	t.Helper()
 	return startNATS(t, natsOptions(t, dir))
@@ -39,7 +39,7 @@ func startNATS(t testing.TB, opts server.Options) *NATS {
 	return n
 }
 
-// startNATSProcess is StartNATS with a process for the server.
+// startNATSProcess is like StartNATS, but the server runs in its own process.
 func startNATSProcess(t testing.TB, dir string) *NATS {
 	t.Helper()
 	n := &NATS{dir: dir, opts: server.Options{Port: freePorts(t)}}
@@ -63,7 +63,7 @@ func (n *NATS) Start(t testing.TB) {
 		})
 		return
 	}
-	opts := n.opts // the server changes what it is given
+	opts := n.opts // the server changes its options
 	s, err := server.NewServer(&opts)
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func (n *NATS) Start(t testing.TB) {
 	}
 }
 
-// Stop ends the server; its streams stay.
+// Stop ends the server; its streams are kept.
 func (n *NATS) Stop(t testing.TB) {
 	t.Helper()
 	if n.process != nil {
@@ -90,7 +90,7 @@ func (n *NATS) end() {
 	n.server.WaitForShutdown()
 }
 
-// PID is that of the server's own process; 0: it has none.
+// PID returns the process id of the server's own process, or 0 if it has none.
 func (n *NATS) PID() int {
 	if n.process == nil {
 		return 0
@@ -98,8 +98,8 @@ func (n *NATS) PID() int {
 	return n.process.PID()
 }
 
-// Dir is where the server keeps its streams.
+// Dir returns the directory of the server's streams.
 func (n *NATS) Dir() string { return n.dir }
 
-// URL is where the server listens.
+// URL returns the server's URL.
 func (n *NATS) URL() string { return "nats://" + loopback(n.opts.Port) }

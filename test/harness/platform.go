@@ -21,17 +21,17 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// Platform is a running platform as its users see it: addresses, and the
-// credential of its operator.
+// Platform is a running platform as its users see it: its addresses and its operator's
+// credential.
 type Platform struct {
-	// BaseURL is Interface A's.
+	// BaseURL is the base address of Interface A.
 	BaseURL string
-	// Auth, Customer, Booking, Pass and Webhook are gRPC addresses; of several
-	// processes, all of them, separated by commas. Webhook may be empty: there is
-	// none.
+	// Auth, Customer, Booking, Pass and Webhook are gRPC addresses. If a service has several
+	// replicas, their addresses are separated by commas. Webhook is empty if there is no webhook
+	// service.
 	Auth, Customer, Booking, Pass, Webhook string
 	OperatorCredential                     Credential
-	// TLS is the operator's certificate; nil: the platform speaks plain gRPC.
+	// TLS is the operator's certificate; nil: the platform uses gRPC without TLS.
 	TLS *mtls.Files
 }
 
@@ -54,14 +54,14 @@ type Operator struct {
 	Events         bookingv1.EventServiceClient
 	Bookings       bookingv1.BookingServiceClient
 	Passes         passv1.PassServiceClient
-	Webhooks       webhookv1.WebhookServiceClient // nil: there is no such service
+	Webhooks       webhookv1.WebhookServiceClient // nil: there is no webhook service
 
 	source *token.Source
 }
 
-// waitForReady lets a call that sets up a test wait, within requestLimit, until
-// its service accepts connections. Without it the call fails at once while the
-// connection to a restarted service is still in its backoff.
+// waitForReady lets a call that sets up a test wait, within requestLimit, until its service
+// accepts connections. Without it the call fails immediately while the connection to a restarted
+// service is in its backoff.
 var waitForReady = grpc.WaitForReady(true)
 
 // Operator connects to the services. The connections end with the test.
@@ -100,7 +100,7 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	return op
 }
 
-// As returns ctx for calls on behalf of a company (comp_…); "": of none.
+// As returns ctx for calls on behalf of a company (comp_…); "" means none.
 func (op *Operator) As(ctx context.Context, company string) context.Context {
 	c, err := id.Parse[id.Company](company)
 	if err != nil {
@@ -109,19 +109,19 @@ func (op *Operator) As(ctx context.Context, company string) context.Context {
 	return rpc.As(ctx, op.source, c)
 }
 
-// WithToken returns ctx for gRPC calls with an access token.
+// WithToken returns ctx for gRPC calls with the given access token.
 func WithToken(ctx context.Context, raw string) context.Context {
 	source := token.NewSource(func(context.Context) (string, time.Time, error) { return raw, time.Now().Add(time.Hour), nil })
 	return rpc.As(ctx, source, id.Company{})
 }
 
-// Company is a tenant that a test has made.
+// Company is a company that a test uses.
 type Company struct {
 	ID string
 	op *Operator
 }
 
-// NewCompany makes a company with the currency GBP.
+// NewCompany creates a company with the currency GBP.
 func (op *Operator) NewCompany(t testing.TB, zone string) *Company {
 	t.Helper()
 	res, err := op.Companies.CreateCompany(op.As(t.Context(), ""), &authv1.CreateCompanyRequest{
@@ -133,21 +133,21 @@ func (op *Operator) NewCompany(t testing.TB, zone string) *Company {
 	return &Company{ID: res.GetCompany().GetId(), op: op}
 }
 
-// Company returns a company that exists.
+// Company returns an existing company.
 func (op *Operator) Company(id string) *Company { return &Company{ID: id, op: op} }
 
-// Ctx returns a context whose calls the operator makes for the company.
+// Ctx returns a context with which the operator makes calls on behalf of the company.
 func (c *Company) Ctx(ctx context.Context) context.Context { return c.op.As(ctx, c.ID) }
 
-// Operator is who made the company.
+// Operator returns the operator that created the company.
 func (c *Company) Operator() *Operator { return c.op }
 
-// AllScopes are those that Interface A names.
+// AllScopes returns every scope of Interface A.
 func AllScopes() []string {
 	return []string{"customers:read", "profile:read", "profile:write", "bookings:read"}
 }
 
-// NewClient makes an API client with the given scopes; none: with all.
+// NewClient creates an API client with the given scopes; none given means all.
 func (c *Company) NewClient(t testing.TB, scopes ...string) Credential {
 	t.Helper()
 	if len(scopes) == 0 {
@@ -160,8 +160,8 @@ func (c *Company) NewClient(t testing.TB, scopes ...string) Credential {
 	return Credential{ID: res.GetApiClient().GetId(), Secret: res.GetClientSecret()}
 }
 
-// NewKey makes an API key with all permissions and a limit of requests in any 60
-// seconds; 0: the platform's.
+// NewKey creates an API key with all permissions and a limit of requests in any 60 seconds; 0
+// means the platform's default.
 func (c *Company) NewKey(t testing.TB, limit int32) Credential {
 	t.Helper()
 	req := &authv1.CreateApiKeyRequest{Name: t.Name()}
@@ -187,11 +187,11 @@ func (c *Company) NewCustomer(t testing.TB, first, last string) *customerv1.Cust
 	return res.GetCustomer()
 }
 
-// importBatch is how many items a message of an import carries.
+// importBatch is the number of items in each message of an import.
 const importBatch = 2000
 
-// ImportCustomers imports n customers with the references prefix0, prefix1, …
-// and returns their identifiers in that order.
+// ImportCustomers imports n customers with the references prefix0, prefix1, … and returns their
+// identifiers in that order.
 func (c *Company) ImportCustomers(t testing.TB, prefix string, n int) []string {
 	t.Helper()
 	stream, err := c.op.Customers.ImportCustomers(c.Ctx(t.Context()), waitForReady)
@@ -225,13 +225,13 @@ func (c *Company) ImportCustomers(t testing.TB, prefix string, n int) []string {
 		t.Fatal(err)
 	}
 	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
-		t.Fatalf("the end of the import: %v", err)
+		t.Fatalf("end of the import: %v", err)
 	}
 	return ids
 }
 
-// ImportTransactions imports purchases, all of which must be taken, and returns
-// their identifiers in the same order.
+// ImportTransactions imports purchases, fails t if one is refused, and returns their identifiers
+// in the same order.
 func (c *Company) ImportTransactions(t testing.TB, transactions ...*bookingv1.ImportedTransaction) []string {
 	t.Helper()
 	stream, err := c.op.Bookings.ImportTransactions(c.Ctx(t.Context()), waitForReady)
@@ -259,7 +259,7 @@ func (c *Company) ImportTransactions(t testing.TB, transactions ...*bookingv1.Im
 		t.Fatal(err)
 	}
 	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
-		t.Fatalf("the end of the import: %v", err)
+		t.Fatalf("end of the import: %v", err)
 	}
 	return ids
 }

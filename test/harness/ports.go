@@ -12,23 +12,22 @@ import (
 	"testing"
 )
 
-// Ports are taken below those that the kernel gives to outgoing connections: a
-// part that is killed and started again must find its port free.
+// Ports are taken from below the range that the kernel uses for outgoing connections, because a
+// service that is killed and started again must find its port free.
 const (
 	firstPort  = 12000
 	lastPort   = 32000
 	portsBlock = 10
 )
 
-// ports are what this process has reserved. A lock per block keeps other test
+// ports are the blocks that this process has reserved. A file lock per block keeps other test
 // processes off it, and ends with this process.
 type ports struct {
 	mu    sync.Mutex
 	locks []*os.File
 }
 
-// freePorts reserves ten consecutive ports for the rest of the process, and
-// returns the first.
+// freePorts reserves ten consecutive ports for the rest of the process and returns the first.
 func freePorts(t testing.TB) int {
 	t.Helper()
 	base, err := process.ports.take()
@@ -51,7 +50,7 @@ func (p *ports) take() (int, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return 0, err
 	}
-	_ = os.Chmod(dir, 0o777) // of another account: it did so itself
+	_ = os.Chmod(dir, 0o777) // fails if another account made it, which then did the same
 	var err error
 	for range 200 {
 		base := firstPort + portsBlock*rand.IntN((lastPort-firstPort)/portsBlock)

@@ -13,14 +13,14 @@ import (
 	"reservation.dev/devkit/pgserver"
 )
 
-// Postgres is a private PostgreSQL server on a port that it keeps.
+// Postgres is a private PostgreSQL server on a fixed port.
 type Postgres struct {
 	opts   pgserver.Options
 	server *pgserver.Server
 }
 
-// StartPostgres runs a server below dir until the test ends. Safe, it keeps what
-// was committed however it ends.
+// StartPostgres runs a server below dir until the test ends. With durable Safe, committed data
+// survives a crash.
 func StartPostgres(t testing.TB, dir string, durable pgserver.Durability) *Postgres {
 	t.Helper()
 	p := &Postgres{opts: pgserver.Options{Dir: dir, Port: freePorts(t), Durable: durable, MaxConnections: 200}}
@@ -47,7 +47,7 @@ func (p *Postgres) Start(t testing.TB) {
 	p.server = server
 }
 
-// Stop cuts off every session and ends the server; its data stays.
+// Stop cuts off every session and ends the server; its data is kept.
 func (p *Postgres) Stop(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), stopLimit)
@@ -57,7 +57,7 @@ func (p *Postgres) Stop(t testing.TB) {
 	}
 }
 
-// remove ends the server and removes its data; Start makes a new one.
+// remove ends the server and removes its data. Start then makes a new server.
 func (p *Postgres) remove(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), stopLimit)
@@ -67,7 +67,7 @@ func (p *Postgres) remove(t testing.TB) {
 	}
 }
 
-// Crash kills the server with SIGKILL, and its sessions with it.
+// Crash kills the server and its sessions with SIGKILL.
 func (p *Postgres) Crash(t testing.TB) {
 	t.Helper()
 	if err := syscall.Kill(p.PID(t), syscall.SIGKILL); err != nil {
@@ -81,7 +81,7 @@ func (p *Postgres) Crash(t testing.TB) {
 	p.Stop(t)
 }
 
-// PID is the server's main process, whose children its sessions are.
+// PID returns the process id of the server's main process. Its sessions are child processes.
 func (p *Postgres) PID(t testing.TB) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(p.opts.Dir, "data", "postmaster.pid"))
@@ -96,10 +96,10 @@ func (p *Postgres) PID(t testing.TB) int {
 	return pid
 }
 
-// AdminURL is the superuser's URL.
+// AdminURL returns the superuser's URL.
 func (p *Postgres) AdminURL() string { return p.server.AdminURL() }
 
-// database makes a database and its roles, and returns their URLs.
+// database creates a database and its roles, and returns their URLs.
 func (p *Postgres) database(t testing.TB, name string) (ownerURL, appURL string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -12,29 +12,29 @@ import (
 	"testing"
 )
 
-// PreviousReleaseFile says from which release this tree is upgraded.
+// PreviousReleaseFile names the release from which this tree is upgraded.
 const PreviousReleaseFile = "deploy/previous-release"
 
 // Release is a release of the platform.
 type Release struct {
 	Commit string
-	// Schemas are by part; "platform" is of the tables that all parts have.
+	// Schemas are by service; "platform" is the schema of the tables that all services have.
 	Schemas map[string]ReleasedSchema
 
 	root string
 }
 
-// ReleasedSchema is a schema of a release.
+// ReleasedSchema is the schema of one service in a release.
 type ReleasedSchema struct {
 	// Version is the number of its newest migration.
 	Version int
-	// Digest is the SHA-256, in hexadecimal, of all its migrations: of each its path
-	// and a line break, and the file, in the order of their numbers.
+	// Digest is the SHA-256, in hexadecimal, of all its migrations in the order of their numbers:
+	// for each, its path, a line break, and its content.
 	Digest string
 }
 
-// PreviousRelease reads PreviousReleaseFile; PREVIOUS_RELEASE names another commit
-// or tag.
+// PreviousRelease reads PreviousReleaseFile. The environment variable PREVIOUS_RELEASE overrides
+// its commit with another commit or tag.
 func PreviousRelease() (*Release, error) {
 	root, err := Root()
 	if err != nil {
@@ -58,7 +58,7 @@ func PreviousRelease() (*Release, error) {
 		version, digest, _ := strings.Cut(value, " ")
 		schema := ReleasedSchema{Digest: digest}
 		if schema.Version, err = strconv.Atoi(version); err != nil {
-			return nil, fmt.Errorf("%s: %q is no schema's version and digest", PreviousReleaseFile, line)
+			return nil, fmt.Errorf("%s: %q is not a schema's version and digest", PreviousReleaseFile, line)
 		}
 		r.Schemas[name] = schema
 	}
@@ -66,13 +66,13 @@ func PreviousRelease() (*Release, error) {
 		r.Commit = other
 	}
 	if r.Commit == "" {
-		return nil, fmt.Errorf("%s names no commit", PreviousReleaseFile)
+		return nil, fmt.Errorf("%s does not name a commit", PreviousReleaseFile)
 	}
 	return r, nil
 }
 
-// needHistory skips t where the clone does not have the release's commit. In CI
-// that fails it, unless ALLOW_SKIPS says otherwise.
+// needHistory skips t if the clone does not have the release's commit. In CI it fails t, unless
+// ALLOW_SKIPS is set.
 func (r *Release) needHistory(t testing.TB) {
 	t.Helper()
 	err := exec.Command("git", "-C", r.root, "cat-file", "-e", r.Commit+"^{commit}").Run()
@@ -86,8 +86,7 @@ func (r *Release) needHistory(t testing.TB) {
 	t.Skip(message)
 }
 
-// Programs builds programs of the release, once per commit, and returns their
-// paths by name.
+// Programs builds programs of the release, once per commit, and returns their paths by name.
 func (r *Release) Programs(t testing.TB, names ...string) map[string]string {
 	t.Helper()
 	r.needHistory(t)

@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	// stopLimit is longer than a part drains.
+	// stopLimit is longer than a service takes to drain.
 	stopLimit = 25 * time.Second
 	killLimit = 10 * time.Second
-	// startLimit is for a loaded machine.
+	// startLimit allows for a loaded machine.
 	startLimit = 60 * time.Second
-	// logTail is how much of a log a failed test prints, in bytes.
+	// logTail is how much of the log a failed test prints, in bytes.
 	logTail = 8 << 10
 )
 
-// Process is a program that a test runs, and may stop, kill and start again. It
-// ends with the test.
+// Process is a program that a test runs, and can stop, kill and start again. It ends with the
+// test.
 type Process struct {
 	Name string
 
@@ -37,10 +37,10 @@ type Process struct {
 	args []string
 	env  []string
 	dir  string
-	log  string // file, kept over restarts
-	// account runs it; nil: that of this process.
+	log  string // file, kept across restarts
+	// account is the account that runs it; nil: that of this process.
 	account *syscall.Credential
-	// patience is how long it may take to end.
+	// patience is how long the process may take to end.
 	patience time.Duration
 
 	mu      sync.Mutex
@@ -50,13 +50,13 @@ type Process struct {
 // running is one run of a program.
 type running struct {
 	cmd   *exec.Cmd
-	done  chan struct{} // closed once it has ended
-	err   error         // how; read it after done
-	asked bool          // to end
+	done  chan struct{} // closed when it has ended
+	err   error         // how it ended; valid after done is closed
+	asked bool          // the test asked it to end
 }
 
-// newProcess describes a program; Start runs it. When t fails, the end of its
-// log is printed.
+// newProcess describes a program; Start runs it. If t fails, the end of the program's log is
+// printed.
 func newProcess(t testing.TB, name, dir string, env map[string]string, path string, args ...string) *Process {
 	t.Helper()
 	p := &Process{Name: name, path: path, args: args, dir: dir, log: dir + "/" + name + ".log", env: environment(env), patience: stopLimit}
@@ -64,8 +64,8 @@ func newProcess(t testing.TB, name, dir string, env map[string]string, path stri
 	return p
 }
 
-// environment is what programs get: little of this process's own, so that what
-// a developer has set does not change what is tested.
+// environment returns the environment of a program. It has little of this process's own
+// environment, so that a developer's settings do not change the result of a test.
 func environment(settings map[string]string) []string {
 	env := []string{}
 	for _, name := range []string{"PATH", "HOME", "TMPDIR", "POSTGRES_BIN"} {
@@ -106,18 +106,18 @@ func (p *Process) Start(t testing.TB) {
 	p.running = r
 }
 
-// spawn starts cmd in a process group of its own, as a shell would.
+// spawn starts cmd in its own process group, as a shell does.
 func spawn(cmd *exec.Cmd, account *syscall.Credential) (*running, error) {
 	cmd.SysProcAttr = attributes()
 	cmd.SysProcAttr.Credential = account
 	cmd.SysProcAttr.Setpgid = true
-	// A grandchild that outlives the program must not keep Wait on its output.
+	// A grandchild that outlives the program must not make Wait block on its output.
 	cmd.WaitDelay = 5 * time.Second
 	r := &running{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The kernel takes the end of the thread that forked for the parent's
-		// death, so that thread belongs to the child until the child has ended.
+		// The kernel kills the child when the thread that forked it ends. The thread is therefore
+		// reserved for the child until the child has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -131,7 +131,7 @@ func spawn(cmd *exec.Cmd, account *syscall.Credential) (*running, error) {
 	return r, <-started
 }
 
-// Set changes settings of the process; it gets them at its next start.
+// Set changes settings of the process. They apply from its next start.
 func (p *Process) Set(settings map[string]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,10 +145,10 @@ func (p *Process) Set(settings map[string]string) {
 	}
 }
 
-// LogFile is what the process writes to standard error and output.
+// LogFile returns the path of the file with the process's standard output and error.
 func (p *Process) LogFile() string { return p.log }
 
-// PID is the process's id; 0: it does not run.
+// PID returns the process's id, or 0 if it is not running.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -158,7 +158,7 @@ func (p *Process) PID() int {
 	return p.running.cmd.Process.Pid
 }
 
-// Kill ends the process as a crash does, with SIGKILL, and waits for its end.
+// Kill ends the process with SIGKILL, as a crash does, and waits until it has ended.
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
 	p.KillNow()
@@ -167,8 +167,8 @@ func (p *Process) Kill(t testing.TB) {
 	}
 }
 
-// KillNow sends SIGKILL and does not wait; it may be called from any goroutine.
-// Kill then waits for the end.
+// KillNow sends SIGKILL without waiting, and can be called from any goroutine. Kill then waits
+// until the process has ended.
 func (p *Process) KillNow() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -178,11 +178,11 @@ func (p *Process) KillNow() {
 	}
 }
 
-// Pause makes the process stand still until it is resumed, wherever it is, as a
-// machine does that has no time for it. It is not to be stopped meanwhile.
+// Pause suspends the process with SIGSTOP until Resume, like a machine that gives it no processor
+// time. Do not stop a paused process.
 func (p *Process) Pause() { p.signal(syscall.SIGSTOP) }
 
-// Resume has a process go on that was paused.
+// Resume lets a paused process continue.
 func (p *Process) Resume() { p.signal(syscall.SIGCONT) }
 
 func (p *Process) signal(sig syscall.Signal) {
@@ -193,31 +193,31 @@ func (p *Process) signal(sig syscall.Signal) {
 	}
 }
 
-// Stop asks the process to end, as an orchestrator does, and fails t unless it
-// does so in time and without an error.
+// Stop sends SIGTERM, as an orchestrator does, and fails t unless the process ends in time and
+// without an error.
 func (p *Process) Stop(t testing.TB) {
 	t.Helper()
 	p.signalGroup(syscall.SIGTERM)
 	p.awaitEnd(t)
 }
 
-// Interrupt is Ctrl-C: SIGINT to the whole process group.
+// Interrupt sends SIGINT to the whole process group, as Ctrl-C does.
 func (p *Process) Interrupt(t testing.TB) {
 	t.Helper()
 	p.signalGroup(syscall.SIGINT)
 	p.awaitEnd(t)
 }
 
-// Hurry is Ctrl-C twice, by somebody who does not want to wait.
-func (p *Process) Hurry(t testing.TB) {
+// InterruptTwice sends SIGINT twice, like a user who presses Ctrl-C again.
+func (p *Process) InterruptTwice(t testing.TB) {
 	t.Helper()
 	p.signalGroup(syscall.SIGINT)
 	p.signalGroup(syscall.SIGINT)
 	p.awaitEnd(t)
 }
 
-// AwaitFailure does something that makes the process end by itself, and returns
-// with what error it did.
+// AwaitFailure calls cause, which makes the process end, and returns the error with which it
+// ended.
 func (p *Process) AwaitFailure(t testing.TB, cause func() error) error {
 	t.Helper()
 	p.mu.Lock()
@@ -251,11 +251,11 @@ func (p *Process) awaitEnd(t testing.TB) {
 		t.Fatalf("%s: %v", p.Name, err)
 	}
 	if ended != nil {
-		t.Fatalf("%s was asked to end, and did so with: %v", p.Name, ended)
+		t.Fatalf("%s ended with an error after it was asked to end: %v", p.Name, ended)
 	}
 }
 
-// wait returns how the process ended; err: it did not within limit.
+// wait returns how the process ended; err reports that it did not end within limit.
 func (p *Process) wait(limit time.Duration) (ended, err error) {
 	p.mu.Lock()
 	r := p.running
@@ -276,7 +276,7 @@ func (p *Process) wait(limit time.Duration) (ended, err error) {
 	return r.err, nil
 }
 
-// crashed returns why the process ended without being asked to; nil: it did not.
+// crashed returns why the process ended without being asked to, or nil if it did not.
 func (p *Process) crashed() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -286,9 +286,9 @@ func (p *Process) crashed() error {
 	select {
 	case <-p.running.done:
 		if p.running.err == nil {
-			return errors.New("it ended by itself, without an error")
+			return errors.New("it ended unexpectedly, without an error")
 		}
-		return fmt.Errorf("it ended by itself: %w", p.running.err)
+		return fmt.Errorf("it ended unexpectedly: %w", p.running.err)
 	default:
 		return nil
 	}
@@ -312,7 +312,7 @@ func (p *Process) end(t testing.TB) {
 	}
 }
 
-// Log returns the end of what the process has written.
+// Log returns the end of the process's log.
 func (p *Process) Log() string {
 	f, err := os.Open(p.log)
 	if err != nil {
@@ -326,8 +326,7 @@ func (p *Process) Log() string {
 	return string(bytes.TrimSpace(text))
 }
 
-// await polls cond until it returns nil, and fails t at the limit or when the
-// process ends.
+// await polls cond until it returns nil. It fails t after startLimit, or when the process ends.
 func (p *Process) await(t testing.TB, what string, cond func() error) {
 	t.Helper()
 	ended := errors.New("ended")
@@ -346,7 +345,7 @@ func (p *Process) await(t testing.TB, what string, cond func() error) {
 	}
 }
 
-// ready asks an admin port whether the process takes requests.
+// ready reads /readyz on an admin port and returns an error unless the process is ready.
 func ready(adminAddr string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -366,7 +365,7 @@ func ready(adminAddr string) error {
 	return nil
 }
 
-// InterruptEarly is Interrupt for a process that may still be starting, and may
+// InterruptEarly is Interrupt for a process that may still be starting. The process may
 // end with an error.
 func (p *Process) InterruptEarly(t testing.TB) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// packages are the programs that tests run, by name.
+// packages returns the packages of the programs that tests run, by program name.
 func packages() map[string]string {
 	return map[string]string{
 		"standalone": "./deploy/standalone",
@@ -31,23 +31,23 @@ func packages() map[string]string {
 	}
 }
 
-// buildLimit bounds a build on a slow machine with nothing cached.
+// buildLimit bounds a build on a slow machine with an empty cache.
 const buildLimit = 10 * time.Minute
 
-// programs builds what tests run. All test processes build into one directory,
-// so that an unchanged program is linked once; each takes its own hard links
-// from there, so that a later build does not change what a running test starts.
+// programs builds the programs that tests run. All test processes build into one directory, so
+// that an unchanged program is linked only once. Each process makes its own hard links to the
+// programs, so that a later build does not change a program of a running test.
 type programs struct {
 	mu    sync.Mutex
-	dir   string // of this process's links
+	dir   string // with this process's links
 	paths map[string]string
 }
 
-// Program returns the path of a program, built without the race detector. The
-// first call for a name builds it; asking for several at once is faster.
+// Program returns the path of a program, built without the race detector. The first call for a
+// name builds it. One call with several names is faster than several calls.
 func Program(t testing.TB, name string, more ...string) string {
 	t.Helper()
-	needMain(t)
+	requireMain(t)
 	path, err := process.programs.get(append([]string{name}, more...))
 	if err != nil {
 		t.Fatalf("build: %v", err)
@@ -97,7 +97,7 @@ func (p *programs) build(names []string) error {
 		dir := p.dir
 		atExit(func() {
 			if err := os.RemoveAll(dir); err != nil {
-				complain("%v", err)
+				logProblem("%v", err)
 			}
 		})
 	}
@@ -111,14 +111,14 @@ func (p *programs) build(names []string) error {
 	return nil
 }
 
-// goBuild builds into dir. Without version control stamps a commit of something
-// else leaves a program as it is; without symbols it is linked sooner.
+// goBuild builds into dir. It omits version control stamps, so that a commit that changes other
+// files does not rebuild a program, and symbols, which makes linking faster.
 func goBuild(root, dir string, names []string) error {
 	args := []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-o", dir + string(filepath.Separator)}
 	for _, name := range names {
 		pkg, ok := packages()[name]
 		if !ok {
-			return fmt.Errorf("no program %q", name)
+			return fmt.Errorf("unknown program %q", name)
 		}
 		args = append(args, pkg)
 	}
@@ -133,8 +133,8 @@ func goBuild(root, dir string, names []string) error {
 	return nil
 }
 
-// runDir makes the directory of this process's links, and removes those that
-// killed test processes left.
+// runDir creates the directory of this process's links, and removes those of test processes that
+// were killed.
 func runDir(base string) (string, error) {
 	left, _ := filepath.Glob(filepath.Join(base, "run-*"))
 	for _, dir := range left {
@@ -145,7 +145,7 @@ func runDir(base string) (string, error) {
 	return os.MkdirTemp(base, "run-*")
 }
 
-// File reads a file of the repository, named from its root.
+// File returns the content of a file of the repository, given its path from the root.
 func File(t testing.TB, name string) string {
 	t.Helper()
 	root, err := Root()
@@ -159,24 +159,24 @@ func File(t testing.TB, name string) string {
 	return string(text)
 }
 
-// Root returns the top of the workspace: where go.work is, above this file.
+// Root returns the root of the workspace: the directory of go.work, above this file.
 func Root() (string, error) {
 	_, file, _, ok := runtime.Caller(0)
 	if !ok {
-		return "", errors.New("the source file's place is not known")
+		return "", errors.New("the path of this source file is unknown")
 	}
 	for dir := filepath.Dir(file); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.work")); err == nil {
 			return dir, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("there is no go.work above %s: run the tests from a checkout, without -trimpath", file)
+			return "", fmt.Errorf("no go.work above %s: run the tests from a checkout, without -trimpath", file)
 		}
 	}
 }
 
-// lockFile opens path and locks it until it is closed; how is LOCK_EX, with
-// LOCK_NB to fail where another process holds it.
+// lockFile opens path and locks it until it is closed. how is LOCK_EX, with LOCK_NB to fail if
+// another process holds the lock.
 func lockFile(path string, how int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o666)
 	if err != nil {

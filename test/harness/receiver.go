@@ -20,8 +20,8 @@ import (
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// authority is what a cluster's webhook service trusts beside the system's
-// authorities: the certificate of this test's receivers.
+// authority issues the certificate of the test's webhook receivers. A cluster's webhook service
+// trusts it in addition to the system's authorities.
 type authority struct {
 	file        string // PEM
 	certificate tls.Certificate
@@ -50,9 +50,8 @@ func newAuthority(t testing.TB, file string) *authority {
 	return &authority{file: file, certificate: tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}}
 }
 
-// Listen serves h over HTTPS (HTTP/1.1) on loopback, with a certificate that the
-// cluster's webhook service trusts, until the test ends. It returns the base
-// address.
+// Listen serves h over HTTPS (HTTP/1.1) on loopback until the test ends, with a certificate that
+// the cluster's webhook service trusts. It returns the base address.
 func (c *Cluster) Listen(t testing.TB, h http.Handler) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -76,7 +75,7 @@ func (c *Cluster) Listen(t testing.TB, h http.Handler) string {
 	return "https://" + listener.Addr().String()
 }
 
-// ClientTLS trusts Listen's servers.
+// ClientTLS returns a TLS configuration that trusts Listen's servers.
 func (c *Cluster) ClientTLS(t testing.TB) *tls.Config {
 	t.Helper()
 	pool := x509.NewCertPool()
@@ -90,8 +89,8 @@ func (c *Cluster) ClientTLS(t testing.TB) *tls.Config {
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// NewEndpoint registers a webhook endpoint for the given events; none:
-// registrations alone. It returns its identifier (whe_…) and its secret.
+// NewEndpoint registers a webhook endpoint for the given events; none given means only
+// registrations. It returns the endpoint's identifier (whe_…) and secret.
 func (c *Company) NewEndpoint(t testing.TB, url string, events ...webhookv1.EventType) (id, secret string) {
 	t.Helper()
 	if len(events) == 0 {

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// RetryingClient is a client of Interfaces A and B that repeats as docs/ERRORS.md says, with
-// a customer and an event without a limit of its own.
+// RetryingClient is a client of Interfaces A and B that retries as docs/ERRORS.md requires. It
+// has its own customer, and an event without a capacity limit.
 type RetryingClient struct {
 	a, b            *A
 	aLogin, bLogin  Request
@@ -24,13 +24,13 @@ type RetryingClient struct {
 	mu     sync.Mutex
 	tokens map[*A]string
 
-	repeats atomic.Int64 // requests that were made again
+	repeats atomic.Int64 // number of retries
 }
 
-// patience is how long a request may take in all, its repeats included.
+// patience limits a request, its retries included.
 const patience = 2 * time.Minute
 
-// NewRetryingClient signs in to both, and makes the customer and the event.
+// NewRetryingClient signs in to both interfaces, and creates the customer and the event.
 func NewRetryingClient(t testing.TB, c Credentials) *RetryingClient {
 	t.Helper()
 	s := &RetryingClient{
@@ -54,19 +54,19 @@ func NewRetryingClient(t testing.TB, c Credentials) *RetryingClient {
 	return s
 }
 
-// Book registers the customer for the event, with further headers, and returns the
+// Book registers the customer for the event, with additional headers, and returns the
 // registration's id.
 func (s *RetryingClient) Book(ctx context.Context, key string, more http.Header) (string, error) {
 	return s.create(ctx, "/events/"+s.event+"/registrations", fmt.Sprintf(`{"customerId":%q}`, s.customer), key, more)
 }
 
-// Look reads the customer's bookings.
-func (s *RetryingClient) Look(ctx context.Context) error {
+// ListBookings reads the customer's bookings.
+func (s *RetryingClient) ListBookings(ctx context.Context) error {
 	_, err := s.do(ctx, s.a, Request{Path: "/customer/" + s.customer + "/bookings?pageSize=5"}, http.StatusOK)
 	return err
 }
 
-// Registrations is how many there are for the event.
+// Registrations returns the number of registrations for the event.
 func (s *RetryingClient) Registrations(ctx context.Context) (int64, error) {
 	answer, err := s.do(ctx, s.b, Request{Path: "/events/" + s.event + "/registrations?perPage=1"}, http.StatusOK)
 	if err != nil {
@@ -76,7 +76,8 @@ func (s *RetryingClient) Registrations(ctx context.Context) (int64, error) {
 	return page.Total, json.Unmarshal(answer.Body, &page)
 }
 
-// create makes something on Interface B, once, and returns its id.
+// create makes one POST request to Interface B with an Idempotency-Key, and returns the id of the
+// created object.
 func (s *RetryingClient) create(ctx context.Context, path, body, key string, more http.Header) (string, error) {
 	header := http.Header{"Idempotency-Key": {fmt.Sprintf("%s-%d", key, time.Now().UnixNano())}}
 	maps.Copy(header, more)
@@ -88,8 +89,8 @@ func (s *RetryingClient) create(ctx context.Context, path, body, key string, mor
 	return made.ID, json.Unmarshal(answer.Body, &made)
 }
 
-// do makes a request of which every attempt may be repeated: a read, or one with
-// an Idempotency-Key. It returns an error for what a patient client is told.
+// do makes a request that is safe to retry: a read, or a write with an Idempotency-Key. It
+// returns an error for an answer that retries do not resolve.
 func (s *RetryingClient) do(ctx context.Context, face *A, r Request, want int) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -131,7 +132,8 @@ func (s *RetryingClient) attempt(ctx context.Context, face *A, r Request) (Answe
 	return face.Try(ctx, r)
 }
 
-// token is that of a face; without one, what was answered instead.
+// token returns the access token for an interface, or, if there is none, the answer to the token
+// request.
 func (s *RetryingClient) token(ctx context.Context, face *A) (string, Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

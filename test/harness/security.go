@@ -17,22 +17,22 @@ import (
 	"reservation.dev/platform/mtls"
 )
 
-// Security is what the connections of a secure cluster rest on: an authority,
-// certificates of the parts in directories of their own, and credentials for NATS.
+// Security is the basis of a secure cluster's connections: a certificate authority, a directory
+// with a certificate for each service, and credentials for NATS.
 type Security struct {
-	// CA vouches for PostgreSQL and NATS, and at first for the parts.
+	// CA issues the certificates of PostgreSQL and NATS and, at first, of the services.
 	CA   *mtlstest.CA
-	root testing.TB // lives as long as the cluster
-	// mounts are the certificates, by program.
+	root testing.TB // the test of the cluster
+	// mounts are the directories with certificates, by program.
 	mounts map[string]*mtlstest.Mount
-	ca     string // file of the authority of PostgreSQL and NATS
+	ca     string // file with the certificate of PostgreSQL's and NATS's authority
 	nats   string // file with the user and password for NATS
 }
 
-// operatorProgram is the caller that the operator is by its certificate.
+// operatorProgram is the name in the operator's certificate.
 const operatorProgram = "reservectl"
 
-// natsUser is the parts' at first.
+// natsUser returns the NATS user that the services have at first.
 func natsUser() *server.User { return &server.User{Username: "parts", Password: "of-the-platform"} }
 
 func newSecurity(t testing.TB, c *Cluster) *Security {
@@ -54,7 +54,7 @@ func newSecurity(t testing.TB, c *Cluster) *Security {
 	return s
 }
 
-// startNATS runs a server that takes the parts' user over TLS alone.
+// startNATS runs a server that accepts only TLS, and only the services' user.
 func (s *Security) startNATS(t testing.TB, dir string) *NATS {
 	t.Helper()
 	opts := natsOptions(t, dir)
@@ -68,7 +68,7 @@ func (s *Security) startNATS(t testing.TB, dir string) *NATS {
 	return startNATS(t, opts)
 }
 
-// databaseURL adds to a URL how the server is verified.
+// databaseURL adds TLS and server verification to a URL.
 func (s *Security) databaseURL(t testing.TB, raw string) string {
 	t.Helper()
 	u, err := url.Parse(raw)
@@ -79,7 +79,7 @@ func (s *Security) databaseURL(t testing.TB, raw string) string {
 	return u.String()
 }
 
-// mount is the directory with a program's certificate.
+// mount returns the directory with a program's certificate.
 func (s *Security) mount(t testing.TB, program string) *mtlstest.Mount {
 	t.Helper()
 	if s.mounts[program] == nil {
@@ -88,7 +88,7 @@ func (s *Security) mount(t testing.TB, program string) *mtlstest.Mount {
 	return s.mounts[program]
 }
 
-// Env are the settings by which a program is known to the others.
+// Env returns the settings with a program's certificate and credentials.
 func (s *Security) Env(t testing.TB, program string) map[string]string {
 	t.Helper()
 	env := map[string]string{"NATS_CA_FILE": s.ca, "NATS_CREDENTIALS_FILE": s.nats}
@@ -96,7 +96,7 @@ func (s *Security) Env(t testing.TB, program string) map[string]string {
 	return env
 }
 
-// Files are the certificate of a caller by that name.
+// Files returns the certificate files of a program.
 func (s *Security) Files(t testing.TB, program string) *mtls.Files {
 	t.Helper()
 	m := s.mount(t, program)
@@ -107,8 +107,8 @@ func (s *Security) Files(t testing.TB, program string) *mtls.Files {
 	return f
 }
 
-// Certify gives every program a new certificate of issuer, and has it trust the
-// given authorities.
+// Certify gives every program a new certificate from issuer, and makes it trust the given
+// authorities.
 func (s *Security) Certify(t testing.TB, issuer *mtlstest.CA, trusted ...*mtlstest.CA) {
 	t.Helper()
 	for program, m := range s.mounts {
@@ -116,8 +116,8 @@ func (s *Security) Certify(t testing.TB, issuer *mtlstest.CA, trusted ...*mtlste
 	}
 }
 
-// RenameNATSUser has the parts be another user for NATS: the file says so first,
-// and then the server takes no other.
+// RenameNATSUser gives the services another NATS user: first in their credentials file, then on
+// the server, which from then on refuses the old user.
 func (c *Cluster) RenameNATSUser(t testing.TB, name, password string) {
 	t.Helper()
 	next := c.Security.nats + ".next"

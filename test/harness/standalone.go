@@ -14,13 +14,14 @@ import (
 	"time"
 )
 
-// StandaloneOptions say how to run the platform in one process.
+// StandaloneOptions configure the platform in one process.
 type StandaloneOptions struct {
-	// Dir is its DATA_DIR; "": a fresh one.
+	// Dir is its DATA_DIR; "": a new directory.
 	Dir string
-	// Env is added to its environment. DEMO is off unless it says otherwise.
+	// Env is added to its environment. DEMO is off by default.
 	Env map[string]string
-	// Account runs it; nil: that of this process. It must be able to make Dir.
+	// Account is the account that runs it; nil: that of this process. It must be able to create
+	// Dir.
 	Account *syscall.Credential
 }
 
@@ -31,13 +32,13 @@ type Standalone struct {
 	Dir string
 	// PortBase is the first of its ten ports.
 	PortBase int
-	// Credentials is what credentials.json holds.
+	// Credentials is the content of credentials.json.
 	Credentials Credentials
 
 	began time.Time
 }
 
-// Credentials is DATA_DIR/credentials.json.
+// Credentials is the content of DATA_DIR/credentials.json.
 type Credentials struct {
 	InterfaceA struct {
 		BaseURL      string `json:"base_url"`
@@ -67,8 +68,8 @@ type Credentials struct {
 	AdminPort string `json:"admin_port"` // address of /readyz and /metrics
 }
 
-// StartStandalone runs the platform in one process on ports of its own, and
-// returns when it is ready.
+// StartStandalone runs the platform in one process on its own ports, and returns when it is
+// ready.
 func StartStandalone(t testing.TB, o StandaloneOptions) *Standalone {
 	t.Helper()
 	s := NewStandalone(t, o)
@@ -77,7 +78,7 @@ func StartStandalone(t testing.TB, o StandaloneOptions) *Standalone {
 	return s
 }
 
-// NewStandalone is StartStandalone without starting.
+// NewStandalone is like StartStandalone, but does not start the platform.
 func NewStandalone(t testing.TB, o StandaloneOptions) *Standalone {
 	t.Helper()
 	if o.Dir == "" {
@@ -98,8 +99,8 @@ func NewStandalone(t testing.TB, o StandaloneOptions) *Standalone {
 	return s
 }
 
-// programFor is Program for an account that may not be able to enter the
-// directory in which programs are built: it gets a copy.
+// programFor is like Program. An account may be unable to enter the directory in which programs
+// are built, so it gets a copy.
 func programFor(t testing.TB, account *syscall.Credential, name string, more ...string) string {
 	t.Helper()
 	path := Program(t, name, more...)
@@ -111,7 +112,7 @@ func programFor(t testing.TB, account *syscall.Credential, name string, more ...
 		t.Fatal(err)
 	}
 	path = filepath.Join(TempDir(t), name)
-	// Chmod, because the umask of whoever runs the tests may close it to others.
+	// Chmod, because the umask may deny other accounts access.
 	if err := errors.Join(os.WriteFile(path, text, 0o755), os.Chmod(path, 0o755)); err != nil {
 		t.Fatal(err)
 	}
@@ -128,14 +129,14 @@ func (s *Standalone) Start(t testing.TB) {
 	s.Process.Start(t)
 }
 
-// AwaitReady returns when the platform is ready, which is when it has written
-// credentials.json. One that was killed has left its own.
+// AwaitReady returns when the platform is ready, which it signals by writing credentials.json. A
+// killed process leaves an old credentials.json, which is ignored.
 func (s *Standalone) AwaitReady(t testing.TB) {
 	t.Helper()
 	s.await(t, "ready", func() error {
 		info, err := os.Stat(s.CredentialsFile())
 		if err == nil && info.ModTime().Before(s.began) {
-			err = errors.New("credentials.json is the one of an earlier run")
+			err = errors.New("credentials.json is from an earlier run")
 		}
 		return err
 	})

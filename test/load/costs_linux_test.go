@@ -27,14 +27,13 @@ const (
 	costCustomers = 2000
 )
 
-// BenchmarkCosts reports what one request takes of every part, over the whole
-// stack as processes and with PostgreSQL that waits for the disk: processor time
-// of each process (µs), and what it leaves behind: bytes of PostgreSQL's
-// write-ahead log, of its databases, and of JetStream's files. What follows from
-// a request is counted with it: events, copies, deliveries. Processor time is
-// much the same on a busy machine, where times are not.
+// BenchmarkCosts reports what one request costs in every process of the platform, with one
+// process per service and a PostgreSQL that waits for the disk: the processor time of each
+// process (µs), and the bytes added to PostgreSQL's write-ahead log, to its databases, and to
+// JetStream's files. Everything that a request causes is included: events, copies, deliveries.
+// Unlike durations, processor time hardly depends on how busy the machine is.
 //
-// The idle row is what a second costs in which nobody asks for anything.
+// The idle row is the cost of one second without requests.
 func BenchmarkCosts(b *testing.B) {
 	w := newLedger(b)
 	kinds := []struct {
@@ -72,7 +71,7 @@ func BenchmarkCosts(b *testing.B) {
 	}
 }
 
-// ledger is the platform, and a company whose customers ask and book.
+// ledger is the platform, and a company whose customers read and book.
 type ledger struct {
 	*newsroom
 	transport *http.Transport
@@ -80,7 +79,7 @@ type ledger struct {
 	tokenA    string
 	tokens    []string // of Interface B, by client
 	customers []string
-	dates     []string // event/date, of the events that many book
+	dates     []string // event/date, of the events with many bookings
 	hotDate   string
 	told      *publisher
 	toldToken []string
@@ -97,7 +96,7 @@ func newLedger(b *testing.B) *ledger {
 	w.client = c.NewClient(b)
 	w.tokenA = w.A(b).Token(b, w.client)
 	face := harness.NewB(b, w.GatewaysB[0])
-	for range costClients { // a key has a limit, so that each has one of its own
+	for range costClients { // one key for each client, because a key has a rate limit
 		w.tokens = append(w.tokens, face.Token(b, c.NewKey(b, 10_000)))
 	}
 	w.customers = c.ImportCustomers(b, "buyer", costCustomers)
@@ -115,7 +114,7 @@ func newLedger(b *testing.B) *ledger {
 	return w
 }
 
-// passes gives every customer one.
+// passes gives every customer a pass.
 func (w *ledger) passes(b *testing.B, c *harness.Company) {
 	ctx := c.Ctx(b.Context())
 	kind, err := w.op.Passes.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
@@ -131,7 +130,7 @@ func (w *ledger) passes(b *testing.B, c *harness.Company) {
 	}
 }
 
-// event makes one with one date, and returns its identifier.
+// event creates an event with one date, and returns its identifier.
 func (w *ledger) event(b *testing.B, c *harness.Company, at time.Time) string {
 	made, err := w.op.Events.CreateEvent(c.Ctx(b.Context()), &bookingv1.CreateEventRequest{
 		Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200, Credits: proto.Int32(1)}},
@@ -143,7 +142,7 @@ func (w *ledger) event(b *testing.B, c *harness.Company, at time.Time) string {
 	return made.GetEvent().GetId()
 }
 
-// history gives the first hundred customers the pages that are read.
+// history gives the first hundred customers the purchases that the benchmarks read.
 func (w *ledger) history(b *testing.B, c *harness.Company) {
 	began := time.Date(2025, 1, 6, 9, 0, 0, 0, time.UTC)
 	var all []*bookingv1.ImportedTransaction
@@ -198,7 +197,7 @@ func (w *ledger) events(client int) error {
 func (w *ledger) spread() string { return w.dates[rand.IntN(costDates)] }
 func (w *ledger) hot() string    { return w.hotDate }
 
-// book returns a purchase of one place.
+// book returns a function that buys one space.
 func (w *ledger) book(event func() string, method string) func(int) error {
 	return func(client int) error {
 		body := fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":%q}}`, w.customer(), method)
@@ -211,14 +210,14 @@ func (w *ledger) bookTold(client int) error {
 	return post(context.Background(), w.transport, w.GatewaysB[0]+"/events/"+w.told.event+"/registrations", w.toldToken[client], body)
 }
 
-// settle returns when nothing follows from what was done.
+// settle returns when all follow-up work is done.
 func (w *ledger) settle(b *testing.B) {
 	b.Helper()
 	w.awaitPublished(b)
 	w.awaitLog(b)
 }
 
-// state is what was used so far, by what it is reported as.
+// state returns the resources used so far, by the unit in which they are reported.
 func (w *ledger) state(b *testing.B) map[string]float64 {
 	b.Helper()
 	s := map[string]float64{}
@@ -239,7 +238,7 @@ func (w *ledger) state(b *testing.B) map[string]float64 {
 	return s
 }
 
-// files is how many bytes lie below a directory.
+// files returns the total size of the files below a directory, in bytes.
 func files(b *testing.B, dir string) (sum float64) {
 	err := filepath.WalkDir(dir, func(_ string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -247,7 +246,7 @@ func files(b *testing.B, dir string) (sum float64) {
 		}
 		info, err := entry.Info()
 		if os.IsNotExist(err) {
-			return nil // the server tidies meanwhile
+			return nil // the server may delete a file at any time
 		}
 		if err == nil {
 			sum += float64(info.Size())
@@ -260,7 +259,7 @@ func files(b *testing.B, dir string) (sum float64) {
 	return sum
 }
 
-// report gives what n requests have used since.
+// report reports the resources that n requests have used since before.
 func (w *ledger) report(b *testing.B, before map[string]float64, n float64) {
 	after := w.state(b)
 	var cpu float64
@@ -275,9 +274,9 @@ func (w *ledger) report(b *testing.B, before map[string]float64, n float64) {
 	b.ReportMetric(cpu, "µs-all")
 }
 
-// BenchmarkLimits reports what one PostgreSQL server and one stream take on this
-// machine: commits of one small row each by 64 sessions at once, which share the
-// waits for the disk, and events of the size of a confirmed booking.
+// BenchmarkLimits reports the throughput of one PostgreSQL server and of one stream on this
+// machine. PostgreSQL gets commits of one small row each from 64 concurrent sessions, which share
+// the waits for the disk. The stream gets events of the size of a confirmed booking.
 func BenchmarkLimits(b *testing.B) {
 	const sessions, commits, events, eventSize = 64, 10_000, 50_000, 900
 	w := newNewsroomOf(b, harness.ClusterOptions{OwnNATS: true})

@@ -19,10 +19,10 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// BenchmarkHotDate has 64 clients book one date through Interface B, on a database
-// that waits for the disk, and reports their rate as a multiple of that of 64
-// connections which update one row each in a commit of its own: what a sale can
-// do that takes the date's row per purchase.
+// BenchmarkHotDate lets 64 clients book the same date through Interface B, on a database that
+// waits for the disk. It reports their rate as a multiple of the rate of 64 connections that each
+// update one row per commit. That is the rate of a sale that locks the date's row for each
+// purchase.
 func BenchmarkHotDate(b *testing.B) {
 	const clients, booked, updated = 64, 6000, 800
 	c := harness.StartCluster(b, harness.ClusterOptions{GatewaysB: 1})
@@ -41,7 +41,7 @@ func BenchmarkHotDate(b *testing.B) {
 	defer transport.CloseIdleConnections()
 	face := harness.NewB(b, c.GatewaysB[0])
 	tokens := make([]string, clients)
-	for i := range tokens { // a key has a limit, so that each has one of its own
+	for i := range tokens { // one key for each client, because a key has a rate limit
 		tokens[i] = face.Token(b, company.NewKey(b, 10_000))
 	}
 	rows := make([]*pgx.Conn, clients)
@@ -80,7 +80,7 @@ func BenchmarkHotDate(b *testing.B) {
 	b.ReportMetric(float64(ours.took[len(ours.took)*99/100].Microseconds())/1000, "ms-p99")
 }
 
-// atOnce has so many clients do something so many times in all.
+// atOnce calls do the given number of times, spread over concurrent clients.
 func atOnce(b *testing.B, clients, times int, do func(client int) error) (m measured, whole time.Duration) {
 	var wg sync.WaitGroup
 	var left atomic.Int64
@@ -106,7 +106,7 @@ func atOnce(b *testing.B, clients, times int, do func(client int) error) (m meas
 	return measured{took: slices.Concat(took...)}, time.Since(began)
 }
 
-// post makes a request that must be answered with 201.
+// post makes a request and returns an error unless the answer is 201.
 func post(ctx context.Context, transport *http.Transport, url, token, body string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
 	if err != nil {

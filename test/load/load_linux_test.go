@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// BenchmarkPlatform reports each cost of the platform as a multiple of m's.
+// BenchmarkPlatform reports each cost of the platform as a multiple of the cost of command m.
 func BenchmarkPlatform(b *testing.B) {
 	w := newWorld(b)
 	customer := func() string { return "/customer/" + w.customers[rand.IntN(len(w.customers))] + "/profile" }
@@ -26,7 +26,7 @@ func BenchmarkPlatform(b *testing.B) {
 	b.Run("R3 all customers", w.document)
 }
 
-// points compares requests for random things of one kind.
+// points compares requests for random objects of one kind.
 func (w *world) points(b *testing.B, service, token string, connections, requests int, path func() string) {
 	platform, m := w.platform(service), w.baseline()
 	w.load(b, platform, token, connections, requests/4, path) // warm up
@@ -43,11 +43,11 @@ func (w *world) points(b *testing.B, service, token string, connections, request
 	b.ReportMetric(float64(theirs.bytes)/float64(len(theirs.took)), "m-B/answer")
 }
 
-// measured is what some load cost.
+// measured is the cost of some load.
 type measured struct {
 	cpu   time.Duration
 	bytes int64
-	took  []time.Duration // of each request
+	took  []time.Duration // duration of each request
 }
 
 func (m *measured) add(o measured) {
@@ -61,7 +61,7 @@ func (m *measured) median() time.Duration {
 	return m.took[len(m.took)/2]
 }
 
-// load makes requests over so many connections.
+// load makes requests over the given number of connections.
 func (w *world) load(b *testing.B, s side, token string, connections, requests int, path func() string) measured {
 	transport := &http.Transport{MaxIdleConnsPerHost: connections, DisableCompression: true}
 	defer transport.CloseIdleConnections()
@@ -91,7 +91,8 @@ func (w *world) load(b *testing.B, s side, token string, connections, requests i
 	return measured{cpu: w.cpu(b, s) - before, bytes: bytes.Load(), took: slices.Concat(took...)}
 }
 
-// get reads an answer, which must be 200, and returns its length.
+// get makes a request, returns an error unless the answer is 200, and returns the length of its
+// body.
 func get(ctx context.Context, transport *http.Transport, url, token string) (int64, error) {
 	req, err := request(ctx, url, token)
 	if err != nil {
@@ -109,7 +110,7 @@ func get(ctx context.Context, transport *http.Transport, url, token string) (int
 	return n, err
 }
 
-// document compares the list of all customers, read as fast as it comes.
+// document compares the list of all customers, read as fast as it arrives.
 func (w *world) document(b *testing.B) {
 	platform, m := w.platform("customer"), w.baseline()
 	for _, s := range []side{platform, m} { // warm up
@@ -135,7 +136,7 @@ func (w *world) document(b *testing.B) {
 	b.ReportMetric(float64(highWater(b, w.Part("customer").PID()))/(1<<20), "MB-customer")
 }
 
-// rate is in bytes per second.
+// rate returns the throughput in bytes per second.
 func (m *measured) rate() float64 {
 	var sum time.Duration
 	for _, t := range m.took {

@@ -27,13 +27,13 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// benchEndpoints is how many receivers there are.
+// benchEndpoints is the number of receivers.
 const benchEndpoints = 10
 
-// patience is how long anything may take.
+// patience is the time limit for each step.
 const patience = 3 * time.Minute
 
-// newsroom is the platform with one process of the webhook service.
+// newsroom is the platform with one replica of the webhook service.
 type newsroom struct {
 	*harness.Cluster
 	op      *harness.Operator
@@ -64,8 +64,8 @@ func newNewsroomOf(b *testing.B, o harness.ClusterOptions) *newsroom {
 	return w
 }
 
-// newPublisher makes a company with a class and with endpoints, the first of
-// which hang.
+// newPublisher creates a company with a class and endpoints. The first hanging endpoints never
+// answer.
 func (w *newsroom) newPublisher(b *testing.B, endpoints, hanging int) *publisher {
 	company := w.op.NewCompany(b, "Europe/London")
 	p := &publisher{w: w, company: company, ctx: company.Ctx(b.Context()), customer: company.ImportCustomers(b, "buyer", 1)[0], release: make(chan struct{})}
@@ -87,13 +87,13 @@ func (w *newsroom) newPublisher(b *testing.B, endpoints, hanging int) *publisher
 	return p
 }
 
-// awaitLog returns when all that was delivered is in the log.
+// awaitLog returns when every finished delivery is in the log.
 func (w *newsroom) awaitLog(b *testing.B) {
 	b.Helper()
 	w.awaitNone(b, w.webhook, `select count(*) from deliveries where state = 'pending'`)
 }
 
-// awaitPublished returns when every event of a booking is in its stream.
+// awaitPublished returns when every booking event is in its stream.
 func (w *newsroom) awaitPublished(b *testing.B) {
 	b.Helper()
 	w.awaitNone(b, w.booking, `select count(*) from outbox`)
@@ -107,15 +107,15 @@ func (w *newsroom) awaitNone(b *testing.B, db *pgx.Conn, sql string) {
 			b.Fatal(err)
 		}
 		if n > 0 {
-			return fmt.Errorf("%d are left", n)
+			return fmt.Errorf("%d events are left in the outbox", n)
 		}
 		return nil
 	})
 }
 
-// cost is processor time, by who used it.
+// cost is processor time, by process.
 type cost struct {
-	webhook, nats, sessions, server time.Duration // sessions: of the webhook service
+	webhook, nats, sessions, server time.Duration // sessions: database sessions of the webhook service
 	booking, bookingSessions        time.Duration
 }
 
@@ -135,7 +135,7 @@ func (c *cost) add(o cost) {
 	c.bookingSessions += o.bookingSessions
 }
 
-// report gives the cost of n deliveries.
+// report reports the cost of n deliveries.
 func (c *cost) report(b *testing.B, n int) {
 	per := func(d time.Duration) float64 { return d.Seconds() / float64(n) * 1000 }
 	delivery := c.webhook + c.nats + c.sessions + c.server
@@ -147,8 +147,8 @@ func (c *cost) report(b *testing.B, n int) {
 	b.ReportMetric(per(c.nats), "CPU-s/1000-NATS")
 }
 
-// spent is what was used so far. A process that does not run has used nothing:
-// one that is started afterwards is counted from its start.
+// spent returns the processor time used so far. A process that is not running counts as zero, so
+// a process that starts later is counted from its start.
 func (w *newsroom) spent(b *testing.B) cost {
 	b.Helper()
 	rows, err := w.admin.Query(b.Context(), `select pid, coalesce(datname, '') from pg_stat_activity where pid <> pg_backend_pid()`)
@@ -163,7 +163,7 @@ func (w *newsroom) spent(b *testing.B) cost {
 	if err != nil {
 		b.Fatal(err)
 	}
-	// The server's own time has that of sessions that have ended.
+	// The server's own time includes sessions that have ended.
 	c := cost{booking: used(b, w.Part("booking").PID()), nats: used(b, w.NATS.PID()), server: used(b, w.Postgres.PID(b))}
 	if pid := w.Part("webhook").PID(); pid != 0 {
 		c.webhook = used(b, pid)
@@ -181,7 +181,7 @@ func (w *newsroom) spent(b *testing.B) cost {
 	return c
 }
 
-// connections counts requests by whether their connection had been used before.
+// connections counts requests by whether their connection was reused.
 type connections struct{ yes, no float64 }
 
 func (c connections) minus(o connections) connections { return connections{c.yes - o.yes, c.no - o.no} }
@@ -227,7 +227,7 @@ func readRegistration(body io.Reader) string {
 	return string(id)
 }
 
-// floor signs as the webhook service does and posts, and does nothing else.
+// floor only signs and posts requests, as the webhook service does.
 type floor struct {
 	client *http.Client
 	urls   []string
@@ -235,7 +235,7 @@ type floor struct {
 	key    []byte
 }
 
-// floorWorkers send at a time.
+// floorWorkers is the number of concurrent senders.
 const floorWorkers = 64
 
 func newFloor(b *testing.B, w *newsroom, p *publisher) *floor {
@@ -300,7 +300,7 @@ func (f *floor) mac(text string) []byte {
 	return mac.Sum(nil)
 }
 
-// ownCPU is the processor time of this process.
+// ownCPU returns the processor time of this process.
 func ownCPU(b *testing.B) time.Duration {
 	b.Helper()
 	var u syscall.Rusage

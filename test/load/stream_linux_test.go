@@ -9,9 +9,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// publish puts n messages of a size into a stream like that of the events, 256 of
-// them under way at a time as the relay has them, and returns how long it took
-// until the last was acknowledged.
+// publish publishes n messages of a size to a stream with the configuration of the events'
+// stream. Like the relay it waits for at most 256 acknowledgements at a time. It returns the time
+// until the last acknowledgement.
 func publish(b *testing.B, url string, n, size int) time.Duration {
 	b.Helper()
 	conn, err := nats.Connect(url)
@@ -40,7 +40,7 @@ func publish(b *testing.B, url string, n, size int) time.Duration {
 	select {
 	case <-js.PublishAsyncComplete():
 	case <-time.After(patience):
-		b.Fatal("the stream does not acknowledge")
+		b.Fatal("the stream does not acknowledge messages")
 	}
 	took := time.Since(began)
 	if err := js.DeleteStream(b.Context(), name); err != nil {

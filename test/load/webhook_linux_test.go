@@ -16,16 +16,14 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// BenchmarkWebhooks reports what it takes to tell ten endpoints of bookings, over
-// the whole stack as processes and with PostgreSQL that waits for the disk:
-// booking, its outbox, JetStream, the webhook service, and receivers over TLS in
-// the process of the test. The floor is what this process alone does with the
-// same receivers: sign and POST.
+// BenchmarkWebhooks reports the cost of notifying ten endpoints of bookings, over the whole
+// platform with one process per service and a PostgreSQL that waits for the disk: booking, its
+// outbox, JetStream, the webhook service, and receivers over TLS in the test process. The floor
+// is the cost of only signing and posting to the same receivers from this process.
 //
-// CPU times are of the webhook service, its database sessions, PostgreSQL's
-// processes that are nobody's session, and NATS, until the log is complete;
-// whole-stack ones have the booking service and its sessions, too. Receivers and
-// those who book are not counted.
+// CPU times include the webhook service, its database sessions, PostgreSQL's processes other than
+// sessions, and NATS, until the log is complete. Times of the whole platform also include the
+// booking service and its sessions. Receivers and booking clients are not counted.
 func BenchmarkWebhooks(b *testing.B) {
 	w := newNewsroom(b)
 	b.Run("floor, 64 workers", w.floor)
@@ -37,7 +35,7 @@ func BenchmarkWebhooks(b *testing.B) {
 	b.Logf("load average %s", loadAverage())
 }
 
-// bookers book at a time.
+// bookers is the number of concurrent bookings.
 const bookers = 64
 
 func (w *newsroom) floor(b *testing.B) {
@@ -58,7 +56,7 @@ func (w *newsroom) floor(b *testing.B) {
 	b.ReportMetric(spent.Seconds()/n*1000, "CPU-s/1000-with-receivers")
 }
 
-// burst books 1,000 places at once.
+// burst makes 1,000 bookings at the same time.
 func (w *newsroom) burst(b *testing.B) {
 	const events = 1000
 	p := w.newPublisher(b, benchEndpoints, 0)
@@ -84,8 +82,8 @@ func (w *newsroom) burst(b *testing.B) {
 	b.ReportMetric(100*w.connections(b).minus(reused).share(), "reused-%")
 }
 
-// drain books 2,000 places while the webhook service is away, and starts it. The
-// rate is that from the first receipt to the last: intake and delivery.
+// drain makes 2,000 bookings while the webhook service is stopped, and then starts it. It reports
+// the rate from the first receipt to the last, which covers intake and delivery.
 func (w *newsroom) drain(b *testing.B) {
 	const events = 2000
 	p := w.newPublisher(b, benchEndpoints, 0)
@@ -114,9 +112,8 @@ func (w *newsroom) drain(b *testing.B) {
 	spent.report(b, n)
 }
 
-// steady makes 300 deliveries a second, and reports how long after a booking its
-// receivers have it: after it was asked for, and after it was answered. Its
-// commit is between the two.
+// steady makes 300 deliveries a second, and reports how long after a booking its receivers get
+// it: from the request, and from the answer. The commit is between the two.
 func (w *newsroom) steady(b *testing.B, companies, endpoints int) {
 	const rate, lasting = 300, 4 * time.Second
 	var publishers []*publisher
@@ -173,9 +170,9 @@ func (w *newsroom) steady(b *testing.B, companies, endpoints int) {
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// fairness is how much longer endpoints that answer at once take for their
-// deliveries while one of ten hangs, or nine, as a multiple of the time of the
-// same ones when all answer.
+// fairness reports how much longer endpoints that answer immediately wait for their deliveries
+// while one of ten endpoints hangs, or nine. It is a multiple of the time of the same endpoints
+// when all answer.
 func (w *newsroom) fairness(b *testing.B) {
 	const events = 200
 	run := func(hanging int) (nine, tenth time.Duration) {
@@ -217,7 +214,7 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
-// publisher is a company whose bookings are told to receivers.
+// publisher is a company whose bookings are delivered to receivers.
 type publisher struct {
 	w         *newsroom
 	company   *harness.Company
@@ -228,10 +225,10 @@ type publisher struct {
 	receivers []*receiver
 	endpoints []string // identifiers
 	urls      []string
-	release   chan struct{} // ends what hangs
+	release   chan struct{} // ends hanging requests
 }
 
-// book books so many places, each for itself.
+// book makes the given number of bookings, each in a separate purchase.
 func (p *publisher) book(b *testing.B, n, clients int) {
 	atOnce(b, clients, n, func(int) error {
 		_, err := p.bookOne()
@@ -239,7 +236,7 @@ func (p *publisher) book(b *testing.B, n, clients int) {
 	})
 }
 
-// bookOne books a place and returns its registration.
+// bookOne books one space and returns the registration.
 func (p *publisher) bookOne() (string, error) {
 	res, err := p.w.op.Bookings.CreateTransaction(p.ctx, &bookingv1.CreateTransactionRequest{
 		PurchaserId: p.customer, Lines: []*bookingv1.TransactionLine{{EventDateId: p.date, Spaces: 1}},
@@ -250,7 +247,7 @@ func (p *publisher) bookOne() (string, error) {
 	return "reg_" + strings.TrimPrefix(res.GetTransaction().GetBookings()[0].GetId(), "booking_"), nil
 }
 
-// bookAtOnce books in as few purchases as may be.
+// bookAtOnce makes n bookings in as few purchases as possible.
 func (p *publisher) bookAtOnce(b *testing.B, n int) {
 	const most = 50
 	for ; n > 0; n -= most {
@@ -309,7 +306,7 @@ func (p *publisher) last() (last time.Time) {
 	return last
 }
 
-// close deletes the endpoints, with what is queued for them.
+// close deletes the endpoints and their queued deliveries.
 func (p *publisher) close(b *testing.B) {
 	close(p.release)
 	for _, id := range p.endpoints {
@@ -319,7 +316,7 @@ func (p *publisher) close(b *testing.B) {
 	}
 }
 
-// receiver takes deliveries and keeps when they came.
+// receiver accepts deliveries and records when they arrive.
 type receiver struct {
 	hangs   bool
 	release <-chan struct{}
@@ -335,7 +332,7 @@ type receipt struct {
 }
 
 func (r *receiver) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
-	id := readRegistration(req.Body) // whole, or the sender's end would not be seen
+	id := readRegistration(req.Body) // reads the whole body, because otherwise a disconnect would go unnoticed
 	if r.hangs {
 		select {
 		case <-r.release:

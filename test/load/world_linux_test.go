@@ -1,11 +1,10 @@
-// Package load measures what requests to a running platform cost, as ratios to
-// what they cost command m: one hand-written process over the same databases.
-// Ratios carry over from machine to machine where times do not.
+// Package load measures the cost of requests to a running platform as ratios to the cost of the
+// same requests to command m, a hand-written process over the same databases. Unlike durations,
+// ratios are comparable between machines.
 //
-// Each iteration of a benchmark is one round: some load on the platform and the
-// same load on m, in turns, so that a busy machine is busy for both. CPU counts
-// the gateway, the service and PostgreSQL, or m and PostgreSQL; what makes the
-// load is not counted.
+// Each iteration of a benchmark is one round: some load on the platform and the same load on m,
+// in turns, so that other work on the machine affects both. CPU times include the gateway, the
+// service and PostgreSQL, or m and PostgreSQL. The load generator is not counted.
 package load
 
 import (
@@ -31,22 +30,22 @@ import (
 func TestMain(m *testing.M) { harness.Main(m) }
 
 const (
-	// listed is how many customers the company with the long list has.
+	// listed is the number of customers of the company with the long list.
 	listed = 211_000
-	// buyers have purchases of each, with bookings of each: a page of 30 of them
-	// is some 38 kB.
+	// buyers is the number of customers with purchases, purchases the number for each, and
+	// bookings the number in each purchase. A page of 30 purchases has about 38 kB.
 	buyers    = 200
 	purchases = 60
 	bookings  = 2
 )
 
-// world is the platform and m beside it.
+// world is the platform and command m.
 type world struct {
 	*harness.Cluster
 	m     *harness.Process
 	mURL  string
 	token string
-	// customers of the company with the long list; buyers of the other.
+	// customers are those of the company with the long list, buyers those of the other company.
 	customers, buyers []string
 	buyersToken       string
 }
@@ -66,7 +65,7 @@ func newWorld(b *testing.B) *world {
 	}
 	addr := harness.FreeAddr(b)
 	w.mURL = "http://" + addr
-	w.m = w.Beside(b, "m", map[string]string{
+	w.m = w.NewProcess(b, "m", map[string]string{
 		"HTTP_ADDR": addr, "CUSTOMER_DATABASE_URL": w.AppURL("customer"), "BOOKING_DATABASE_URL": w.AppURL("booking"),
 	})
 	w.m.Start(b)
@@ -95,8 +94,8 @@ func (w *world) vacuum(b *testing.B, part string) {
 	}
 }
 
-// fill gives a company its customers, with identifiers in the order of time, as
-// they have, and returns those of some.
+// fill imports a company's customers, with identifiers in order of time as in production, and
+// returns some of their identifiers.
 func (w *world) fill(b *testing.B, company string) []string {
 	conn := w.owner(b, "customer")
 	defer conn.Close(context.WithoutCancel(b.Context()))
@@ -151,7 +150,7 @@ func (w *world) sell(b *testing.B, c *harness.Company) {
 	c.ImportTransactions(b, transactions...)
 }
 
-// side is one of the two that are compared.
+// side is the platform or m, which are compared.
 type side struct {
 	url   string
 	parts []int // process ids
@@ -163,7 +162,7 @@ func (w *world) platform(service string) side {
 
 func (w *world) baseline() side { return side{url: w.mURL, parts: []int{w.m.PID()}} }
 
-// cpu is the processor time that a side and PostgreSQL have used so far.
+// cpu returns the processor time that a side and PostgreSQL have used so far.
 func (w *world) cpu(b *testing.B, s side) time.Duration {
 	b.Helper()
 	sum := tree(b, w.Postgres.PID(b))
@@ -173,7 +172,7 @@ func (w *world) cpu(b *testing.B, s side) time.Duration {
 	return sum
 }
 
-// tree is the processor time of a process and of its children.
+// tree returns the processor time of a process and its children.
 func tree(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
@@ -191,12 +190,12 @@ func tree(b *testing.B, pid int) time.Duration {
 	return sum
 }
 
-// used is the processor time of a process and of its children that have ended.
+// used returns the processor time of a process and its ended children.
 func used(b *testing.B, pid int) time.Duration {
-	const tick = time.Second / 100 // what the kernel tells programs, on every architecture of ours
+	const tick = time.Second / 100 // the kernel's unit on every supported architecture
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if os.IsNotExist(err) {
-		return 0 // a session that ended between the two looks
+		return 0 // the session ended since it was listed
 	}
 	if err != nil {
 		b.Fatal(err)
@@ -213,7 +212,7 @@ func used(b *testing.B, pid int) time.Duration {
 	return time.Duration(ticks) * tick
 }
 
-// highWater is the most memory that a process has had since the last reset, in bytes.
+// highWater returns the peak memory of a process since the last reset, in bytes.
 func highWater(b *testing.B, pid int) int {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -6,36 +6,35 @@ import (
 	"strings"
 )
 
-// Finding is a statement that the previous release, or its users, would feel.
+// Finding is a statement that would disturb the previous release or its users.
 type Finding struct {
 	File string
 	Line int
-	// Rule is what it breaks; an allowance names it.
+	// Rule is the name of the violated rule, for use in an allowance.
 	Rule    string
 	Message string
 }
 
-// String is a finding as a person reads it.
+// String formats a finding for people.
 func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", f.File, f.Line, f.Rule, f.Message)
 }
 
-// rule is a form that a statement about a table of an earlier migration must not
-// have.
+// rule is a form of statement that is not allowed on a table of an earlier migration.
 type rule struct {
 	name, message string
-	// match finds it in a statement, whose first group, if there is one, is the
-	// table. Names, spaces and case are normal.
+	// match finds the form in a statement with normalized names, spaces and case. Its first
+	// group, if any, is the table.
 	match *regexp.Regexp
-	// unless excuses it.
+	// unless matches statements that are allowed nevertheless.
 	unless *regexp.Regexp
-	// everywhere: it concerns new tables too.
+	// everywhere means that the rule applies to new tables too.
 	everywhere bool
 }
 
 const table = `(?:if exists )?(?:only )?([a-z_][a-z0-9_.]*)`
 
-// rules are in the order in which they are looked for.
+// rules returns the rules in the order in which they are checked.
 func rules() []rule {
 	re := regexp.MustCompile
 	alter := `^alter table ` + table + ` `
@@ -73,12 +72,12 @@ var (
 	created    = regexp.MustCompile(`^create (?:unlogged )?table (?:if not exists )?([a-z_][a-z0-9_.]*)`)
 	concurrent = regexp.MustCompile(`^(?:create|drop) (?:unique )?index concurrently\b`)
 	repeatable = regexp.MustCompile(`\bif (?:not )?exists\b|^create or replace\b|^(?:update|delete|insert|set)\b|validate constraint\b|^comment\b|^select\b`)
-	// allowance excuses the statement below it: -- allow backfill: a hundred rows
+	// allowance excuses the next statement: -- allow backfill: a hundred rows
 	allowance = regexp.MustCompile(`(?m)^\s*-- allow ([a-z-]+): \S`)
 )
 
-// Check returns what in a migration the previous release, or its users, would
-// feel: the statements about tables that the file has not made itself.
+// Check returns the statements of a migration that would disturb the previous release or its
+// users. Statements about tables that the file itself creates are allowed.
 func Check(file, text string) []Finding {
 	var found []Finding
 	fresh := map[string]bool{}
@@ -126,8 +125,8 @@ var unconstrained = regexp.MustCompile(`^alter table ` + table + ` drop constrai
 
 var altered = regexp.MustCompile(`^(alter table ` + table + `) (.*)$`)
 
-// actions are the changes of an alter table, each as a statement of its own; of
-// others, the statement.
+// actions returns the changes of an alter table, each as a separate statement. For any other
+// statement it returns the statement.
 func (s statement) actions() []string {
 	m := altered.FindStringSubmatch(s.sql)
 	if m == nil {
@@ -149,11 +148,11 @@ func (s statement) actions() []string {
 	return list
 }
 
-// statement is one of a file.
+// statement is one statement of a file.
 type statement struct {
-	sql  string // in small letters, single spaces; without comments and what is quoted
-	line int    // of its first word, from 1
-	// comments are those between it and the one before.
+	sql  string // in lower case with single spaces, without comments and quoted text
+	line int    // line of its first word, from 1
+	// comments are the comments between this statement and the previous one.
 	comments string
 }
 
@@ -166,10 +165,10 @@ func (s statement) allows(rule string) bool {
 	return false
 }
 
-// tokens are what semicolons may hide in.
+// tokens matches everything that can contain a semicolon.
 var tokens = regexp.MustCompile(`(?s)--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|\$([a-z_]*)\$|;`)
 
-// statements splits a file. What is quoted becomes ”, but for names.
+// statements splits a file into statements. Quoted text except names becomes an empty literal.
 func statements(text string) []statement {
 	var list []statement
 	var sql, comments strings.Builder

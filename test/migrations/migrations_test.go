@@ -17,10 +17,10 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// root is the top of the tree.
+// root is the root of the tree.
 const root = "../.."
 
-// schemas are the directories of migrations, by part.
+// schemas returns the directories of migrations, by service.
 func schemas(t *testing.T) map[string]string {
 	t.Helper()
 	dirs := map[string]string{"platform": "platform/pg/migrations"}
@@ -37,7 +37,7 @@ func schemas(t *testing.T) map[string]string {
 
 var number = regexp.MustCompile(`^(\d+)_[a-z0-9_]+\.sql$`)
 
-// files are the migrations in a directory, by number.
+// files returns the migrations in a directory, by number.
 func files(t *testing.T, dir string) map[int]string {
 	t.Helper()
 	found := map[int]string{}
@@ -53,7 +53,7 @@ func files(t *testing.T, dir string) map[int]string {
 		}
 		n, _ := strconv.Atoi(m[1]) // digits
 		if other := found[n]; other != "" {
-			t.Errorf("%s: %s and %s have one number, so only one of them is applied", dir, other, name)
+			t.Errorf("%s: %s and %s have the same number, so only one of them is applied", dir, other, name)
 		}
 		found[n] = name
 	}
@@ -69,7 +69,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestMigrations holds what came since the previous release to the rules.
+// TestMigrations checks the migrations since the previous release against the rules.
 func TestMigrations(t *testing.T) {
 	previous, err := harness.PreviousRelease()
 	if err != nil {
@@ -77,7 +77,7 @@ func TestMigrations(t *testing.T) {
 	}
 	dirs := schemas(t)
 	for part, dir := range dirs {
-		released := previous.Schemas[part].Version // 0: the part is new, and its first migration makes its tables
+		released := previous.Schemas[part].Version // 0: the service is new, and its first migration creates its tables
 		all := files(t, dir)
 		for _, n := range slices.Sorted(maps.Keys(all)) {
 			if n <= released {
@@ -96,8 +96,8 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
-// TestReleasedMigrationsStay compares those of the previous release with what they
-// were: a database that has one never gets what is changed in it later.
+// TestReleasedMigrationsStay checks that the migrations of the previous release are unchanged,
+// because a database that has applied one never gets later changes to it.
 func TestReleasedMigrationsStay(t *testing.T) {
 	previous, err := harness.PreviousRelease()
 	if err != nil {
@@ -114,7 +114,7 @@ func TestReleasedMigrationsStay(t *testing.T) {
 			}
 		}
 		if got := hex.EncodeToString(digest.Sum(nil)); got != released.Digest {
-			t.Errorf("%s: the migrations up to %d are not those that were released (%s): add others instead", dir, released.Version, got)
+			t.Errorf("%s: the migrations up to %d differ from the released ones (%s): add a new migration instead", dir, released.Version, got)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 func TestMain(m *testing.M) { testkit.Main(m) }
 
-// openTables hold nothing that is a company's, or are the platform's own; each says why
-// it is not under row-level security.
+// openTables returns the tables without row-level security, because they hold no company's data
+// or belong to the platform, each with the reason.
 func openTables() map[string]string {
 	return map[string]string{
 		"inbox":            "identifiers of events that were consumed, without a company or a content",
@@ -29,7 +29,7 @@ func openTables() map[string]string {
 	}
 }
 
-// tablesSQL lists the tables of a service with what protects them.
+// tablesSQL lists the tables of a service with their protection.
 const tablesSQL = `select c.relname::text as name, c.relrowsecurity as protected,
 		exists (select from pg_policy p where p.polrelid = c.oid and p.polname = 'tenant' and p.polcmd = '*'
 			and pg_get_expr(p.polqual, p.polrelid) like '%company_id%app_company%') as tenant,
@@ -43,14 +43,14 @@ type tableOf struct {
 	Further                       []string
 }
 
-// unsafeViewsSQL lists the views that show what their owner may see.
+// unsafeViewsSQL lists the views that show everything their owner can see.
 const unsafeViewsSQL = `select relname::text from pg_class where relnamespace = 'public'::regnamespace and relkind in ('v', 'm')
 	and not coalesce(reloptions @> '{security_invoker=true}', false)`
 
 func TestEveryTableIsUnderRowLevelSecurity(t *testing.T) {
 	used := map[string]bool{}
 	for part, dir := range schemas(t) {
-		if part == "platform" { // whose tables each service has
+		if part == "platform" { // every service has its tables
 			continue
 		}
 		ownerURL, _ := testkit.DBURLs(t, pg.Migrations{Part: part, FS: os.DirFS(filepath.Join(root, dir)), AppRole: testkit.AppRole()})
@@ -75,12 +75,12 @@ func TestEveryTableIsUnderRowLevelSecurity(t *testing.T) {
 			t.Fatal(err)
 		}
 		if views, err := pgx.CollectRows(rows, pgx.RowTo[string]); err != nil || len(views) > 0 {
-			t.Errorf("%s: the views %v show what their owner sees, %v", part, views, err)
+			t.Errorf("%s: the views %v show everything their owner can see, %v", part, views, err)
 		}
 	}
 	for name := range maps.Keys(openTables()) {
 		if !used[name] {
-			t.Errorf("%s is an exception that no service has", name)
+			t.Errorf("%s is listed as an exception, but no service has it", name)
 		}
 	}
 }
@@ -98,9 +98,9 @@ func (o tableOf) check(t *testing.T, part string, used map[string]bool) {
 	case open:
 		used[name] = true
 	case !o.Protected || !o.Tenant || !o.HasCompany:
-		t.Errorf("%s: %s is not confined to the company of the transaction: select tenant_table('%s'), or name it an exception", part, o.Name, o.Name)
+		t.Errorf("%s: %s is not confined to the company of the transaction: select tenant_table('%s'), or list it in openTables", part, o.Name, o.Name)
 	}
 	if len(o.Further) > 0 && (o.Name != "outbox_events" || !slices.Equal(o.Further, []string{"installation", "relay_of_previous_release"})) {
-		t.Errorf("%s: %s has the policies %v, each of which lets further rows through", part, o.Name, o.Further)
+		t.Errorf("%s: %s has the policies %v, each of which allows further rows", part, o.Name, o.Further)
 	}
 }

@@ -77,14 +77,14 @@ func (m *machine) deleteCustomer(t *rapid.T) {
 	a.expect(t, http.StatusOK, fine)
 	a.same(t, a.body, object{"id": c.id, "deleted": true})
 	c.deleted = true
-	// Others hear of it a moment later.
+	// Other services learn of the deletion a moment later.
 	harness.Eventually(m.t, 10*time.Second, func() error {
 		if a := m.call(t, http.MethodPost, m.full.path()+"/registrations", object{"customerId": c.id}); a.code != http.StatusNotFound {
-			return fmt.Errorf("a deleted customer is not unknown: %s", a.what)
+			return fmt.Errorf("a deleted customer is still known: %s", a.what)
 		}
 		return nil
 	})
 }
 
-// anyCustomer draws a customer, in rare cases a deleted one.
+// anyCustomer draws a customer, rarely a deleted one.
 func (m *machine) anyCustomer(t *rapid.T, label string) *customer { return one(t, label, m.customers) }

@@ -1,9 +1,9 @@
-// Package model holds Interface B to a model of it: random sequences of requests,
-// each of whose answers a few hundred lines of Go predict from the documentation
-// alone, without a database and without concurrency. It predicts status codes,
-// error codes, the fields at fault, whole bodies, and what every list holds.
+// Package model compares Interface B with a model: for random sequences of requests, a few
+// hundred lines of Go predict each answer from the documentation alone, without a database or
+// concurrency. The model predicts status codes, error codes, invalid fields, whole bodies, and
+// the content of every list.
 //
-// A failure prints the shortest sequence that shows it. For a long run:
+// A failure prints the shortest sequence that reproduces it. For a long run:
 //
 //	go test ./test/model -run TestInterfaceB -rapid.checks=300 -rapid.steps=80 -timeout 1h
 package model

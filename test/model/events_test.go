@@ -74,8 +74,8 @@ func (e *event) view() object {
 	return out
 }
 
-// span is the first date that takes place and the end of the last one; of all dates
-// if none takes place.
+// span returns the first date that takes place and the end of the last one. If no date takes
+// place, it considers all dates.
 func (e *event) span() (first *date, end time.Time) {
 	dates := e.scheduled()
 	if len(dates) == 0 {
@@ -89,7 +89,7 @@ func (e *event) span() (first *date, end time.Time) {
 	return dates[0], end
 }
 
-// sums adds up the dates to come; a capacity of nil is unlimited.
+// sums adds up the future dates. A nil capacity means unlimited.
 func (e *event) sums() (capacity *int, taken int) {
 	places, limited := 0, true
 	for _, d := range e.toCome() {
@@ -106,7 +106,7 @@ func (e *event) sums() (capacity *int, taken int) {
 	return &places, taken
 }
 
-// toCome lists the dates that an event's sums count.
+// toCome lists the future dates that an event's sums include.
 func (e *event) toCome() []*date {
 	if len(e.dates) == 1 {
 		return e.dates
@@ -122,7 +122,7 @@ func (e *event) taken() bool {
 	return slices.ContainsFunc(e.dates, func(d *date) bool { return d.taken > 0 })
 }
 
-// learn takes over the identifiers of an answer.
+// learn stores the identifiers of an answer.
 func (e *event) learn(t *rapid.T, a answer) {
 	e.id, _ = a.body["id"].(string)
 	dates, _ := a.body["dates"].([]any)
@@ -200,20 +200,20 @@ func (o *option) body() object {
 	return object{"name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate}
 }
 
-// eventDay is the day of an event's dates to come, or some days from it.
+// eventDay returns a day for an event's future dates, n days after the first one.
 func eventDay(n int) time.Time { return time.Date(2098, 6, 1+n, 0, 0, 0, 0, time.UTC) }
 
-// localDay is the day of a date in the event's zone, at midnight UTC.
+// localDay returns the day of a date in the event's zone, as midnight UTC.
 func (e *event) localDay(d *date) time.Time {
 	loc, err := time.LoadLocation(e.zone)
 	if err != nil {
-		panic(err) // the model draws zones that exist
+		panic(err) // the model only draws valid zones
 	}
 	y, m, day := d.start.In(loc).Date()
 	return time.Date(y, m, day, 0, 0, 0, 0, time.UTC)
 }
 
-// drawDates gives an event its dates in one of the ways there are.
+// drawDates gives an event its dates in one of several ways.
 func (m *machine) drawDates(t *rapid.T, e *event, body object) {
 	duration := choose(t, "duration", 1, 60, 90)
 	capacity := drawCapacity(t)
@@ -275,18 +275,18 @@ func (m *machine) drawDates(t *rapid.T, e *event, body object) {
 	}
 }
 
-// updateEvent changes one thing or several about an event.
+// updateEvent changes one or more members of an event.
 func (m *machine) updateEvent(t *rapid.T) {
 	e := one(t, "event", m.events[1:])
 	if e == nil {
-		t.Skip("no event")
+		t.Skip("there is no event")
 	}
 	body := object{}
 	if rapid.Bool().Draw(t, "as read") {
 		body = m.call(t, http.MethodGet, e.path(), nil).body
 	}
 	var after []func()
-	// Of a cancelled event the texts can be changed and nothing else.
+	// Only the texts of a cancelled event can be changed.
 	want, changed := fine, false
 	set := func(label, name string, sells bool, to *string, from ...string) {
 		if v, ok := optional(t, label, body, name, from...); ok {
@@ -366,7 +366,7 @@ func (m *machine) updateEvent(t *rapid.T) {
 	e.learn(t, a)
 }
 
-// resize predicts what giving a date another capacity comes to.
+// resize predicts the effect of another capacity for a date.
 func (e *event) resize(d *date, places *int, field string, after *[]func()) (changed bool, want refusal) {
 	changed = !same(places, d.capacity)
 	switch {
@@ -379,7 +379,7 @@ func (e *event) resize(d *date, places *int, field string, after *[]func()) (cha
 	return changed, fine
 }
 
-// resizeAll predicts what giving the dates to come another capacity comes to.
+// resizeAll predicts the effect of another capacity for all future dates.
 func (e *event) resizeAll(places *int, after *[]func()) (changed bool, want refusal) {
 	dates := e.toCome()
 	switch {
@@ -403,7 +403,7 @@ func same(a, b *int) bool { return a == nil && b == nil || a != nil && b != nil 
 func (m *machine) cancelEvent(t *rapid.T) {
 	e := one(t, "event", m.events[1:])
 	if e == nil {
-		t.Skip("no event")
+		t.Skip("there is no event")
 	}
 	want := fine
 	if e.deleted {
@@ -432,7 +432,7 @@ func (m *machine) cancelEvent(t *rapid.T) {
 func (m *machine) deleteEvent(t *rapid.T) {
 	e := one(t, "event", m.events[1:])
 	if e == nil {
-		t.Skip("no event")
+		t.Skip("there is no event")
 	}
 	want := fine
 	switch {

@@ -14,10 +14,10 @@ import (
 
 type object = map[string]any
 
-// raw is a body that is sent as it stands.
+// raw is a body that is sent unchanged.
 type raw string
 
-// answer is what a request got.
+// answer is the response to a request.
 type answer struct {
 	what   string
 	code   int
@@ -25,7 +25,7 @@ type answer struct {
 	body   object
 }
 
-// reporter lets helpers that want a testing.TB fail a run of rapid's.
+// reporter lets helpers that need a testing.TB fail a rapid run.
 type reporter struct {
 	testing.TB
 	t *rapid.T
@@ -35,8 +35,8 @@ func (r reporter) Helper()                      {}
 func (r reporter) Errorf(text string, a ...any) { r.t.Errorf(text, a...) }
 func (r reporter) Fatalf(text string, a ...any) { r.t.Fatalf(text, a...) }
 
-// call makes a request with the machine's token and holds the answer to the
-// description. headers are names and values in turn; an empty value removes one.
+// call makes a request with the machine's token and checks the answer against the OpenAPI
+// description. headers are alternating names and values; an empty value removes a header.
 func (m *machine) call(t *rapid.T, method, path string, body any, headers ...string) answer {
 	var payload io.Reader
 	switch body := body.(type) {
@@ -85,7 +85,7 @@ func (m *machine) call(t *rapid.T, method, path string, body any, headers ...str
 	if e, ok := a.body["error"].(object); ok {
 		details, _ := e["details"].(object)
 		if rule, ok := details["rule"].(string); ok && !m.rules[rule] {
-			t.Errorf("the rule is not in ERRORS.md: %s", what)
+			t.Errorf("ERRORS.md does not list the rule: %s", what)
 		}
 	}
 	return a
@@ -106,7 +106,7 @@ func short(s string) string {
 	return s
 }
 
-// refusal is a predicted error; its code "" is success. Its field "" is not looked at.
+// refusal is a predicted error. An empty code means success. An empty field is not compared.
 type refusal struct {
 	status      int
 	code, field string
@@ -120,8 +120,8 @@ var (
 func refuse(code string) refusal   { return refusal{http.StatusBadRequest, code, ""} }
 func invalid(field string) refusal { return refusal{http.StatusBadRequest, "VALIDATION_ERROR", field} }
 
-// expect fails the run unless the answer is the one predicted. It returns whether
-// that is a success.
+// expect fails the run unless the answer is the predicted one. It returns whether that is a
+// success.
 func (a answer) expect(t *rapid.T, success int, want refusal) bool {
 	if want.code == "" {
 		if a.code != success {
@@ -137,7 +137,7 @@ func (a answer) expect(t *rapid.T, success int, want refusal) bool {
 	return false
 }
 
-// plain is v as it is read from JSON.
+// plain returns v as decoded from its JSON.
 func plain(t *rapid.T, v any) any {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -152,7 +152,7 @@ func plain(t *rapid.T, v any) any {
 	return out
 }
 
-// decimal writes minor units as the interface does: 1450 is 14.5.
+// decimal formats minor units as the interface does: 1450 is 14.5.
 func decimal(minor int64) json.Number {
 	text := strconv.FormatInt(minor/100, 10)
 	if cents := minor % 100; cents > 0 {

@@ -16,7 +16,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// check reads something after each step: a resource, or a list to its end.
+// check reads a resource or a whole list after each step, and compares it with the model.
 func (m *machine) check(t *rapid.T) {
 	switch choose(t, "look at", "event", "pass", "customer", "customers", "events", "passes", "customer-passes", "registrations", "nothing", "nothing") {
 	case "event":
@@ -45,7 +45,7 @@ func (m *machine) check(t *rapid.T) {
 	}
 }
 
-// read compares one resource. Credits that go back to a pass may take a moment.
+// read compares one resource. Returned credits can take a moment to reach a pass.
 func (m *machine) read(t *rapid.T, path string, deleted bool, view func() object, without ...string) {
 	a := m.call(t, http.MethodGet, path, nil)
 	if deleted {
@@ -106,7 +106,7 @@ func (m *machine) listPasses(t *rapid.T) {
 }
 
 func (m *machine) listHeld(t *rapid.T) {
-	for _, h := range m.held { // credits may be on their way back
+	for _, h := range m.held { // returned credits may not have arrived yet
 		harness.Eventually(m.t, 5*time.Second, func() error {
 			if a := m.call(t, http.MethodGet, h.path(), nil); fmt.Sprint(a.body["remainingUses"]) != strconv.Itoa(h.remaining) {
 				return fmt.Errorf("want %d remaining uses: %s", h.remaining, a.what)
@@ -152,7 +152,7 @@ func (m *machine) listRegistrations(t *rapid.T) {
 	m.list(t, path, "registrations", q, want, false, loose()...)
 }
 
-// filter gives a list a filter in one run of three.
+// filter adds a filter to a list in one run of three.
 func filter(t *rapid.T, q url.Values, name string, from ...string) (string, bool) {
 	if rapid.IntRange(0, 2).Draw(t, "by "+name) > 0 {
 		return "", false
@@ -162,8 +162,8 @@ func filter(t *rapid.T, q url.Values, name string, from ...string) (string, bool
 	return v, true
 }
 
-// list reads a list to its end, by cursor or by number, and compares it with what
-// is wanted, which is in the order of creation.
+// list reads a whole list, by cursor or by page number, and compares it with want, which is in
+// order of creation.
 func (m *machine) list(t *rapid.T, path, collection string, q url.Values, want []object, byChange bool, without ...string) {
 	sorts := []string{"", "createdAt", "-createdAt"}
 	if byChange {

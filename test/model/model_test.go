@@ -21,7 +21,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// usualChecks keep the test at some twenty seconds where nobody asks for more.
+// usualChecks limits the test to about twenty seconds unless more checks are requested.
 const usualChecks = "12"
 
 func TestInterfaceB(t *testing.T) {
@@ -48,7 +48,7 @@ func TestInterfaceB(t *testing.T) {
 	})
 }
 
-// rules are the values of details.rule that the page about errors explains.
+// rules returns the values of details.rule that docs/ERRORS.md explains.
 func rules(t *testing.T) map[string]bool {
 	text, err := os.ReadFile("../../docs/ERRORS.md")
 	if err != nil {
@@ -63,25 +63,25 @@ func rules(t *testing.T) map[string]bool {
 		}
 	}
 	if len(all) < 10 {
-		t.Fatalf("only %d rules", len(all))
+		t.Fatalf("ERRORS.md has only %d rules", len(all))
 	}
 	return all
 }
 
-// platform is what all runs share.
+// platform is the state that all runs share.
 type platform struct {
 	t        *testing.T
 	s        *harness.Standalone
 	op       *harness.Operator
 	codes    bookingv1.DiscountServiceClient
 	contract *openapitest.Contract
-	// rules are those that ERRORS.md lists.
+	// rules are the rules that ERRORS.md lists.
 	rules map[string]bool
-	// sent says which kinds of wrong requests were sent with all that is wrong.
+	// sent holds the kinds of invalid requests whose bad members were all sent.
 	sent map[string]bool
 }
 
-// machine is one company: how to reach it, and what the model knows of it.
+// machine is one company: its credentials, and the model's state.
 type machine struct {
 	*platform
 	base, token, key, secret string
@@ -93,8 +93,8 @@ type machine struct {
 	held      []*customerPass
 	regs      []*registration
 	discounts map[string]*discount
-	// full takes no bookings: what a booking of it is answered tells whether the
-	// customer is known.
+	// full is an event without free spaces. The refusal of a booking shows whether the customer
+	// is known.
 	full *event
 }
 
@@ -177,10 +177,10 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 	}
 }
 
-// getToken gets a new token, or is refused one.
+// getToken requests a token, with a right or a wrong secret.
 func (m *machine) getToken(t *rapid.T) {
 	if m.wrongSecrets < 2 && rapid.Bool().Draw(t, "wrong") {
-		m.wrongSecrets++ // more are slowed down
+		m.wrongSecrets++ // more failures are throttled
 		m.call(t, http.MethodPost, "/auth/token", object{"apiKey": m.key, "apiSecret": m.secret[1:] + "x"}, "Authorization", "").
 			expect(t, 0, refusal{http.StatusUnauthorized, "INVALID_CREDENTIALS", ""})
 		return
@@ -188,9 +188,9 @@ func (m *machine) getToken(t *rapid.T) {
 	m.signIn(t)
 }
 
-// write sends a request that makes or changes something, in some runs with an
-// idempotency key, and then once more, which must have the same answer and no
-// effect, and with another body, which is refused.
+// write sends a request that creates or changes something. In some runs it uses an idempotency
+// key and repeats the request, which must get the same answer and have no effect, and then sends
+// another body with the key, which must be refused.
 func (m *machine) write(t *rapid.T, success int, want refusal, method, path string, body object) (answer, bool) {
 	if !rapid.Bool().Draw(t, "with a key") {
 		a := m.call(t, method, path, body)
@@ -205,13 +205,13 @@ func (m *machine) write(t *rapid.T, success int, want refusal, method, path stri
 	again := m.call(t, method, path, body, "Idempotency-Key", key)
 	again.expect(t, success, fine)
 	if diff := cmp.Diff(a.body, again.body); diff != "" {
-		t.Fatalf("repeated under its key, %s is answered (-first +again):\n%s", a.what, diff)
+		t.Fatalf("%s repeated with its key (-first +second):\n%s", a.what, diff)
 	}
 	return a, true
 }
 
-// same fails the run unless an answer's body is what the model says. without
-// names members that the model does not know.
+// same fails the run unless an answer's body equals the model's. without names members that the
+// model does not know.
 func (a answer) same(t *rapid.T, got object, want object, without ...string) {
 	rest := object{}
 	for name, value := range got {
@@ -229,7 +229,7 @@ func choose[T any](t *rapid.T, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(t, label)
 }
 
-// one draws one of a list; nil: it is empty.
+// one draws an element of a list, or returns nil if it is empty.
 func one[T any](t *rapid.T, label string, list []*T) *T {
 	if len(list) == 0 {
 		return nil

@@ -45,7 +45,7 @@ func (h *customerPass) view() object {
 	}
 }
 
-// today is the company's day. No pass of the model begins or ends near it.
+// today returns the current day of the company. No pass in the model begins or ends near it.
 func today() time.Time { return time.Now().UTC().Truncate(24 * time.Hour) }
 
 func (h *customerPass) status() string {
@@ -62,7 +62,7 @@ func (h *customerPass) status() string {
 	return "active"
 }
 
-// end is the last day of a pass that begins on a day.
+// end returns the last day of a pass that begins on the given day.
 func (p *passType) end(start time.Time) time.Time {
 	switch p.unit {
 	case "day":
@@ -74,7 +74,7 @@ func (p *passType) end(start time.Time) time.Time {
 	if p.unit == "year" {
 		months *= 12
 	}
-	// The first of the month always exists; the day is as late as the month allows.
+	// The first of a month always exists. The day is limited to the last day of the month.
 	first := time.Date(start.Year(), start.Month()+time.Month(months), 1, 0, 0, 0, 0, time.UTC)
 	return first.AddDate(0, 0, min(start.Day(), first.AddDate(0, 1, -1).Day())-1)
 }
@@ -102,7 +102,7 @@ func (m *machine) createPass(t *rapid.T) {
 func (m *machine) updatePass(t *rapid.T) {
 	p := one(t, "pass", m.passes)
 	if p == nil {
-		t.Skip("no pass")
+		t.Skip("there is no pass type")
 	}
 	body := object{}
 	if v, ok := optional(t, "with title", body, "title", "Five", "Six"); ok {
@@ -119,7 +119,7 @@ func (m *machine) updatePass(t *rapid.T) {
 	}
 	a, _ := m.write(t, http.StatusOK, fine, choose(t, "method", http.MethodPut, http.MethodPatch), p.path(), body)
 	a.same(t, a.body, p.view(), "createdAt", "updatedAt")
-	if rapid.IntRange(0, 3).Draw(t, "delete") == 0 { // a pass type is archived, not deleted
+	if rapid.IntRange(0, 3).Draw(t, "delete") == 0 { // deleting a pass type archives it
 		m.call(t, http.MethodDelete, p.path(), nil).expect(t, 0, refusal{http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", ""})
 	}
 }
@@ -127,9 +127,9 @@ func (m *machine) updatePass(t *rapid.T) {
 func (m *machine) assignPass(t *rapid.T) {
 	p, c := one(t, "pass", m.passes), m.anyCustomer(t, "holder")
 	if p == nil {
-		t.Skip("no pass")
+		t.Skip("there is no pass type")
 	}
-	// Most begin before, between and after the days of the events' dates.
+	// Most start days are before, between and after the event dates.
 	start := choose(t, "start", today().AddDate(0, 0, -5), today().AddDate(0, 0, 5), time.Date(2024, 1, 31, 0, 0, 0, 0, time.UTC),
 		eventDay(-3), eventDay(-10), eventDay(0), eventDay(1), eventDay(6))
 	body := object{"customerId": c.id, "passId": p.id, "startDate": start.Format(time.DateOnly)}
@@ -162,10 +162,10 @@ func (m *machine) assignPass(t *rapid.T) {
 func (m *machine) updateHeld(t *rapid.T) {
 	h := one(t, "held", m.held)
 	if h == nil {
-		t.Skip("no customer pass")
+		t.Skip("there is no customer pass")
 	}
 	body := object{}
-	if rapid.IntRange(0, 2).Draw(t, "as it was read") == 0 { // with what is changed below
+	if rapid.IntRange(0, 2).Draw(t, "as it was read") == 0 { // including the changes below
 		body = h.view()
 	}
 	after, status := *h, h.status()
@@ -200,7 +200,7 @@ func (m *machine) updateHeld(t *rapid.T) {
 	}
 }
 
-// refuses says why a pass cannot pay for a date on a day; "": it can.
+// refuses returns the reason why a pass cannot pay for a date on a day, or "" if it can.
 func (h *customerPass) refuses(kind string, credits int, day time.Time) string {
 	switch {
 	case h.stored != "active":
@@ -217,7 +217,7 @@ func (h *customerPass) refuses(kind string, credits int, day time.Time) string {
 	return ""
 }
 
-// payer predicts which pass pays, or the reason for which none does.
+// payer predicts which pass pays, or the reason why none does.
 func (m *machine) payer(c *customer, named *customerPass, kind string, credits int, day time.Time) (*customerPass, string) {
 	if named != nil {
 		if named.holder != c {
@@ -228,7 +228,7 @@ func (m *machine) payer(c *customer, named *customerPass, kind string, credits i
 	var best *customerPass
 	nearness := []string{"PASS_NOT_APPLICABLE", "PASS_NOT_ACTIVE", "PASS_EXPIRED", "PASS_EXHAUSTED"}
 	nearest := nearness[0]
-	for _, h := range m.held { // the oldest first
+	for _, h := range m.held { // oldest first
 		if h.holder != c {
 			continue
 		}

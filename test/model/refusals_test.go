@@ -10,14 +10,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// bad is a member with a value that is refused, whatever else the request says.
+// bad is a member with a value that is refused regardless of the rest of the request.
 type bad struct {
 	member string
 	value  any
-	field  string // at fault; "": the member
+	field  string // that the error names; "": the member
 }
 
-// wrong makes bad members of values that are all refused.
+// wrong returns a bad member for each of the values.
 func wrong(member string, values ...any) []bad {
 	var all []bad
 	for _, v := range values {
@@ -56,7 +56,8 @@ func badCustomer() []bad {
 	)
 }
 
-// badEvent is what neither a new event nor a change takes.
+// badEvent returns the members that are refused both when an event is created and when it is
+// changed.
 func badEvent() []bad {
 	one := func(member string, values ...any) []bad {
 		var all []bad
@@ -110,15 +111,15 @@ func badPass() []bad {
 	)
 }
 
-// request is one to which bad members are added.
+// request is a valid request to which bad members are added.
 type request struct {
 	method, path string
 	body         object
 	bad          []bad
-	missing      bool // what it names is deleted
+	missing      bool // it refers to a deleted object
 }
 
-// sendWrong sends a request of which one member is wrong, and nothing happens.
+// sendWrong sends a request with one invalid member, and checks that nothing changes.
 func (m *machine) sendWrong(t *rapid.T) {
 	c := m.anyCustomer(t, "customer")
 	e, p, h := one(t, "event", m.events), one(t, "pass", m.passes), one(t, "held", m.held)
@@ -162,7 +163,7 @@ func (m *machine) sendWrong(t *rapid.T) {
 	}
 	r := all[rapid.IntRange(0, len(all)-1).Draw(t, "request")]
 	if kind := r.method + fmt.Sprint(slices.Sorted(maps.Keys(r.body)), len(r.bad), r.missing); !m.sent[kind] {
-		for _, b := range r.bad { // everything once, then one by one in other states
+		for _, b := range r.bad { // all of them once, then single ones in other states
 			m.sendBad(t, r, b)
 		}
 		m.sent[kind] = true
@@ -177,7 +178,7 @@ func (m *machine) sendBad(t *rapid.T, r request, b bad) {
 	if b.value == nil {
 		delete(body, b.member)
 		if m.keys++; m.keys%2 == 0 {
-			body[b.member] = nil // null is like absent
+			body[b.member] = nil // null means absent
 		}
 	}
 	field := b.field
@@ -187,12 +188,12 @@ func (m *machine) sendBad(t *rapid.T, r request, b bad) {
 	want := invalid(field)
 	a := m.call(t, r.method, r.path, body)
 	if r.missing && a.code == http.StatusNotFound {
-		want = missing // a wrong type is found earlier
+		want = missing // a wrong type is reported first
 	}
 	a.expect(t, 0, want)
 }
 
-// sendNoJSON sends what cannot be read at all.
+// sendNoJSON sends bodies that cannot be decoded.
 func (m *machine) sendNoJSON(t *rapid.T) {
 	paths := []string{"/customers", "/events", "/passes", "/customer-passes", m.full.path() + "/registrations", "/auth/token"}
 	path := choose(t, "path", paths...)
@@ -221,7 +222,7 @@ func (m *machine) sendNoJSON(t *rapid.T) {
 	m.call(t, http.MethodPost, path, raw(r.body), r.headers...).expect(t, 0, r.want)
 }
 
-// nameMissing names what does not exist, or is no identifier.
+// nameMissing refers to objects that do not exist, with valid and invalid identifiers.
 func (m *machine) nameMissing(t *rapid.T) {
 	other := func(prefix string) string {
 		return choose(t, "identifier", prefix+"01jb4x9m3vf6ksn8w2d7pq5r0t", prefix+"x", prefix, "x", prefix+"01JB4X9M3VF6KSN8W2D7PQ5R0T", "%00", "cust_%F0%9F%A4%B7")
@@ -253,7 +254,7 @@ func (m *machine) nameMissing(t *rapid.T) {
 	m.call(t, r.method, r.path, r.body).expect(t, 0, missing)
 }
 
-// listWrong asks for lists in ways that there are not.
+// listWrong requests lists with invalid parameters.
 func (m *machine) listWrong(t *rapid.T) {
 	path := choose(t, "path", "/customers", "/events", "/passes", "/customer-passes", m.full.path()+"/registrations")
 	type query struct{ text, field string }
@@ -276,8 +277,8 @@ func (m *machine) listWrong(t *rapid.T) {
 	m.call(t, http.MethodGet, path+"?"+q.text, nil).expect(t, 0, refusal{http.StatusBadRequest, "INVALID_PARAMETER", q.field})
 }
 
-// sendStale changes what is not at the version that the request names, then what
-// is, and sends another request under a key that is taken.
+// sendStale updates with a stale ETag and then with the current one, and sends another request
+// with a used idempotency key.
 func (m *machine) sendStale(t *rapid.T) {
 	c := one(t, "customer", m.customers)
 	if c.deleted {

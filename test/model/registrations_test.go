@@ -47,11 +47,11 @@ func (r *registration) view() object {
 	return out
 }
 
-// loose are members of a registration that are checked in other ways: names
-// follow a customer's changes a moment later.
+// loose returns the members of a registration that are checked separately: names follow a
+// customer's changes a moment later.
 func loose() []string { return []string{"customerEmail", "customerName", "createdAt", "cancelledAt"} }
 
-// cancel is what cancelling in time, or by cancelling the event, comes to.
+// cancel predicts a cancellation in time, or of the event.
 func (r *registration) cancel() {
 	r.status = "cancelled"
 	if r.byPass && r.credits > 0 {
@@ -85,7 +85,7 @@ func (m *machine) bookByPass(t *rapid.T) {
 	})
 }
 
-// bookTooMuch asks for more credits than any pass could ever hold.
+// bookTooMuch requests a booking for more credits than any pass can hold.
 func (m *machine) bookTooMuch(t *rapid.T) {
 	credits := 100_000
 	e := &event{
@@ -107,7 +107,7 @@ func (m *machine) bookTooMuch(t *rapid.T) {
 	m.read(t, e.path(), false, e.view, "createdAt", "updatedAt")
 }
 
-// book books and predicts whether that is taken. pay completes the request.
+// book makes a booking and predicts the answer. pay completes the request.
 func (m *machine) book(t *rapid.T, pay func(*registration, object)) {
 	e := one(t, "event", m.events)
 	r := &registration{event: e, who: m.anyCustomer(t, "who"), spots: 1, status: "confirmed"}
@@ -146,13 +146,13 @@ func (m *machine) book(t *rapid.T, pay func(*registration, object)) {
 	}
 	a.same(t, a.body, r.view(), loose()...)
 	if !r.who.renamed && (a.body["customerEmail"] != r.who.email || a.body["customerName"] != r.who.first+" "+r.who.last) {
-		t.Fatalf("another name or address: %s", a.what)
+		t.Fatalf("wrong name or address: %s", a.what)
 	}
 	m.regs = append(m.regs, r)
 }
 
-// predict says whether a booking is taken, and completes it: its date, what is
-// paid, by which pass, and the discount that is used.
+// predict predicts whether a booking is accepted, and completes it: its date, the amount paid,
+// the pass, and the discount.
 func (m *machine) predict(r *registration, payer *customer, o **option) (refusal, *discount) {
 	e := r.event
 	if r.byPass && r.code != "" {
@@ -231,7 +231,7 @@ func (m *machine) cancelBooking(t *rapid.T) {
 	of := slices.DeleteFunc(slices.Clone(m.regs), func(r *registration) bool { return r.event.deleted })
 	r := one(t, "registration", of)
 	if r == nil {
-		t.Skip("no registration")
+		t.Skip("there is no registration")
 	}
 	a := m.call(t, http.MethodDelete, r.path(), nil)
 	if r.status == "cancelled" {

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// collector is an OTLP receiver that keeps what it gets.
+// collector is an OTLP receiver that stores all spans.
 type collector struct {
 	collectorv1.UnimplementedTraceServiceServer
 	addr string
@@ -24,7 +24,7 @@ type collector struct {
 	spans []span
 }
 
-// span is one span, and the part that sent it.
+// span is a span and the service that sent it.
 type span struct {
 	*tracev1.Span
 	part string
@@ -52,7 +52,7 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-// env is what has a process send its spans here, soon.
+// env returns the settings with which a process sends its spans here without delay.
 func (c *collector) env() map[string]string {
 	return map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + c.addr, "OTEL_BSP_SCHEDULE_DELAY": "100"}
 }
@@ -72,14 +72,14 @@ func (c *collector) Export(_ context.Context, req *collectorv1.ExportTraceServic
 	return &collectorv1.ExportTraceServiceResponse{}, nil
 }
 
-// all returns the spans that have come so far.
+// all returns the spans received so far.
 func (c *collector) all() []span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.spans)
 }
 
-// traceOf returns the spans of the trace that a request began, by their ids.
+// traceOf returns the spans of a request's trace, by span id.
 func (c *collector) traceOf(requestID string) map[string]span {
 	all := c.all()
 	found := map[string]span{}
@@ -108,13 +108,13 @@ func (s span) has(keys ...string) bool {
 	return true
 }
 
-// where says which span it is: its part, kind and name.
+// where identifies the span by its service, kind and name.
 func (s span) where() string {
 	kind := strings.ToLower(strings.TrimPrefix(s.GetKind().String(), "SPAN_KIND_"))
 	return s.part + " " + kind + " " + s.GetName()
 }
 
-// valueOf returns an attribute as text; "": there is none.
+// valueOf returns an attribute as text, or "" if there is none.
 func valueOf(attributes []*commonv1.KeyValue, key string) string {
 	for _, a := range attributes {
 		if a.GetKey() != key {

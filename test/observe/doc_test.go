@@ -1,7 +1,5 @@
-// Package observe holds what the platform tells of itself to what operators need:
-// one trace from a request to its webhook, logs and spans without anything about a
-// person, and metrics that are there for every alert, dashboard and page that asks
-// for them.
+// Package observe checks the platform's telemetry: one trace from a request to its webhook, logs
+// and spans without personal data, and every metric that alerts, dashboards and pages use.
 package observe
 
 import (

@@ -43,8 +43,8 @@ type rule struct{ name, expr, runbook, severity string }
 
 var ruleHead = regexp.MustCompile(`(?m)^ +- (?:alert|record): (\S+)\n`)
 
-// rules reads a file of rules, as far as they are written here: each a name, an
-// expression of one line or an indented block, and what follows.
+// rules reads the rules of a file in the form used here: a name, an expression of one line or an
+// indented block, and further fields.
 func rules(t *testing.T, file string) []rule {
 	t.Helper()
 	text := read(t, filepath.Join(prometheus, file))
@@ -83,7 +83,7 @@ func rules(t *testing.T, file string) []rule {
 	return all
 }
 
-// panel is one panel of a dashboard, with its question and what it asks.
+// panel is a panel of a dashboard, with its question and its queries.
 type panel struct {
 	Title, Description, Type string
 	Targets                  []struct{ Expr string }
@@ -117,7 +117,7 @@ var (
 	words      = regexp.MustCompile(`[a-zA-Z_:][a-zA-Z0-9_:]*\s*\(?`)
 )
 
-// metricsIn returns the names of the metrics in an expression of PromQL.
+// metricsIn returns the names of the metrics in a PromQL expression.
 func metricsIn(expr string) []string {
 	for _, part := range []*regexp.Regexp{quotedText, matchers, ranges, grouping, numbers} {
 		expr = part.ReplaceAllString(expr, " ")
@@ -133,12 +133,12 @@ func metricsIn(expr string) []string {
 	return names
 }
 
-// ofPrometheus are metrics that Prometheus makes itself.
-func ofPrometheus(name string) bool { return name == "up" || name == "ALERTS" }
+// isBuiltIn reports whether Prometheus itself provides a metric.
+func isBuiltIn(name string) bool { return name == "up" || name == "ALERTS" }
 
-// askedFor returns the metrics that alerts, rules, dashboards and pages name, each
-// with who does. Names with a colon are recording rules.
-func askedFor(t *testing.T) map[string][]string {
+// usedMetrics returns the metrics that alerts, rules, dashboards and pages use, each with its users.
+// Names with a colon are recording rules.
+func usedMetrics(t *testing.T) map[string][]string {
 	t.Helper()
 	asked, recorded := map[string][]string{}, map[string]bool{}
 	for _, r := range rules(t, "recording.yml") {
@@ -147,10 +147,10 @@ func askedFor(t *testing.T) map[string][]string {
 	ask := func(by, expr string) {
 		for _, name := range metricsIn(expr) {
 			switch {
-			case ofPrometheus(name):
+			case isBuiltIn(name):
 			case strings.Contains(name, ":"):
 				if !recorded[name] {
-					t.Errorf("%s asks for %s, which no rule records", by, name)
+					t.Errorf("%s uses %s, which no rule records", by, name)
 				}
 			default:
 				asked[name] = append(asked[name], by)
@@ -169,7 +169,7 @@ func askedFor(t *testing.T) map[string][]string {
 			}
 		}
 	}
-	// In a page what is in backquotes and is named like a metric is meant as one.
+	// In a page, text in backquotes that looks like a metric's name is one.
 	like := regexp.MustCompile("`((?:http_server|rpc_server|outbox|bus|pg_pool|pg|job|booking|webhook|ratelimit|process|go)_[a-z_]+(?:_total|_seconds|_pending|_connected|_fallback|_info|_bytes|_fds|_holds|_keys|_alone|_limit|_owed|_purchases|_commit|_unacknowledged|_connections|_flight))`")
 	pages := append(glob(t, filepath.Join(runbooks, "*.md")), root+"/docs/OPERATIONS.md", root+"/docs/OBSERVABILITY.md")
 	for _, page := range pages {
@@ -177,7 +177,7 @@ func askedFor(t *testing.T) map[string][]string {
 			asked[m[1]] = append(asked[m[1]], filepath.Base(page))
 		}
 	}
-	for name, by := range asked { // a histogram is scraped as its series
+	for name, by := range asked { // a histogram is scraped as several series
 		if strings.HasSuffix(name, "_seconds") && slices.ContainsFunc([]string{"http_server_", "rpc_server_", "webhook_attempt_", "webhook_first_", "job_duration"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
 			delete(asked, name)
 			asked[name+"_count"] = append(asked[name+"_count"], by...)
@@ -197,7 +197,7 @@ func TestMetricsIn(t *testing.T) {
 	}
 }
 
-// TestRunbooks holds alerts and their pages together.
+// TestRunbooks compares the alerts with their runbooks.
 func TestRunbooks(t *testing.T) {
 	pages := map[string]bool{}
 	for _, file := range glob(t, filepath.Join(runbooks, "*.md")) {
@@ -231,15 +231,16 @@ func TestRunbooks(t *testing.T) {
 			t.Errorf("docs/OBSERVABILITY.md does not name %s", a.name)
 		}
 		if !strings.Contains(tested, "runbook: docs/runbooks/"+a.name+".md") {
-			t.Errorf("no test has %s fire", a.name)
+			t.Errorf("no test makes %s fire", a.name)
 		}
 	}
 	for name := range pages {
-		t.Errorf("the runbook %s is of no alert", name)
+		t.Errorf("the runbook %s does not belong to an alert", name)
 	}
 }
 
-// TestDashboards holds the dashboards to their list, and to what Grafana needs.
+// TestDashboards compares the dashboards with their list in the documentation, and checks the
+// fields that Grafana needs.
 func TestDashboards(t *testing.T) {
 	index := read(t, root+"/docs/OBSERVABILITY.md")
 	uids := map[string]bool{}
@@ -255,7 +256,7 @@ func TestDashboards(t *testing.T) {
 			}
 			asking++
 			if p.Description == "" || len(p.Targets) == 0 {
-				t.Errorf("%s: %q has no question, or does not ask", d.file, p.Title)
+				t.Errorf("%s: %q has no question or no query", d.file, p.Title)
 			}
 			if row := "| " + d.Title + " | " + p.Title + " | " + p.Description + " |"; !strings.Contains(index, row) {
 				t.Errorf("docs/OBSERVABILITY.md has no row\n%s", row)
@@ -266,11 +267,11 @@ func TestDashboards(t *testing.T) {
 		}
 	}
 	if len(uids) != 5 {
-		t.Errorf("there are %d dashboards", len(uids))
+		t.Errorf("got %d dashboards", len(uids))
 	}
 }
 
-// TestRulesWithPromtool runs Prometheus's own checks where it is installed.
+// TestRulesWithPromtool runs Prometheus's own checks if promtool is installed.
 func TestRulesWithPromtool(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	if err != nil {

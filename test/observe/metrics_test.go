@@ -26,7 +26,7 @@ func scrape(t *testing.T, addr string) string {
 	return string(text)
 }
 
-// missing reports names that /metrics does not have, with who asks for them.
+// missing returns an error for each used metric that /metrics lacks, with its users.
 func missing(asked map[string][]string, metrics string) error {
 	there := map[string]bool{}
 	for line := range strings.Lines(metrics) {
@@ -37,7 +37,7 @@ func missing(asked map[string][]string, metrics string) error {
 	var faults []error
 	for name, by := range asked {
 		if !there[name] {
-			faults = append(faults, fmt.Errorf("there is no %s, which is asked for by %v", name, by))
+			faults = append(faults, fmt.Errorf("/metrics lacks %s, which %v use", name, by))
 		}
 	}
 	return errors.Join(faults...)
@@ -45,7 +45,7 @@ func missing(asked map[string][]string, metrics string) error {
 
 var labelPair = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
 
-// testLabels holds the labels that could take any value to those that cannot.
+// testLabels checks that every label has a bounded number of values.
 func testLabels(t *testing.T, metrics string) {
 	identifier := regexp.MustCompile(`[a-z]+_0[0-9a-hjkmnp-tv-z]{25}`)
 	series := map[string]int{}

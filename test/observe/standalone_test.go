@@ -23,8 +23,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// What is about a person, or is a secret, and is written nowhere else: it must
-// come up in no log and in no span.
+// Personal data and secrets. None of them may appear in a log or a span.
 const (
 	firstName = "Quillon"
 	lastName  = "Zarathorn"
@@ -35,9 +34,9 @@ const (
 	hookPath  = "/hook/quagga-77-token"
 )
 
-// TestWhatIsTold uses every face of a platform that tells as much as it can of
-// itself, and looks at what that is.
-func TestWhatIsTold(t *testing.T) {
+// TestTelemetry uses every interface of a platform with maximum telemetry, and checks its logs,
+// spans and metrics.
+func TestTelemetry(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
 	env := c.env()
@@ -52,23 +51,23 @@ func TestWhatIsTold(t *testing.T) {
 	t.Run("the dashboard", u.useDashboard)
 	t.Run("gRPC", u.useGRPC)
 	var metrics string
-	t.Run("every metric that somebody asks for is there", func(t *testing.T) {
+	t.Run("every metric in use exists", func(t *testing.T) {
 		harness.Eventually(t, patience, func() error {
 			metrics = scrape(t, s.Credentials.AdminPort)
-			asked := askedFor(t)
-			// Standalone serves gRPC without TLS; platform/mtls tests these.
+			asked := usedMetrics(t)
+			// Standalone serves gRPC without TLS; platform/mtls tests the TLS metrics.
 			maps.DeleteFunc(asked, func(name string, _ []string) bool { return strings.HasPrefix(name, "grpc_tls_") })
 			return missing(asked, metrics)
 		})
 	})
-	t.Run("every part that needs NATS tells whether it has it", func(t *testing.T) {
+	t.Run("every service that uses NATS reports its connection", func(t *testing.T) {
 		for _, part := range []string{"auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b"} {
 			if !strings.Contains(metrics, fmt.Sprintf("bus_connected{part=%q} 1\n", part)) {
-				t.Errorf("%s does not", part)
+				t.Errorf("%s does not report that it is connected", part)
 			}
 		}
 	})
-	t.Run("the runbook of jobs tells of every one", func(t *testing.T) {
+	t.Run("the runbook for jobs lists every job", func(t *testing.T) {
 		told, runs := map[string]bool{}, map[string]bool{}
 		for line := range strings.Lines(read(t, filepath.Join(runbooks, "JobNotSucceeding.md"))) {
 			if cells := strings.Split(line, "|"); len(cells) > 2 {
@@ -81,12 +80,12 @@ func TestWhatIsTold(t *testing.T) {
 			runs[m[1]] = true
 		}
 		if diff := cmp.Diff(runs, told); diff != "" || len(runs) < 10 {
-			t.Errorf("of %d jobs the page has others (-jobs +page):\n%s", len(runs), diff)
+			t.Errorf("%d jobs differ from the page (-jobs +page):\n%s", len(runs), diff)
 		}
 	})
-	t.Run("series are bounded: routes are patterns, methods are known", func(t *testing.T) { testLabels(t, metrics) })
+	t.Run("series are bounded: routes are patterns and methods are known", func(t *testing.T) { testLabels(t, metrics) })
 	s.Stop(t)
-	t.Run("no log line has anything about a person, or a secret", func(t *testing.T) {
+	t.Run("no log line has personal data or a secret", func(t *testing.T) {
 		text, err := os.ReadFile(s.LogFile())
 		if err != nil {
 			t.Fatal(err)
@@ -99,20 +98,20 @@ func TestWhatIsTold(t *testing.T) {
 		}
 		for _, part := range []string{"auth", "customer", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b"} {
 			if !strings.Contains(log, fmt.Sprintf(`"part":%q`, part)) {
-				t.Errorf("%s has written nothing", part)
+				t.Errorf("%s has logged nothing", part)
 			}
 		}
 		if strings.Contains(log, `"part":"standalone","part":`) {
-			t.Error("lines name two parts")
+			t.Error("log lines name two services")
 		}
 		for line := range strings.Lines(log) {
 			u.nothingPrivate(t, line, line)
 		}
 	})
-	t.Run("no span has anything about a person, or a secret", func(t *testing.T) {
+	t.Run("no span has personal data or a secret", func(t *testing.T) {
 		all := c.all()
 		if len(all) < 50 {
-			t.Fatalf("only %d spans have come", len(all))
+			t.Fatalf("only %d spans were received", len(all))
 		}
 		for _, s := range all {
 			text, err := proto.Marshal(s.Span)
@@ -124,14 +123,14 @@ func TestWhatIsTold(t *testing.T) {
 	})
 }
 
-// user uses a platform, and remembers what nobody is to be told of it.
+// user uses a platform, and knows which data must not appear in its telemetry.
 type user struct {
 	s       *harness.Standalone
 	op      *harness.Operator
 	company *harness.Company
 	private []string
 
-	customer string // its identifier
+	customer string // the customer's identifier
 }
 
 func (u *user) nothingPrivate(t *testing.T, text, shown string) {
@@ -148,8 +147,8 @@ func person() string {
 	return fmt.Sprintf(`{"firstName":%q,"lastName":%q,"email":%q,"mobile":%q}`, firstName, lastName, email, mobile)
 }
 
-// useB makes customers, rightly and wrongly, and books, also with an endpoint that
-// nothing listens at.
+// useB creates customers with valid and invalid requests and books, also with a webhook endpoint
+// on which nothing listens.
 func (u *user) useB(t *testing.T) {
 	key := u.company.NewKey(t, 0)
 	b := harness.NewB(t, u.s.Credentials.InterfaceB.BaseURL)
@@ -205,7 +204,7 @@ func (u *user) useA(t *testing.T) {
 	}
 }
 
-// useDashboard signs in, with a wrong password first, and looks for the customer.
+// useDashboard signs in, first with a wrong password, and searches for the customer.
 func (u *user) useDashboard(t *testing.T) {
 	admin := u.s.Credentials.Admin
 	u.private = append(u.private, admin.Password)
@@ -249,7 +248,7 @@ func (u *user) visit(t *testing.T, client *http.Client, method, path string, for
 	}
 }
 
-// useGRPC makes what the services refuse, as internal teams would.
+// useGRPC makes requests that the services refuse, as internal teams may.
 func (u *user) useGRPC(t *testing.T) {
 	ctx := u.company.Ctx(t.Context())
 	refused := map[string]func(ctx context.Context) error{
@@ -267,7 +266,7 @@ func (u *user) useGRPC(t *testing.T) {
 			_, err = u.op.Administrators.CreateAdministrator(ctx, req)
 			return err
 		},
-		"a pass for nobody": func(ctx context.Context) error {
+		"a pass for an unknown customer": func(ctx context.Context) error {
 			_, err := u.op.Passes.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: lastName})
 			return err
 		},
@@ -278,7 +277,7 @@ func (u *user) useGRPC(t *testing.T) {
 	}
 	for what, try := range refused {
 		if err := try(ctx); err == nil {
-			t.Errorf("%s was taken", what)
+			t.Errorf("%s was accepted", what)
 		}
 	}
 }

@@ -16,11 +16,11 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// patience is how long spans and webhooks may take on a loaded machine.
+// patience is the time limit for spans and webhooks on a loaded machine.
 const patience = 30 * time.Second
 
-// TestOneTrace books on Interface B, over a process per part, and finds one trace
-// from the request to both attempts of its webhook, the first of which fails.
+// TestOneTrace books on Interface B, with one process per service, and expects one trace from the
+// request to both attempts of its webhook, the first of which fails.
 func TestOneTrace(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t)
@@ -45,7 +45,7 @@ func TestOneTrace(t *testing.T) {
 	})
 	harness.Eventually(t, patience, func() error {
 		if n := len(box.Mail()); n < 2 {
-			return fmt.Errorf("%d requests came to the endpoint", n)
+			return fmt.Errorf("the endpoint got %d requests", n)
 		}
 		return nil
 	})
@@ -55,9 +55,9 @@ func TestOneTrace(t *testing.T) {
 		return complete(spans)
 	})
 	t.Run("every span but the first has its parent in the trace", func(t *testing.T) { testParents(t, spans) })
-	t.Run("each step is below the one before", func(t *testing.T) { testPath(t, spans) })
-	t.Run("spans are described by the conventions", func(t *testing.T) { testConventions(t, spans) })
-	t.Run("the caller's trace is linked, and decides nothing", func(t *testing.T) {
+	t.Run("each step is a descendant of the previous step", func(t *testing.T) { testPath(t, spans) })
+	t.Run("spans follow the semantic conventions", func(t *testing.T) { testConventions(t, spans) })
+	t.Run("the caller's trace is linked, but does not decide on sampling", func(t *testing.T) {
 		for _, s := range spans {
 			if len(s.GetParentSpanId()) > 0 {
 				continue
@@ -67,21 +67,21 @@ func TestOneTrace(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the endpoint is not told of the trace", func(t *testing.T) {
+	t.Run("the trace is not sent to the endpoint", func(t *testing.T) {
 		for _, m := range box.Mail() {
 			if strings.Contains(string(m.Data), "traceparent") {
-				t.Errorf("it was told %s", m.Data)
+				t.Errorf("the body is %s", m.Data)
 			}
 		}
 	})
-	t.Run("the request's id is in the logs of every part that worked for it", func(t *testing.T) {
+	t.Run("the request id is in the logs of every service involved", func(t *testing.T) {
 		for part, message := range map[string]string{"gateway-b-1": "request", "booking": "rpc", "webhook": "webhook attempt"} {
 			testLine(t, cluster.Part(part), requestID, message)
 		}
 	})
 }
 
-// create makes something on Interface B and returns its identifier.
+// create creates an object on Interface B and returns its identifier.
 func create(t *testing.T, b *harness.B, token, path, body string, header http.Header) string {
 	t.Helper()
 	var made struct{ ID string }
@@ -89,7 +89,7 @@ func create(t *testing.T, b *harness.B, token, path, body string, header http.He
 	return made.ID
 }
 
-// steps are those of the trace, from the request on; "*" stands for some text.
+// steps returns the steps of the trace, beginning with the request; "*" matches any text.
 func steps() []string {
 	return []string{
 		"gateway-b server POST /api/v1/events/{id}/registrations",
@@ -109,7 +109,7 @@ func fits(s span, step string) bool {
 	return s.where() == step
 }
 
-// complete reports what of the trace has not come yet.
+// complete returns an error while spans of the trace are missing.
 func complete(spans map[string]span) error {
 	var faults []error
 	for _, step := range steps() {
@@ -159,7 +159,7 @@ func testParents(t *testing.T, spans map[string]span) {
 	}
 }
 
-// testPath walks up from each attempt of the webhook and finds the steps.
+// testPath follows the parents of each webhook attempt and checks the steps.
 func testPath(t *testing.T, spans map[string]span) {
 	attempts := 0
 	for _, s := range spans {
@@ -177,14 +177,14 @@ func testPath(t *testing.T, spans map[string]span) {
 			}
 			parent, ok := spans[hex.EncodeToString(at.GetParentSpanId())]
 			if !ok {
-				t.Errorf("above an attempt there is no %q", want[i])
+				t.Errorf("an attempt has no ancestor %q", want[i])
 				break
 			}
 			at = parent
 		}
 	}
 	if attempts != 2 {
-		t.Errorf("%d attempts", attempts)
+		t.Errorf("got %d attempts", attempts)
 	}
 }
 
@@ -214,14 +214,14 @@ func testConventions(t *testing.T, spans map[string]span) {
 		}
 	}
 	if statements["booking"] == 0 || statements["webhook"] == 0 {
-		t.Errorf("statements by part: %v", statements)
+		t.Errorf("statements by service: %v", statements)
 	}
 	if !strings.Contains(statuses[""], "503") || len(statuses) != 2 {
-		t.Errorf("statuses of the attempts by how often they were made before: %v", statuses)
+		t.Errorf("statuses of the attempts by number of earlier attempts: %v", statuses)
 	}
 }
 
-// testLine finds a line of a part's log that is about a request and in its trace.
+// testLine finds a log line of a service about a request, and checks that it names the trace.
 func testLine(t *testing.T, part *harness.Part, requestID, message string) {
 	t.Helper()
 	harness.Eventually(t, patience, func() error {

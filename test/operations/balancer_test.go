@@ -12,12 +12,12 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// balancer sends requests to those of some processes that say that they are ready,
-// in turn, as a load balancer does.
+// balancer sends requests in turn to the processes that report to be ready, as a load balancer
+// does.
 type balancer struct {
 	backends []*backend
 	turn     atomic.Uint64
-	// cut counts connections that broke before there was an answer.
+	// cut is called for each connection that broke before there was an answer.
 	cut func(err error)
 }
 
@@ -28,7 +28,7 @@ type backend struct {
 	ready atomic.Bool
 }
 
-// balance returns a balancer over processes, which looks at them until t ends.
+// balance returns a balancer over processes, whose readiness it polls until t ends.
 func balance(t *testing.T, cut func(error), parts []*harness.Part, addresses []string) *balancer {
 	t.Helper()
 	b := &balancer{cut: cut}
@@ -43,9 +43,9 @@ func balance(t *testing.T, cut func(error), parts []*harness.Part, addresses []s
 	return b
 }
 
-// look asks whether the process is ready until ctx ends.
+// look polls the readiness of the process until ctx ends.
 func (b *backend) look(ctx context.Context) {
-	ticker := time.NewTicker(looking)
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		b.ready.Store(b.part.Ready() == nil)
@@ -57,7 +57,7 @@ func (b *backend) look(ctx context.Context) {
 	}
 }
 
-// next is the next ready process; where none says so, any.
+// next returns the next ready process, or any process if none is ready.
 func (b *balancer) next() *backend {
 	for range b.backends {
 		if one := b.backends[b.turn.Add(1)%uint64(len(b.backends))]; one.ready.Load() {
@@ -67,13 +67,12 @@ func (b *balancer) next() *backend {
 	return b.backends[b.turn.Add(1)%uint64(len(b.backends))]
 }
 
-// answerLimit is how long somebody waits for an answer.
+// answerLimit is how long a client waits for an answer.
 const answerLimit = 30 * time.Second
 
-// do makes a request that can be repeated, until there is an answer, as the guides
-// say: where the connection broke, and where an attempt before is still under way.
-// Answers of 500 and above are errors, 503 too. lost is how many attempts had no
-// answer.
+// do makes a repeatable request and retries as the guides say: after a broken connection, and
+// while an earlier attempt is still in progress. Answers of 500 and above, including 503, are
+// errors. lost is the number of attempts without an answer.
 func (b *balancer) do(ctx context.Context, r harness.Request) (answer harness.Answer, lost int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()

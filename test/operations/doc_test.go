@@ -1,7 +1,7 @@
-// Package operations does to a platform that people use what its operators do:
-// it replaces the previous release by this one, a process at a time, and goes back,
-// and nobody gets an error, nothing is lost and nothing happens twice; and it backs
-// everything up, destroys it, and restores it, to the moment of a backup or to any.
+// Package operations tests what operators do with a platform in use. A rolling upgrade from the
+// previous release, and the way back, must cause no error, no loss and no duplicate. A restore
+// after everything was backed up and destroyed must succeed, to the time of a backup or to any
+// other time.
 package operations
 
 import (

@@ -19,22 +19,22 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// archived is a PostgreSQL server set up as docs/BACKUP.md says, and the lines of
+// archived is a PostgreSQL server that is set up as docs/BACKUP.md says, with the commands of
 // that page's section.
 type archived struct {
 	dir    string
 	env    []string
-	as     *syscall.Credential // nil: as this process
+	as     *syscall.Credential // nil: as the account of this process
 	blocks []string
 }
 
 var pageBlock = regexp.MustCompile("(?s)```(?:sh|ini)\n(.*?)```")
 
-// TestRestoreToMoment types what docs/BACKUP.md says of a restore to any moment. That
-// what is then in the databases is mended is TestRestoreDrill's.
+// TestRestoreToMoment runs the commands that docs/BACKUP.md gives for a restore to any time.
+// TestRestoreDrill covers the corrections to the restored databases.
 func TestRestoreToMoment(t *testing.T) {
 	if !*drill {
-		t.Skip("it makes, breaks and restores a PostgreSQL server: make restore-drill")
+		t.Skip("creates, breaks and restores a PostgreSQL server: make restore-drill")
 	}
 	a := openArchived(t)
 	settings, back, restore := a.blocks[0], a.blocks[1], a.blocks[2]
@@ -59,7 +59,7 @@ psql -qc "create table kept (what text)" -c "insert into kept values ('before th
 	if got, want := a.run(t, `psql -Atc 'select what from kept order by what'`), "before the base backup\nbefore the moment"; got != want {
 		t.Errorf("restored %q, want %q", got, want)
 	}
-	a.run(t, back) // at once a new one, as the page says
+	a.run(t, back) // a new base backup immediately, as the page says
 	if got := a.run(t, `grep -c 'recovery stopping before commit' "$PGDATA/recovery.log"; grep -c '^recovery_target\|^restore_command' "$PGDATA/postgresql.auto.conf" || true`); got != "1\n0" {
 		t.Errorf("recovery.log and postgresql.auto.conf: %q", got)
 	}
@@ -125,7 +125,7 @@ func accountOf(t *testing.T, name string) *syscall.Credential {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 }
 
-// run has bash run lines as PostgreSQL's user, and returns what they print.
+// run runs lines with bash as PostgreSQL's user, and returns their output.
 func (a *archived) run(t *testing.T, lines string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-eu", "-o", "pipefail", "-c", lines)
@@ -136,7 +136,7 @@ func (a *archived) run(t *testing.T, lines string) string {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	cmd.Stdout, cmd.Stderr = out, out // a file: the server inherits it, and a pipe would never end
+	cmd.Stdout, cmd.Stderr = out, out // a file, because the server inherits it and a pipe would never end
 	timer := time.AfterFunc(2*time.Minute, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
 	err = cmd.Run()

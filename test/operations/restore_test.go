@@ -21,10 +21,10 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// drill destroys a platform and restores it.
+// drill enables the test that destroys a platform and restores it.
 var drill = flag.Bool("drill", false, "back up under load, destroy, restore: make restore-drill")
 
-// steps prints what is done and how long it takes.
+// steps prints each step and its duration.
 type steps struct{ began time.Time }
 
 func (s *steps) step(t *testing.T, what string, do func()) {
@@ -37,12 +37,11 @@ func (s *steps) step(t *testing.T, what string, do func()) {
 	fmt.Printf("%6.1fs  %-62s %6.1fs\n", time.Since(s.began).Seconds(), what, time.Since(began).Seconds())
 }
 
-// TestRestoreDrill restores the databases to moments that are not one: customer and
-// pass from a backup, the others from a later one. What they then say differently
-// is found and mended.
+// TestRestoreDrill restores the databases to different times: customer and pass from a backup,
+// the others from a later one. The resulting differences must be found and corrected.
 func TestRestoreDrill(t *testing.T) {
 	if !*drill {
-		t.Skip("it backs up, destroys and restores a platform: make restore-drill")
+		t.Skip("backs up, destroys and restores a platform: make restore-drill")
 	}
 	s := &steps{began: time.Now()}
 	harness.Program(t, "reservectl", parts()...)
@@ -52,18 +51,18 @@ func TestRestoreDrill(t *testing.T) {
 		w = newWorld(t, nil, map[string]string{"WEBHOOK_RETRIES": "1s,2s,4s,8s,16s,32s,60s,60s,60s", "WEBHOOK_BREAKER_PAUSE": "1s", "WEBHOOK_BREAKER_PAUSE_MAX": "5s"})
 		f = w.open(t, 0)
 	})
-	k := w.keepsakes(t)
+	k := w.newRestoreProbes(t)
 	dir := harness.TempDir(t)
 	var first, second string
 	s.step(t, "a backup, under load", func() { first = w.backup(t, dir) })
-	f.some(t, 200)
+	f.awaitAnswers(t, 200)
 	before := maps.Clone(f.sales())
 	s.step(t, "another one, encrypted, by a role that may only read", func() {
 		w.backupRole(t)
 		second = w.backup(t, dir, "BACKUP_FILTER="+encrypt, "PGUSER=backup", "PGPASSWORD=drill")
 	})
 	s.step(t, "more that will be lost", func() {
-		f.some(t, 100)
+		f.awaitAnswers(t, 100)
 		k.after(t, w)
 		f.close()
 		f.report(t)
@@ -84,37 +83,36 @@ func TestRestoreDrill(t *testing.T) {
 		out := w.reservectl(t, 1, "reconcile", "--settle", "40s")
 		credits, copies := strings.Count(out, `"credits"`), strings.Count(out, `"customer.version"`)
 		if credits == 0 || copies == 0 {
-			t.Errorf("of credits %d differ, of copies %d: %s", credits, copies, out)
+			t.Errorf("%d credits and %d copies differ: %s", credits, copies, out)
 		}
 		t.Logf("%d bookings paid by pass differ, and %d copies of customers", credits, copies)
 	})
 	s.step(t, "reconcile --apply", func() { w.reservectl(t, 0, "reconcile", "--apply", "--settle", "1s") })
 	s.step(t, "reconcile, which finds nothing any more", func() {
 		if out := w.reservectl(t, 0, "reconcile"); strings.TrimSpace(out) != "[]" {
-			t.Errorf("reconcile found %s", out)
+			t.Errorf("reconcile still found %s", out)
 		}
 	})
 	s.step(t, "verify", func() { w.reservectl(t, 0, "verify") })
-	s.step(t, "what was sold before the backup is there", func() { w.has(t, before) })
+	s.step(t, "what was sold before the backup is there", func() { w.checkBookings(t, before) })
 	s.step(t, "tokens, revocations and sessions are what they were", func() { k.check(t, w) })
 	s.step(t, "every webhook arrives", func() { k.webhooks(t, w) })
 	s.step(t, "people go on using it", func() {
 		again := w.open(t, 1_000_000)
-		again.some(t, 200)
+		again.awaitAnswers(t, 200)
 		again.close()
 		again.report(t)
 		w.reservectl(t, 0, "verify")
 	})
 }
 
-// The dumps of the second backup are encrypted; a restore tells them by how they
-// begin.
+// The dumps of the second backup are encrypted. A restore recognizes them by their first bytes.
 const (
 	encrypt     = "openssl enc -aes-256-cbc -pbkdf2 -pass pass:drill"
 	decryptSome = `sh -c 'if [ "$(head -c 8 /proc/self/fd/0)" = Salted__ ]; then openssl enc -d -aes-256-cbc -pbkdf2 -pass pass:drill; else cat; fi'`
 )
 
-// script runs one of the scripts of deploy/backup against the cluster's PostgreSQL.
+// script runs a script of deploy/backup against the cluster's PostgreSQL.
 func (w *world) script(t *testing.T, name, argument string, env []string) (out string, err error) {
 	t.Helper()
 	root, err := harness.Root()
@@ -143,7 +141,7 @@ func (w *world) script(t *testing.T, name, argument string, env []string) (out s
 	return strings.TrimSpace(stdout.String()), err
 }
 
-// backupRole makes the role that docs/BACKUP.md describes.
+// backupRole creates the role that docs/BACKUP.md describes.
 func (w *world) backupRole(t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), w.Postgres.AdminURL())
@@ -177,7 +175,8 @@ func (w *world) restore(t *testing.T, backup string, env ...string) {
 	}
 }
 
-// refusals tries backups that are none, and one that cannot be made.
+// refusals checks that invalid backups are refused, and that a backup of an unknown database
+// fails.
 func (w *world) refusals(t *testing.T, whole, encrypted string) {
 	t.Helper()
 	damaged := filepath.Join(harness.TempDir(t), "damaged")
@@ -192,16 +191,16 @@ func (w *world) refusals(t *testing.T, whole, encrypted string) {
 	}
 	for backup, why := range map[string]string{damaged: "damaged", partial: "not a complete backup", encrypted: "RESTORE_FILTER"} {
 		if _, err := w.script(t, "restore.sh", backup, nil); err == nil || !strings.Contains(err.Error(), why) {
-			t.Errorf("%s: restored, or refused for another reason than %q: %v", backup, why, err)
+			t.Errorf("%s: not refused because of %q: %v", backup, why, err)
 		}
 	}
 	dir := harness.TempDir(t)
 	if _, err := w.script(t, "backup.sh", dir, []string{"WEBHOOK_DATABASE=not_there"}); err == nil || !strings.Contains(err.Error(), `"not_there" does not exist`) {
-		t.Errorf("a backup of a database that is not there: %v", err)
+		t.Errorf("a backup of a missing database: %v", err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil || len(left) != 1 || !strings.HasSuffix(left[0], ".partial") {
-		t.Errorf("the backup that failed left %v, %v", left, err)
+		t.Errorf("the failed backup left %v, %v", left, err)
 	}
 }
 
@@ -212,7 +211,7 @@ func copyDir(t *testing.T, from, to string) {
 	}
 }
 
-// mix makes one backup of two: customer and pass of the first, the others of the
+// mix creates one backup out of two: customer and pass from the first, the others from the
 // second.
 func mix(t *testing.T, dir, first, second string) string {
 	t.Helper()
@@ -235,7 +234,7 @@ func mix(t *testing.T, dir, first, second string) string {
 	return mixed
 }
 
-// reservectl runs the operator's command for the company, and returns its output.
+// reservectl runs an operator's command for the company, and returns its output.
 func (w *world) reservectl(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	issued, err := w.Operator(t).Tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: w.OperatorCredential.ID, ClientSecret: w.OperatorCredential.Secret})
@@ -252,13 +251,13 @@ func (w *world) reservectl(t *testing.T, code int, args ...string) string {
 	return result.Output
 }
 
-// has holds the books to what was answered before the later backup.
-func (w *world) has(t *testing.T, before map[string]bool) {
+// checkBookings checks that the bookings that were acknowledged before the later backup exist.
+func (w *world) checkBookings(t *testing.T, before map[string]bool) {
 	t.Helper()
 	books := w.books(t)
 	for registration, cancelled := range before {
 		if is, found := books[registration]; !found || cancelled && !is {
-			t.Errorf("%s was answered before the backup, cancelled %t; it is there %t, cancelled %t", registration, cancelled, found, is)
+			t.Errorf("%s was acknowledged before the backup, cancelled %t; it exists %t, cancelled %t", registration, cancelled, found, is)
 		}
 	}
 	if len(before) == 0 {
@@ -266,7 +265,7 @@ func (w *world) has(t *testing.T, before map[string]bool) {
 	}
 }
 
-// expect holds the answer of Interface A to a token.
+// expect checks the status with which Interface A answers a request with the token.
 func (w *world) expect(t *testing.T, token string, code int) {
 	t.Helper()
 	answer := harness.NewA(t, w.Gateways[0]).Do(t, harness.Request{Method: http.MethodGet, Path: "/customers?page=0", Token: token})

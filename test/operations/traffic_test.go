@@ -14,33 +14,34 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// pace is between two requests of one person, buyers and others how many there are.
+// pace is the pause between two requests of a client. buyers and others are the numbers of
+// clients of each kind.
 const (
 	pace   = 15 * time.Millisecond
 	buyers = 4
 	others = 2
 )
 
-// traffic is what people do while processes are replaced.
+// traffic is the load from clients while processes are replaced.
 type traffic struct {
 	w          *world
 	a, b, desk *balancer
 	stop       context.CancelFunc
 	people     sync.WaitGroup
 	answers    atomic.Int64
-	orders     atomic.Int64 // what nothing else has: keys, names
+	orders     atomic.Int64 // makes keys and names unique
 
 	mu     sync.Mutex
 	now    string              // the phase
-	sold   map[string]bool     // registrations that were answered: whether they are cancelled
-	faults []string            // what nobody should get
+	sold   map[string]bool     // acknowledged registrations, and whether they are cancelled
+	faults []string            // answers that no client should get
 	broken map[string][]string // connections, by phase
 	counts map[string]int64    // answers at the beginning, by phase
 	phases []string
 }
 
-// open begins, and ends with close or the test. Idempotency keys are counted from
-// a number.
+// open starts the traffic, which ends with close or with the test. Idempotency keys are numbered
+// from from.
 func (w *world) open(t *testing.T, from int64) *traffic {
 	t.Helper()
 	f := &traffic{w: w, sold: map[string]bool{}, broken: map[string][]string{}, counts: map[string]int64{}}
@@ -59,13 +60,13 @@ func (w *world) open(t *testing.T, from int64) *traffic {
 	f.stop = stop
 	t.Cleanup(f.close)
 	for range buyers {
-		f.person(ctx, "buyer", f.buy)
+		f.loop(ctx, "buyer", f.buy)
 	}
 	for range others {
-		f.person(ctx, "reader", f.read)
+		f.loop(ctx, "reader", f.read)
 	}
-	f.person(ctx, "owner", f.manage)
-	f.some(t, 100)
+	f.loop(ctx, "owner", f.manage)
+	f.awaitAnswers(t, 100)
 	return f
 }
 
@@ -74,8 +75,8 @@ func (f *traffic) close() {
 	f.people.Wait()
 }
 
-// person does something again and again until ctx ends. What is begun is ended.
-func (f *traffic) person(ctx context.Context, name string, do func(ctx context.Context) error) {
+// loop calls do in a loop until ctx ends. The last call is completed.
+func (f *traffic) loop(ctx context.Context, name string, do func(ctx context.Context) error) {
 	f.people.Go(func() {
 		for ctx.Err() == nil {
 			if err := do(context.WithoutCancel(ctx)); err != nil {
@@ -105,8 +106,8 @@ func (f *traffic) cut(err error) {
 	f.broken[f.now] = append(f.broken[f.now], err.Error())
 }
 
-// some returns after n more answers.
-func (f *traffic) some(t *testing.T, n int64) {
+// awaitAnswers returns after n further answers.
+func (f *traffic) awaitAnswers(t *testing.T, n int64) {
 	t.Helper()
 	from := f.answers.Load()
 	harness.Eventually(t, answerLimit, func() error {
@@ -117,15 +118,14 @@ func (f *traffic) some(t *testing.T, n int64) {
 	})
 }
 
-// sales are the registrations that were answered, and whether they are cancelled.
+// sales returns the acknowledged registrations, and whether they are cancelled.
 func (f *traffic) sales() map[string]bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.sold
 }
 
-// report says how much there was in each phase, and fails t with what nobody
-// should have got.
+// report logs the traffic of each phase, and fails t with the answers that no client should get.
 func (f *traffic) report(t *testing.T) {
 	t.Helper()
 	f.mu.Lock()
@@ -141,12 +141,12 @@ func (f *traffic) report(t *testing.T) {
 		t.Error(fault)
 	}
 	if len(f.faults) > 20 {
-		t.Errorf("and %d more", len(f.faults)-20)
+		t.Errorf("and %d more faults", len(f.faults)-20)
 	}
 }
 
-// whole fails t where connections broke in a phase.
-func (f *traffic) whole(t *testing.T, phases ...string) {
+// checkUnbroken fails t if connections broke in one of the phases.
+func (f *traffic) checkUnbroken(t *testing.T, phases ...string) {
 	t.Helper()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +160,7 @@ func (f *traffic) whole(t *testing.T, phases ...string) {
 	}
 }
 
-// ask makes a request and holds it to its status.
+// ask makes a request and checks its status.
 func (f *traffic) ask(ctx context.Context, b *balancer, r harness.Request, code int, into any) (lost int, err error) {
 	answer, lost, err := b.do(ctx, r)
 	if err != nil {
@@ -173,11 +173,11 @@ func (f *traffic) ask(ctx context.Context, b *balancer, r harness.Request, code 
 	return lost, nil
 }
 
-// someone is one of the customers.
-func (w *world) someone() string { return w.people[rand.IntN(len(w.people))] }
+// randomCustomer returns a random customer.
+func (w *world) randomCustomer() string { return w.people[rand.IntN(len(w.people))] }
 
-// buy buys a place by card or pass with a token of its own, looks at it, and may
-// cancel it.
+// buy gets a new token, buys a space by card or pass, reads the registration, and sometimes
+// cancels it.
 func (f *traffic) buy(ctx context.Context) error {
 	var in struct{ Token string }
 	if _, err := f.ask(ctx, f.b, harness.KeyTokenRequest(f.w.key), http.StatusOK, &in); err != nil {
@@ -190,7 +190,7 @@ func (f *traffic) buy(ctx context.Context) error {
 		var made struct{ ID string }
 		if _, err := f.ask(ctx, f.b, harness.Request{
 			Method: http.MethodPost, Path: path, Token: in.Token, Header: http.Header{"Idempotency-Key": {fmt.Sprint("order-", order)}},
-			Body: fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":%q}}`, f.w.someone(), method),
+			Body: fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":%q}}`, f.w.randomCustomer(), method),
 		}, http.StatusCreated, &made); err != nil {
 			return err
 		}
@@ -215,8 +215,8 @@ func (f *traffic) note(registration string, cancelled bool) {
 	f.sold[registration] = cancelled
 }
 
-// cancel cancels a registration. That it is cancelled already may be the answer
-// only where an attempt had none.
+// cancel cancels a registration. "Already cancelled" is only acceptable after an attempt without
+// an answer.
 func (f *traffic) cancel(ctx context.Context, path, token string) error {
 	answer, lost, err := f.b.do(ctx, harness.Request{Method: http.MethodDelete, Path: path, Token: token})
 	if err != nil {
@@ -229,7 +229,7 @@ func (f *traffic) cancel(ctx context.Context, path, token string) error {
 	return answer.Want(http.StatusOK, nil)
 }
 
-// read reads on Interface A, and changes a profile, with a token of its own.
+// read gets a new token, reads on Interface A, and changes a profile.
 func (f *traffic) read(ctx context.Context) error {
 	var in struct {
 		Token string `json:"access_token"`
@@ -238,7 +238,7 @@ func (f *traffic) read(ctx context.Context) error {
 		return err
 	}
 	for range 3 {
-		customer := f.w.someone()
+		customer := f.w.randomCustomer()
 		for _, r := range []harness.Request{
 			{Method: http.MethodGet, Path: "/customers"},
 			{Method: http.MethodGet, Path: "/customer/" + customer + "/profile"},
@@ -254,7 +254,7 @@ func (f *traffic) read(ctx context.Context) error {
 	return nil
 }
 
-// manage looks at pages of the dashboard.
+// manage opens pages of the dashboard.
 func (f *traffic) manage(ctx context.Context) error {
 	for _, path := range []string{"/", "/customers", "/events/" + f.w.event.GetId(), "/settings/webhooks"} {
 		r := harness.Request{Method: http.MethodGet, Path: path, Host: harness.DashboardHost, Header: http.Header{"Cookie": {"session=" + f.w.session}}}

@@ -12,36 +12,34 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// long goes on until everything of the old release has been replaced twice: a
-// minute or two, and the build of the old release before it.
-var long = flag.Bool("upgrade", false, "replace the previous release under load: make upgrade-test")
+// runUpgrade enables TestRollingUpgrade, which replaces every process twice. It takes a minute or
+// two after the build of the previous release.
+var runUpgrade = flag.Bool("upgrade", false, "replace the previous release under load: make upgrade-test")
 
-// replicas is how many processes each part has. The others serve while one is
-// replaced.
+// replicas is the number of processes of each service. The others serve while one is replaced.
 const replicas = 2
 
-// services lists the services with a database, in the order in which they are
-// replaced: a service that is called by another one comes first.
+// services lists the services with a database in the order in which they are replaced: a service
+// comes before its callers.
 func services() []string { return []string{"booking", "pass", "customer", "auth", "webhook"} }
 
-// parts lists all programs, in the order in which they are replaced: services before
-// gateways. docs/UPGRADES.md gives the same order, and going back reverses it.
+// parts lists all programs in the order in which they are replaced: services before gateways.
+// docs/UPGRADES.md has the same order. Going back reverses it.
 func parts() []string { return append(services(), "gateway-a", "gateway-b", "admin") }
 
-// leaving is how long a part goes on that is asked to end, and looking how often a
-// balancer looks which ones are ready.
+// drainTime is how long a service keeps serving after it is asked to end, and pollInterval how often a
+// balancer polls readiness.
 const (
-	leaving = time.Second
-	looking = 100 * time.Millisecond
-	// settling is how long a process must have been ready before the next one is
-	// replaced: callers of the previous release look for one that was away every
-	// two seconds.
+	drainTime    = time.Second
+	pollInterval = 100 * time.Millisecond
+	// settling is how long a process must have been ready before the next one is replaced.
+	// Callers of the previous release look for a returned process every two seconds.
 	settling = 2500 * time.Millisecond
 )
 
 func TestRollingUpgrade(t *testing.T) {
-	if !*long {
-		t.Skip("it replaces all processes twice: make upgrade-test")
+	if !*runUpgrade {
+		t.Skip("replaces all processes twice: make upgrade-test")
 	}
 	previous, err := harness.PreviousRelease()
 	if err != nil {
@@ -49,15 +47,15 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	old := previous.Programs(t, parts()...)
 	harness.Program(t, "reservectl", parts()...)
-	w := newWorld(t, old, map[string]string{"SHUTDOWN_DELAY": leaving.String()})
+	w := newWorld(t, old, map[string]string{"SHUTDOWN_DELAY": drainTime.String()})
 	traffic := w.open(t, 0)
 
-	t.Run("the schemas are migrated under the old processes", func(t *testing.T) {
+	t.Run("the schemas are migrated while the old processes run", func(t *testing.T) {
 		traffic.phase("migrating")
 		for _, service := range services() {
 			w.Migrate(t, service)
 		}
-		traffic.some(t, 100)
+		traffic.awaitAnswers(t, 100)
 	})
 	t.Run("each process is replaced by a new one", func(t *testing.T) {
 		traffic.phase("upgrading")
@@ -65,29 +63,29 @@ func TestRollingUpgrade(t *testing.T) {
 			w.replace(t, p, harness.Program(t, p.Program))
 			<-time.After(settling)
 		}
-		traffic.some(t, 200)
+		traffic.awaitAnswers(t, 200)
 	})
-	t.Run("the new processes are replaced among themselves", func(t *testing.T) {
+	t.Run("the new processes are replaced by new ones", func(t *testing.T) {
 		traffic.phase("restarting")
 		for _, p := range w.processes() {
 			w.replace(t, p, harness.Program(t, p.Program))
 		}
-		traffic.some(t, 200)
+		traffic.awaitAnswers(t, 200)
 	})
 	t.Run("each process goes back to the old one, on the new schema", func(t *testing.T) {
 		traffic.phase("going back")
 		for _, p := range slices.Backward(w.processes()) {
 			w.replace(t, p, old[p.Program])
 		}
-		traffic.some(t, 200)
+		traffic.awaitAnswers(t, 200)
 	})
 	traffic.close()
 	traffic.report(t)
-	t.Run("nobody was cut off by a process of this release", func(t *testing.T) { traffic.whole(t, "restarting", "going back") })
-	t.Run("the books are right", func(t *testing.T) { w.audit(t, traffic) })
+	t.Run("no process of this release broke a connection", func(t *testing.T) { traffic.checkUnbroken(t, "restarting", "going back") })
+	t.Run("bookings, webhooks and sums are consistent", func(t *testing.T) { w.audit(t, traffic) })
 }
 
-// TestUpgradeOrder holds docs/UPGRADES.md to the order that TestRollingUpgrade uses.
+// TestUpgradeOrder compares docs/UPGRADES.md with the order that TestRollingUpgrade uses.
 func TestUpgradeOrder(t *testing.T) {
 	page, err := os.ReadFile("../../docs/UPGRADES.md")
 	if err != nil {
@@ -104,7 +102,7 @@ func TestUpgradeOrder(t *testing.T) {
 	}
 }
 
-// processes are those of all parts.
+// processes returns the processes of all services.
 func (w *world) processes() []*harness.Part {
 	var all []*harness.Part
 	for _, part := range parts() {
@@ -115,7 +113,7 @@ func (w *world) processes() []*harness.Part {
 	return all
 }
 
-// processName is the harness's name of a part's process i.
+// processName returns the harness's name of process i of a service.
 func processName(part string, i int) string {
 	switch {
 	case !slices.Contains(services(), part):
@@ -126,16 +124,16 @@ func processName(part string, i int) string {
 	return fmt.Sprintf("%s-%d", part, i+1)
 }
 
-// replace is what an orchestrator does with one process: it is asked to end, and
-// another program is started in its place.
+// replace replaces a process as an orchestrator does: it stops the process and starts another
+// program in its place.
 func (w *world) replace(t *testing.T, p *harness.Part, path string) {
 	t.Helper()
 	p.Stop(t)
-	p.Become(path)
+	p.SetProgram(path)
 	p.Restart(t)
 }
 
-// newWorld runs a platform; programs are those of another release, none: of this one.
+// newWorld runs a platform. programs are those of another release; nil means this tree's.
 func newWorld(t *testing.T, programs, env map[string]string) *world {
 	t.Helper()
 	w := &world{Cluster: harness.StartCluster(t, harness.ClusterOptions{

@@ -20,10 +20,10 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// customers is how many people book, each with a pass.
+// customers is the number of customers who book, each with a pass.
 const customers = 40
 
-// world is a platform and a company that uses it.
+// world is a platform with a company that uses it.
 type world struct {
 	*harness.Cluster
 	company *harness.Company
@@ -35,7 +35,7 @@ type world struct {
 	mailbox *harness.Mailbox
 }
 
-// furnish makes the company, what it sells, and whom it sells to.
+// furnish creates the company, its events and passes, and its customers.
 func (w *world) furnish(t *testing.T) {
 	t.Helper()
 	op := w.Operator(t)
@@ -80,8 +80,8 @@ const soldSQL = `select b.id, b.is_cancelled from bookings b
 	join transactions t on t.company_id = b.company_id and t.id = b.transaction_id
 	where b.company_id = $1 and t.status = 'confirmed'`
 
-// books are the bookings in the database, by registration (reg_…): whether they
-// are cancelled.
+// books returns the bookings in the database by registration (reg_…), and whether they are
+// cancelled.
 func (w *world) books(t *testing.T) map[string]bool {
 	t.Helper()
 	company, err := id.Parse[id.Company](w.company.ID)
@@ -110,33 +110,33 @@ func (w *world) books(t *testing.T) map[string]bool {
 	return books
 }
 
-// deliveredLimit is longer than the lease of a delivery or an event that a process
-// has left behind.
+// deliveredLimit is longer than the lease of a delivery or an event that a stopped process has
+// left behind.
 const deliveredLimit = 90 * time.Second
 
-// audit holds the books to what was answered, the webhooks to the books, and the
-// sums to the rows.
+// audit compares the bookings with the acknowledged registrations, the webhooks with the
+// bookings, and the sums with the rows.
 func (w *world) audit(t *testing.T, traffic *traffic) {
 	books := w.books(t)
 	sold := traffic.sales()
 	for registration, cancelled := range sold {
 		is, found := books[registration]
 		if !found || is != cancelled {
-			t.Errorf("%s was answered, cancelled %t; it is there %t, cancelled %t", registration, cancelled, found, is)
+			t.Errorf("%s was acknowledged, cancelled %t; it exists %t, cancelled %t", registration, cancelled, found, is)
 		}
 	}
 	for registration := range books {
 		if _, asked := sold[registration]; !asked {
-			t.Errorf("%s is booked, and nobody was told of it", registration)
+			t.Errorf("%s is booked, but no client got its answer", registration)
 		}
 	}
-	harness.Eventually(t, deliveredLimit, func() error { return w.told(books) })
+	harness.Eventually(t, deliveredLimit, func() error { return w.checkNotified(books) })
 	w.reservectl(t, 0, "verify")
 	t.Logf("%d bookings, %d webhooks", len(books), len(w.mailbox.Mail()))
 }
 
-// toldBy are the identifiers under which a receiver was told of registrations.
-func toldBy(m *harness.Mailbox) (map[string][]string, error) {
+// notifications returns, by registration, the message identifiers with which a receiver was notified.
+func notifications(m *harness.Mailbox) (map[string][]string, error) {
 	messages := map[string][]string{}
 	for _, m := range m.Mail() {
 		var data struct {
@@ -152,22 +152,22 @@ func toldBy(m *harness.Mailbox) (map[string][]string, error) {
 	return messages, nil
 }
 
-// told returns an error unless the receiver has been told of every booking, each
-// under one identifier, and of nothing else.
-func (w *world) told(books map[string]bool) error {
-	messages, err := toldBy(w.mailbox)
+// checkNotified returns an error unless the receiver was notified of every booking under exactly one
+// identifier, and of nothing else.
+func (w *world) checkNotified(books map[string]bool) error {
+	messages, err := notifications(w.mailbox)
 	if err != nil {
 		return err
 	}
 	var faults []error
 	for registration := range books {
 		if n := len(messages[registration]); n != 1 {
-			faults = append(faults, fmt.Errorf("%s was told under %d identifiers", registration, n))
+			faults = append(faults, fmt.Errorf("%s was notified under %d identifiers", registration, n))
 		}
 		delete(messages, registration)
 	}
 	for registration := range messages {
-		faults = append(faults, fmt.Errorf("%q was told of, and is not booked", registration))
+		faults = append(faults, fmt.Errorf("the receiver was notified of %q, which is not booked", registration))
 	}
 	return errors.Join(faults...)
 }

@@ -12,7 +12,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// reservectl runs a command of the operator for the company.
+// reservectl runs an operator's command for the company.
 func (w *world) reservectl(t *testing.T, args ...string) harness.Result {
 	t.Helper()
 	issued, err := w.op.Tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: w.OperatorCredential.ID, ClientSecret: w.OperatorCredential.Secret})
@@ -26,9 +26,9 @@ func (w *world) reservectl(t *testing.T, args ...string) harness.Result {
 	})
 }
 
-// testCommand does all of it from the command line.
+// testCommand exports and erases the customer with reservectl.
 func (w *world) testCommand(t *testing.T, p *person) {
-	t.Run("the export is one document with what each service has", func(t *testing.T) {
+	t.Run("the export is one document with the data of each service", func(t *testing.T) {
 		var document struct {
 			CustomerID string `json:"customer_id"`
 			Records    map[string]map[string][]map[string]any
@@ -52,23 +52,23 @@ func (w *world) testCommand(t *testing.T, p *person) {
 			t.Errorf("got %v", booked)
 		}
 	})
-	t.Run("somebody who never was is not found", func(t *testing.T) {
+	t.Run("an unknown customer is not found", func(t *testing.T) {
 		for _, command := range []string{"export", "erase"} {
 			if r := w.reservectl(t, "customer", command, "cust_01jb4x9m3vf6ksn8w2d7pq5r0t"); r.Code != 1 || !strings.Contains(r.Errors, "NOT_FOUND") {
 				t.Errorf("%s: exit status %d, %s", command, r.Code, r.Errors)
 			}
 		}
 	})
-	t.Run("who has something to come is not erased by the way", func(t *testing.T) {
+	t.Run("a customer with future bookings is not erased without --cancel-open", func(t *testing.T) {
 		r := w.reservectl(t, "customer", "erase", p.id)
 		if r.Code != 1 || strings.Count(r.Errors, "booking_") != 2 || !strings.Contains(r.Errors, p.pass) {
 			t.Errorf("exit status %d, %s", r.Code, r.Errors)
 		}
 		if out := w.reservectl(t, "customer", "erasures").Succeeded(t); strings.Contains(out, p.id) {
-			t.Errorf("it is erased all the same: %s", out)
+			t.Errorf("the customer is erased: %s", out)
 		}
 	})
-	t.Run("what is to come is cancelled, and the customer is erased everywhere", func(t *testing.T) {
+	t.Run("future bookings are cancelled, and the customer is erased everywhere", func(t *testing.T) {
 		var e map[string]any
 		out := w.reservectl(t, "customer", "erase", p.id, "--cancel-open", "--wait", "--timeout", limit.String()).Succeeded(t)
 		if err := json.Unmarshal([]byte(out), &e); err != nil {
@@ -81,10 +81,10 @@ func (w *world) testCommand(t *testing.T, p *person) {
 			}
 		}
 		if tables := w.inDatabases(t, p.mark); len(tables) > 0 {
-			t.Errorf("it is still in %v", tables)
+			t.Errorf("the customer is still in the tables %v", tables)
 		}
 		if files := w.inFiles(t, p.mark); len(files) > 0 {
-			t.Errorf("it is still in %v", files)
+			t.Errorf("the customer is still in the files %v", files)
 		}
 		pass, err := w.op.Passes.GetCustomerPass(w.ctx(t, ""), &passv1.GetCustomerPassRequest{Id: p.pass})
 		if err != nil || pass.GetCustomerPass().GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_CANCELLED {
@@ -101,7 +101,7 @@ func (w *world) testCommand(t *testing.T, p *person) {
 		}
 		w.verify(t)
 	})
-	t.Run("the list of erasures has it, and a repeat begins nothing", func(t *testing.T) {
+	t.Run("the erasure is listed, and a repeat starts nothing", func(t *testing.T) {
 		var list []map[string]any
 		if err := json.Unmarshal([]byte(w.reservectl(t, "customer", "erasures").Succeeded(t)), &list); err != nil || len(list) != 2 {
 			t.Fatalf("got %v, %v", list, err)
@@ -110,7 +110,7 @@ func (w *world) testCommand(t *testing.T, p *person) {
 			t.Errorf("got %s", out)
 		}
 	})
-	t.Run("one who never was does not keep others from being erased again and waited for", func(t *testing.T) {
+	t.Run("an unknown customer does not prevent erasing others again and waiting for them", func(t *testing.T) {
 		r := w.reservectl(t, "customer", "erase", "cust_01jb4x9m3vf6ksn8w2d7pq5r0t", p.id, "--repeat", "--wait", "--timeout", limit.String())
 		if r.Code != 1 || !strings.Contains(r.Errors, "NOT_FOUND") {
 			t.Errorf("exit status %d, %s", r.Code, r.Errors)

@@ -26,28 +26,28 @@ const (
 	neighbor = "Rhamphorhynchus"
 )
 
-// TestErasure erases a customer of whom the platform has heard everything it can
-// hear, while all services are killed, and looks everywhere.
+// TestErasure erases a customer with every kind of personal data while all services are killed,
+// and searches all stored data.
 func TestErasure(t *testing.T) {
 	w := newWorld(t)
 	w.fill(t)
 	p, other := w.newPerson(t, mark), w.newPerson(t, neighbor)
 	w.awaitAttempts(t, 2)
 
-	t.Run("before, it is everywhere, and the export has it all", func(t *testing.T) { w.testBefore(t, p) })
+	t.Run("before the erasure the data is everywhere, and the export is complete", func(t *testing.T) { w.testBefore(t, p) })
 	late := w.Events(t)
 	lastPage := w.rows(t, "booking", `select count(*) from bookings`)
 	balances := w.rows(t, "pass", `select sum(remaining_uses) from customer_passes`)
-	t.Run("it comes to its end though every service is killed", func(t *testing.T) { w.testKilled(t, p) })
-	t.Run("nothing is left in any database, file of NATS or log", func(t *testing.T) { w.testGone(t, p) })
-	t.Run("the others are as they were", func(t *testing.T) {
+	t.Run("the erasure completes although every service is killed", func(t *testing.T) { w.testKilled(t, p) })
+	t.Run("no database, NATS file or log has the data any more", func(t *testing.T) { w.testGone(t, p) })
+	t.Run("other customers are unchanged", func(t *testing.T) {
 		for name, records := range w.export(t, other) {
 			if !says(records, neighbor) {
-				t.Errorf("%s has forgotten somebody else", name)
+				t.Errorf("%s has erased data of another customer", name)
 			}
 		}
 	})
-	t.Run("money and counts are as they were", func(t *testing.T) {
+	t.Run("money and counts are unchanged", func(t *testing.T) {
 		if n := w.rows(t, "booking", `select count(*) from bookings`); n != lastPage {
 			t.Errorf("%d bookings became %d", lastPage, n)
 		}
@@ -56,19 +56,19 @@ func TestErasure(t *testing.T) {
 		}
 		w.verify(t)
 	})
-	t.Run("the interfaces know nobody any more, and name nobody", func(t *testing.T) { w.testInterfaces(t, p) })
-	t.Run("what comes late brings nothing back", func(t *testing.T) { w.testLate(t, p, late) })
-	t.Run("a repeat is answered, and can be made to do it all again", func(t *testing.T) { w.testAgain(t, p) })
-	t.Run("the operator does it from the command line", func(t *testing.T) { w.testCommand(t, other) })
+	t.Run("the interfaces answer 404 for the customer and show no name", func(t *testing.T) { w.testInterfaces(t, p) })
+	t.Run("late events and imports restore no data", func(t *testing.T) { w.testLate(t, p, late) })
+	t.Run("a repeated erasure is answered, and can be forced to run again", func(t *testing.T) { w.testAgain(t, p) })
+	t.Run("the operator erases a customer with reservectl", func(t *testing.T) { w.testCommand(t, other) })
 }
 
-// awaitAttempts returns when each person's messages were delivered to one receiver
-// and refused by the other.
+// awaitAttempts returns when each customer's messages were delivered to one receiver and refused
+// by the other.
 func (w *world) awaitAttempts(t *testing.T, people int64) {
 	t.Helper()
 	harness.Eventually(t, limit, func() error {
-		// Two tickets for a workshop, each a registration too, a registration by pass,
-		// and the pass; and the ticket of somebody else.
+		// Six messages for each customer: two tickets for a workshop, each also a registration, a
+		// registration by pass, and the pass. Two more for another customer's ticket.
 		for _, outcome := range []string{"delivered", "retried"} {
 			if n := w.rows(t, "webhook", `select count(*) from attempts where outcome = '`+outcome+`' and position('cust_' in encode(response, 'escape')) > 0`); n < 6*people+2 {
 				return fmt.Errorf("%d attempts were %s", n, outcome)
@@ -78,7 +78,7 @@ func (w *world) awaitAttempts(t *testing.T, people int64) {
 	})
 }
 
-// rows returns a number from a part's database.
+// rows returns a number from a service's database.
 func (w *world) rows(t *testing.T, database, sql string) (n int64) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), w.OwnerURL(database))
@@ -100,19 +100,19 @@ func (w *world) testBefore(t *testing.T, p *person) {
 		"pass.idempotency_keys", "webhook.messages", "webhook.attempts",
 	} {
 		if !strings.Contains(tables, table) {
-			t.Errorf("%s says nothing of the customer, so that the test does not show that it forgets: %s", table, tables)
+			t.Errorf("%s has no data of the customer, so this test cannot show its erasure: %s", table, tables)
 		}
 	}
 	if !slices.ContainsFunc(w.inFiles(t, mark), func(name string) bool { return strings.HasSuffix(name, ".blk") }) {
-		t.Error("the stream's file says nothing of the customer")
+		t.Error("the stream's file has no data of the customer")
 	}
 	kinds := map[string]int{}
 	for name, records := range w.export(t, p) {
 		if !says(records, mark) {
-			t.Errorf("the export of %s does not say it: %v", name, records)
+			t.Errorf("the export of %s lacks the data: %v", name, records)
 		}
 		if says(records, neighbor) {
-			t.Errorf("the export of %s says what is another's", name)
+			t.Errorf("the export of %s has another customer's data", name)
 		}
 		for _, r := range records {
 			kinds[r.GetService()+" "+r.GetKind()]++
@@ -127,8 +127,8 @@ func (w *world) testBefore(t *testing.T, p *person) {
 	}
 }
 
-// testKilled kills every service as soon as the erasure is accepted, some of them
-// again while it goes on.
+// testKilled kills every service as soon as the erasure is accepted, and some of them again while
+// it runs.
 func (w *world) testKilled(t *testing.T, p *person) {
 	res, err := w.erasures.EraseCustomer(w.ctx(t, "erase"), &privacyv1.EraseCustomerRequest{CustomerId: p.id})
 	if err != nil {
@@ -140,7 +140,7 @@ func (w *world) testKilled(t *testing.T, p *person) {
 	for round := range 3 {
 		names := []string{"booking", "pass", "webhook", "auth", "customer"}
 		for i, name := range names {
-			// Anywhere in what takes milliseconds.
+			// Kill at different points of work that takes milliseconds.
 			<-time.After(time.Duration(7*round+3*i) * time.Millisecond)
 			w.Part(name).KillNow()
 		}
@@ -163,13 +163,13 @@ func (w *world) awaitCompleted(t *testing.T, p *person) *privacyv1.Erasure {
 			return err
 		}
 		if done = res.GetErasure(); done.GetCompletedAt() == nil {
-			return fmt.Errorf("not completed: %v", done)
+			return fmt.Errorf("the erasure is not completed: %v", done)
 		}
 		return nil
 	})
 	for _, s := range done.GetServices() {
 		if s.GetErasedAt() == nil || s.GetConfirmedAt() == nil || s.GetConfirmedAt().AsTime().After(done.GetCompletedAt().AsTime()) {
-			t.Errorf("completed without %v", s)
+			t.Errorf("the erasure completed without %v", s)
 		}
 	}
 	return done
@@ -177,19 +177,19 @@ func (w *world) awaitCompleted(t *testing.T, p *person) *privacyv1.Erasure {
 
 func (w *world) testGone(t *testing.T, p *person) {
 	if tables := w.inDatabases(t, mark); len(tables) > 0 {
-		t.Errorf("it is still in %v", tables)
+		t.Errorf("the customer is still in the tables %v", tables)
 	}
 	if files := w.inFiles(t, mark); len(files) > 0 {
-		t.Errorf("it is still in %v", files)
+		t.Errorf("the customer is still in the files %v", files)
 	}
 	for name, records := range w.export(t, p) {
 		if says(records, mark) {
-			t.Errorf("the export of %s still says it: %v", name, records)
+			t.Errorf("the export of %s still has the data: %v", name, records)
 		}
 	}
 }
 
-// verify has every sum computed anew.
+// verify recomputes every sum.
 func (w *world) verify(t *testing.T) {
 	t.Helper()
 	bookings, err := bookingv1.NewVerificationServiceClient(w.Connect(t, w.Booking)).VerifyBookings(w.ctx(t, ""), &bookingv1.VerifyBookingsRequest{})
@@ -255,15 +255,15 @@ func (w *world) testInterfaces(t *testing.T, p *person) {
 		}
 	}
 	if named != 3 {
-		t.Errorf("%d registrations are the customer's", named)
+		t.Errorf("%d registrations name the customer", named)
 	}
 	if _, err := w.op.Passes.AssignCustomerPass(w.ctx(t, ""), &passv1.AssignCustomerPassRequest{CustomerId: p.id, PassTypeId: w.kind}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a pass for an erased customer: %v", err)
 	}
 }
 
-// testLate has everything happen once more that happened before: its events, its
-// import, and a word about the pass.
+// testLate repeats everything that happened before the erasure: the events, the import, and a
+// call about the pass.
 func (w *world) testLate(t *testing.T, p *person, events []harness.Event) {
 	published := 0
 	for _, e := range events {
@@ -277,16 +277,16 @@ func (w *world) testLate(t *testing.T, p *person, events []harness.Event) {
 	}
 	result := w.importCustomers(t, p.imported())[0]
 	if result.GetOutcome() != customerv1.ImportOutcome_IMPORT_OUTCOME_REFUSED || result.GetRule() != "erased" {
-		t.Errorf("the import said %v", result)
+		t.Errorf("the import reported %v", result)
 	}
 	if _, err := w.op.Passes.AdjustCredits(w.ctx(t, ""), &passv1.AdjustCreditsRequest{CustomerPassId: p.pass, Credits: -1, Reason: mark}); err != nil {
 		t.Error(err)
 	}
-	// Who comes after them was heard when they were.
+	// When a later customer's events have been handled, the late events have been handled too.
 	w.newPerson(t, "Pterodaustro")
-	w.awaitAttempts(t, 2) // the first one's are gone
+	w.awaitAttempts(t, 2) // those of the erased customer are deleted
 	if tables := w.inDatabases(t, mark); len(tables) > 0 {
-		t.Errorf("it is back in %v", tables)
+		t.Errorf("the data is back in %v", tables)
 	}
 }
 
@@ -300,7 +300,7 @@ func (w *world) testAgain(t *testing.T, p *person) {
 		return res.GetErasure()
 	}
 	if e := ask(false); !e.GetCompletedAt().AsTime().Equal(before.GetCompletedAt().AsTime()) {
-		t.Errorf("a repeat began anew: %v", e)
+		t.Errorf("a repeat started a new erasure: %v", e)
 	}
 	if e := ask(true); e.GetCompletedAt() != nil || !e.GetRequestedAt().AsTime().Equal(before.GetRequestedAt().AsTime()) {
 		t.Errorf("got %v", e)
@@ -308,7 +308,7 @@ func (w *world) testAgain(t *testing.T, p *person) {
 	if e := w.awaitCompleted(t, p); !e.GetCompletedAt().AsTime().After(before.GetCompletedAt().AsTime()) {
 		t.Errorf("got %v", e)
 	}
-	// The stream had the late events.
+	// The stream contained the late events.
 	w.testGone(t, p)
 	list, err := w.erasures.ListErasures(w.ctx(t, ""), &privacyv1.ListErasuresRequest{})
 	if err != nil || len(list.GetErasures()) != 1 || list.GetErasures()[0].GetCustomerId() != p.id {

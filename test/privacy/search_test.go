@@ -14,11 +14,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// databases are those of a cluster.
+// databases returns the names of a cluster's databases.
 func databases() []string { return []string{"auth", "booking", "customer", "pass", "webhook"} }
 
-// inDatabases returns the tables that have a text anywhere, in whatever case, as
-// "booking.customers".
+// inDatabases returns the tables that contain a text, ignoring case, as "booking.customers".
 func (w *world) inDatabases(t *testing.T, mark string) []string {
 	t.Helper()
 	var found []string
@@ -33,8 +32,7 @@ func (w *world) inDatabases(t *testing.T, mark string) []string {
 	return found
 }
 
-// contains looks for a text and for its bytes as PostgreSQL writes those of a
-// bytea.
+// contains searches for a text, and for its bytes in PostgreSQL's notation for bytea.
 func contains(text []byte, mark string) bool {
 	text = bytes.ToLower(text)
 	for _, m := range []string{strings.ToLower(mark), strings.ToUpper(mark), mark} {
@@ -45,7 +43,7 @@ func contains(text []byte, mark string) bool {
 	return bytes.Contains(text, []byte(strings.ToLower(mark)))
 }
 
-// dump returns every row of every table of a database, as pg_dump writes them.
+// dump returns all rows of every table of a database, in the format of pg_dump.
 func (w *world) dump(t *testing.T, database string) map[string][]byte {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), w.OwnerURL(database))
@@ -65,7 +63,7 @@ func (w *world) dump(t *testing.T, database string) map[string][]byte {
 	dumped := map[string][]byte{}
 	for _, table := range tables {
 		var b bytes.Buffer
-		// A query, and not the table alone, has what is generated, too.
+		// A query includes generated columns, which copying the table does not.
 		if _, err := conn.PgConn().CopyTo(t.Context(), &b, fmt.Sprintf("copy (select * from %s) to stdout", table)); err != nil {
 			t.Fatalf("%s.%s: %v", database, table, err)
 		}
@@ -74,7 +72,7 @@ func (w *world) dump(t *testing.T, database string) map[string][]byte {
 	return dumped
 }
 
-// inFiles returns the files of the parts' logs and of NATS that have a text.
+// inFiles returns the files of the services' logs and of NATS that contain a text.
 func (w *world) inFiles(t *testing.T, mark string) []string {
 	t.Helper()
 	var found []string
@@ -102,7 +100,7 @@ func (w *world) inFiles(t *testing.T, mark string) []string {
 		t.Fatal(err)
 	}
 	if !seen[".log"] || !seen[".blk"] {
-		t.Fatalf("neither logs nor streams were looked into, but %v", seen)
+		t.Fatalf("logs or streams were not searched, only %v", seen)
 	}
 	return found
 }

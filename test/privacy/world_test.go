@@ -1,6 +1,5 @@
-// Package privacy looks into everything that a running platform keeps (each
-// database, the files of NATS, the logs) for what it was told of a customer, before
-// and after the customer is erased.
+// Package privacy searches everything that a running platform stores (each database, the files of
+// NATS, the logs) for the data of a customer, before and after the customer is erased.
 package privacy
 
 import (
@@ -31,12 +30,12 @@ import (
 func TestMain(m *testing.M) { harness.Main(m) }
 
 const (
-	// limit is for what other processes do.
+	// limit is the time limit for work of other processes.
 	limit = time.Minute
 	aDay  = 24 * time.Hour
 )
 
-// world is a cluster and a company with everything that customers can have.
+// world is a cluster and a company that uses every feature with personal data.
 type world struct {
 	*harness.Cluster
 	op       *harness.Operator
@@ -47,7 +46,7 @@ type world struct {
 	stores   map[string]privacyv1.PersonalDataServiceClient
 
 	class, full *bookingv1.Event
-	kind        string // of passes
+	kind        string // the pass type
 }
 
 func newWorld(t *testing.T) *world {
@@ -67,7 +66,8 @@ func newWorld(t *testing.T) *world {
 	w.waitlist, w.audit = bookingv1.NewWaitlistServiceClient(conns["booking"]), authv1.NewAuditServiceClient(conns["auth"])
 	w.erasures = privacyv1.NewErasureServiceClient(conns["customer"])
 
-	// One receiver says back what it was told, and the other one does so in a refusal.
+	// Both receivers repeat the request in their answer, one with a success, the other with a
+	// refusal.
 	for _, status := range []int{http.StatusOK, http.StatusInternalServerError} {
 		w.company.NewEndpoint(t, w.Listen(t, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
@@ -101,7 +101,7 @@ func (w *world) event(t *testing.T, capacity *int32) *bookingv1.Event {
 	return made.GetEvent()
 }
 
-// ctx is for the company's calls; under an idempotency key, unless that is "".
+// ctx returns a context for the company's calls, with an idempotency key unless key is "".
 func (w *world) ctx(t *testing.T, key string) context.Context {
 	ctx := w.company.Ctx(t.Context())
 	if key == "" {
@@ -110,14 +110,13 @@ func (w *world) ctx(t *testing.T, key string) context.Context {
 	return rpc.WithIdempotencyKey(ctx, key)
 }
 
-// person is a customer of whom everything was said that can be said, each time
-// with the mark.
+// person is a customer with every kind of personal data. Each value contains the mark.
 type person struct {
 	id, mark string
 	pass     string
 }
 
-// newPerson makes a customer who has done everything.
+// newPerson creates a customer with bookings, passes and all other kinds of data.
 func (w *world) newPerson(t *testing.T, mark string) *person {
 	t.Helper()
 	p := &person{mark: mark}
@@ -129,7 +128,7 @@ func (w *world) newPerson(t *testing.T, mark string) *person {
 	}
 	results := w.importCustomers(t, p.imported())
 	if p.id = results[0].GetId(); p.id == "" {
-		t.Fatalf("the import said %v", results)
+		t.Fatalf("the import reported %v", results)
 	}
 	client := w.A(t)
 	token := client.Token(t, w.company.NewClient(t))
@@ -139,7 +138,7 @@ func (w *world) newPerson(t *testing.T, mark string) *person {
 		Header: http.Header{"Idempotency-Key": {"profile-" + mark}}}
 	client.Do(t, put).Into(t, http.StatusOK, nil)
 
-	// By card: one that stays, one that is cancelled, and a full class.
+	// By card: one booking that stays, one that is cancelled, and the full class.
 	for i, event := range []*bookingv1.Event{w.class, w.class} {
 		bought, err := w.op.Bookings.CreateTransaction(w.ctx(t, fmt.Sprint("card-", i, mark)), &bookingv1.CreateTransactionRequest{
 			PurchaserId: p.id, PaymentReference: "paid by " + mark, Lines: []*bookingv1.TransactionLine{{EventDateId: event.GetDates()[0].GetId(), Spaces: 1}},
@@ -166,7 +165,7 @@ func (w *world) newPerson(t *testing.T, mark string) *person {
 		}},
 	})
 
-	// A pass, with words, and a purchase by it.
+	// A pass with a note, and a purchase by it.
 	assigned, err := w.op.Passes.AssignCustomerPass(w.ctx(t, "pass-"+mark), &passv1.AssignCustomerPassRequest{
 		CustomerId: p.id, PassTypeId: w.kind, Purchase: &passv1.PassPurchase{Reference: "receipt of " + mark},
 	})
@@ -179,7 +178,7 @@ func (w *world) newPerson(t *testing.T, mark string) *person {
 	})
 	must(err)
 
-	// What a program of the business may have written.
+	// Audit entries as an internal team's program may write them.
 	for i, e := range []*authv1.RecordAuditEntryRequest{
 		{Action: "customer.update", Target: p.id, Details: []*authv1.AuditDetail{{Field: "name", Before: mark, After: mark + " last"}}},
 		{Action: "customer_pass.adjust", Target: p.pass, Details: []*authv1.AuditDetail{{Field: "customer", After: p.id}, {Field: "reason", After: mark + " was ill"}}},
@@ -190,7 +189,7 @@ func (w *world) newPerson(t *testing.T, mark string) *person {
 	return p
 }
 
-// imported is the customer as the earlier system had it.
+// imported returns the customer as an earlier system had it.
 func (p *person) imported() *customerv1.ImportedCustomer {
 	return &customerv1.ImportedCustomer{
 		Reference: "ref " + p.mark, FirstName: p.mark, LastName: "of " + p.mark, Email: "old." + p.mark + "@example.com", Mobile: p.mark,
@@ -214,7 +213,7 @@ func (w *world) importCustomers(t *testing.T, customers ...*customerv1.ImportedC
 	return res.GetResults()
 }
 
-// fill takes the only place of the full class.
+// fill takes the only space of the full class.
 func (w *world) fill(t *testing.T) {
 	t.Helper()
 	other := w.company.NewCustomer(t, "Somebody", "Else")
@@ -225,7 +224,7 @@ func (w *world) fill(t *testing.T) {
 	}
 }
 
-// export is everything that the services say of a person, by service.
+// export returns the exported records of a person, by service.
 func (w *world) export(t *testing.T, p *person) map[string][]*privacyv1.PersonalRecord {
 	t.Helper()
 	all := map[string][]*privacyv1.PersonalRecord{}
@@ -248,7 +247,7 @@ func (w *world) export(t *testing.T, p *person) map[string][]*privacyv1.Personal
 	return all
 }
 
-// says reports whether records have a text anywhere.
+// says reports whether any record contains a text.
 func says(records []*privacyv1.PersonalRecord, text string) bool {
 	for _, r := range records {
 		if strings.Contains(strings.ToLower(r.GetJson()), strings.ToLower(text)) {

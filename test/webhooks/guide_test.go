@@ -17,8 +17,8 @@ import (
 
 var jsonBlock = regexp.MustCompile("(?s)```json\n(.*?)```")
 
-// The examples of the guide and the bodies of the vectors are what the schemas
-// say.
+// TestSchemas checks the examples of the guide and the bodies of the vectors against the
+// published schemas.
 func TestSchemas(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/WEBHOOKS.md")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestSchemas(t *testing.T) {
 	})
 }
 
-// Commands that the guide names are there, with their flags.
+// TestGuideCommands checks that the commands of the guide exist, with their flags.
 func TestGuideCommands(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/WEBHOOKS.md")
 	if err != nil {
@@ -81,12 +81,12 @@ func TestGuideCommands(t *testing.T) {
 	}
 }
 
-// programBlock matches the guide's programs that verify a webhook: those in a row of
-// languages.
+// programBlock matches the guide's programs that verify a webhook: three code blocks, one for
+// each language.
 var programBlock = regexp.MustCompile("(?s)```js\n(.*?)```\n```python\n(.*?)```\n```go\n(.*?)```\n")
 
-// The programs of the guide accept the vectors whose Standard Webhooks signature verifies,
-// and no others.
+// TestGuidePrograms checks that the guide's programs accept only the vectors whose Standard
+// Webhooks signature is valid.
 func TestGuidePrograms(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/WEBHOOKS.md")
 	if err != nil {

@@ -36,7 +36,7 @@ func (o operator) run(t *testing.T, args ...string) harness.Result {
 	return harness.Run(t, harness.Command{Program: "reservectl", Args: args, Env: o.env()})
 }
 
-// into runs a command that must succeed and reads its output.
+// into runs a command that must succeed and decodes its output into v.
 func (o operator) into(t *testing.T, v any, args ...string) {
 	t.Helper()
 	out := o.run(t, args...).Succeeded(t)
@@ -93,7 +93,7 @@ func (b *background) text() string {
 	return b.out.String()
 }
 
-// start runs a program with an environment, that of the test beside it.
+// start runs a program with the environment of the test and env.
 func start(t *testing.T, dir string, env map[string]string, args ...string) *background {
 	t.Helper()
 	b := &background{cmd: exec.Command(args[0], args[1:]...), done: make(chan error, 1)}
@@ -108,11 +108,11 @@ func start(t *testing.T, dir string, env map[string]string, args ...string) *bac
 	}
 	go func() { b.done <- b.cmd.Wait() }()
 	t.Cleanup(func() {
-		_ = b.cmd.Process.Kill() // one that has ended is not there
+		_ = b.cmd.Process.Kill() // fails if it has ended
 		select {
 		case <-b.done:
 		case <-time.After(waiting):
-			t.Errorf("%v does not end", args)
+			t.Errorf("%v did not end", args)
 		}
 		if t.Failed() {
 			t.Logf("%v: %s%s", args, b.text(), errOut.Bytes())
@@ -121,7 +121,7 @@ func start(t *testing.T, dir string, env map[string]string, args ...string) *bac
 	return b
 }
 
-// interrupt ends a program as Ctrl-C does and fails t unless it ends well.
+// interrupt sends SIGINT, as Ctrl-C does, and fails t unless the program ends without an error.
 func (b *background) interrupt(t *testing.T) {
 	t.Helper()
 	if err := b.cmd.Process.Signal(os.Interrupt); err != nil {
@@ -131,14 +131,14 @@ func (b *background) interrupt(t *testing.T) {
 	case err := <-b.done:
 		b.done <- err
 		if err != nil {
-			t.Errorf("it ended with %v", err)
+			t.Errorf("the program ended with %v", err)
 		}
 	case <-time.After(waiting):
-		t.Error("it does not end")
+		t.Error("the program did not end")
 	}
 }
 
-// receipts are what listen has printed so far.
+// receipts returns the receipts that listen has printed so far.
 func (b *background) receipts(t *testing.T) []receipt {
 	t.Helper()
 	var all []receipt
@@ -152,7 +152,7 @@ func (b *background) receipts(t *testing.T) []receipt {
 	return all
 }
 
-// listen runs reservectl listen until it is registered.
+// listen starts reservectl listen and waits until its endpoint is registered.
 func (o operator) listen(t *testing.T, args ...string) (*background, endpoint) {
 	t.Helper()
 	b := start(t, t.TempDir(), o.env(), append([]string{harness.Program(t, "reservectl"), "listen"}, args...)...)
@@ -174,10 +174,10 @@ func (o operator) gone(t *testing.T) {
 	}
 }
 
-// TestLive is what a newcomer does, and what receivers make of real requests.
+// TestLive runs the commands of a newcomer, and sends real requests to the example receivers.
 func TestLive(t *testing.T) {
 	o := operator{harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"DEMO": "on", "WEBHOOK_RETRIES": "50ms,50ms,50ms"}})}
-	t.Run("the demonstration sees all notifications, and leaves no endpoint", func(t *testing.T) {
+	t.Run("the demonstration receives all notifications, and leaves no endpoint", func(t *testing.T) {
 		for range 2 {
 			out := o.run(t, "demo").Succeeded(t)
 			if strings.Count(out, "JWT verified  Standard Webhooks verified") != 4 || !strings.Contains(out, "all 4 notifications have arrived") {
@@ -186,14 +186,14 @@ func TestLive(t *testing.T) {
 		}
 		o.gone(t)
 	})
-	t.Run("the demonstration says what is missing", func(t *testing.T) {
+	t.Run("the demonstration reports missing notifications", func(t *testing.T) {
 		r := o.run(t, "demo", "--limit", "1ms")
-		if r.Code != 1 || !strings.Contains(r.Errors, "the time of --limit is over") {
+		if r.Code != 1 || !strings.Contains(r.Errors, "the time limit (--limit) was exceeded") {
 			t.Errorf("exit status %d: %s", r.Code, r.Errors)
 		}
 		o.gone(t)
 	})
-	t.Run("listen verifies what comes, before and during a rotation, and deletes its endpoint", func(t *testing.T) {
+	t.Run("listen verifies requests before and during a secret rotation, and deletes its endpoint", func(t *testing.T) {
 		b, e := o.listen(t, "--events", "pass.purchased")
 		var secrets []secret
 		for i := range 2 {
@@ -212,7 +212,7 @@ func TestLive(t *testing.T) {
 		}
 		o.gone(t)
 	})
-	t.Run("what is answered with 500 comes again under the same id, then fails", func(t *testing.T) {
+	t.Run("a delivery answered with 500 is retried with the same id, then fails", func(t *testing.T) {
 		b, e := o.listen(t, "--answer", "500")
 		var got tried
 		r := o.run(t, "webhook", "test", e.Name)
@@ -223,7 +223,7 @@ func TestLive(t *testing.T) {
 		harness.Eventually(t, waiting, func() error {
 			var d delivery
 			if o.into(t, &d, "webhook", "delivery", got.Delivery); d.State != "failed" || d.Attempts != 5 {
-				return fmt.Errorf("it is %+v", d)
+				return fmt.Errorf("the delivery is %+v", d)
 			}
 			return nil
 		})
@@ -231,7 +231,7 @@ func TestLive(t *testing.T) {
 		all := b.receipts(t)
 		for i, r := range all {
 			if r.ID != all[0].ID || r.Repeat != i || !r.Verified || r.Answer != http.StatusInternalServerError {
-				t.Errorf("%d is %+v", i, r)
+				t.Errorf("receipt %d is %+v", i, r)
 			}
 		}
 		if len(all) != 5 {
@@ -280,7 +280,7 @@ func (o operator) testReceivers(t *testing.T) {
 			}
 			res, err := http.Post("http://"+addr+"/", "application/json", strings.NewReader(`{"id":"msg_1","event":"pass.purchased","data":{}}`))
 			if err != nil || res.StatusCode != http.StatusUnauthorized {
-				t.Errorf("what is not signed is answered %s, %v", status(res), err)
+				t.Errorf("an unsigned request is answered %s, %v", status(res), err)
 			}
 			b.interrupt(t)
 		})
@@ -298,6 +298,6 @@ func status(res *http.Response) string {
 	if res == nil {
 		return "nothing"
 	}
-	_ = res.Body.Close() // of an answer that is not read
+	_ = res.Body.Close() // the body is not needed
 	return strconv.Itoa(res.StatusCode)
 }

@@ -1,6 +1,6 @@
-// Package webhooks holds what receivers of webhooks are given to what is sent:
-// the examples of docs/webhooks in their languages, and libraries that are not
-// ours, verify the published vectors.
+// Package webhooks checks everything that receivers of webhooks are given: the examples of
+// docs/webhooks in their languages, and third-party libraries, must verify the published vectors
+// and real requests.
 package webhooks
 
 import (
@@ -28,7 +28,7 @@ const (
 	examples    = "../../docs/webhooks/examples"
 )
 
-// vector is a request and what a receiver is to make of it.
+// vector is a request with the verdicts that a receiver must reach.
 type vector struct {
 	Name     string            `json:"name"`
 	Time     int64             `json:"time"`
@@ -63,8 +63,8 @@ func readVectors(t *testing.T) (text []byte, all []vector) {
 	return text, file.Vectors
 }
 
-// compare holds verdicts, by a vector's name the JWT's and the other's, to the
-// published ones.
+// compare compares verdicts with the published ones. A verdict has two values by vector name: for
+// the JWT and for the Standard Webhooks signature.
 func compare(t *testing.T, all []vector, verdicts map[string][2]bool) {
 	t.Helper()
 	for _, v := range all {
@@ -75,12 +75,12 @@ func compare(t *testing.T, all []vector, verdicts map[string][2]bool) {
 	}
 }
 
-// program skips the test where a program is not there, and says so.
+// program returns the path of a program, and skips the test if it is not installed.
 func program(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("%s is not on this machine: its example is not tried", name)
+		t.Skipf("%s is not installed: its example is not tested", name)
 	}
 	return path
 }
@@ -94,7 +94,7 @@ func absolute(t *testing.T, path ...string) string {
 	return full
 }
 
-// check runs a program on the vectors and reads its verdicts.
+// check runs a program on the vectors and returns its verdicts.
 func check(t *testing.T, dir string, text []byte, args ...string) map[string][2]bool {
 	t.Helper()
 	var verdicts map[string][2]bool
@@ -102,7 +102,7 @@ func check(t *testing.T, dir string, text []byte, args ...string) map[string][2]
 	return verdicts
 }
 
-// judge runs a program on the vectors and decodes what it prints into verdicts.
+// judge runs a program on the vectors and decodes its output into verdicts.
 func judge(t *testing.T, dir string, text []byte, verdicts any, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -120,7 +120,7 @@ func judge(t *testing.T, dir string, text []byte, verdicts any, args ...string) 
 	}
 }
 
-// copyGo puts files of the Go example and others into a module of their own.
+// copyGo copies files of the Go example and others into a separate module.
 func copyGo(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -139,7 +139,7 @@ func copyGo(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-// buildGo builds the program of a module that needs nothing.
+// buildGo builds the program of a module without dependencies.
 func buildGo(t *testing.T, dir string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program(t, "go"), "build", "-o", "program", ".")
@@ -181,7 +181,7 @@ func TestGoLibraries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The library's clock is the machine's; the vectors' is theirs.
+			// The library uses the current time, but the vectors have fixed times.
 			seconds, _ := strconv.ParseInt(header.Get("Webhook-Timestamp"), 10, 64)
 			fresh := time.Unix(v.Time, 0).Sub(time.Unix(seconds, 0)).Abs() <= 5*time.Minute
 			verdict[1] = verdict[1] || fresh && verifier.VerifyIgnoringTimestamp([]byte(v.Body), header) == nil
@@ -210,7 +210,8 @@ func byJWT(t *testing.T, v vector, header http.Header, secret string) bool {
 	return false
 }
 
-// npm's libraries are not ours, and are what a receiver in JavaScript uses.
+// TestNPMLibraries checks the vectors with the libraries from npm that receivers in JavaScript
+// use.
 func TestNPMLibraries(t *testing.T) {
 	text, all := readVectors(t)
 	node, npm := program(t, "node"), program(t, "npm")
@@ -229,7 +230,7 @@ func TestNPMLibraries(t *testing.T) {
 	cmd := exec.CommandContext(ctx, npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries=0", "jose@6", "standardwebhooks@1")
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("npm's registry is not reached, so its libraries are not tried: %v: %s", err, out)
+		t.Skipf("npm's registry is unreachable, so its libraries are not tested: %v: %s", err, out)
 	}
 	compare(t, all, check(t, dir, text, node, "libraries.mjs"))
 }

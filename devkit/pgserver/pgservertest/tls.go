@@ -14,9 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// RequireTLS gives the server of a superuser's URL a certificate (PEM), and has
-// it take all roles but the superuser over TLS alone. Called again, new
-// connections see the other certificate.
+// RequireTLS gives the server at a superuser's URL a certificate (PEM) and makes it require TLS of
+// all roles except the superuser. If it is called again, new connections get the new certificate.
 func RequireTLS(ctx context.Context, adminURL string, cert, key []byte) error {
 	conn, err := pgx.Connect(ctx, adminURL)
 	if err != nil {
@@ -43,7 +42,7 @@ func RequireTLS(ctx context.Context, adminURL string, cert, key []byte) error {
 	return nil
 }
 
-// write puts a file into the server's directory, as one of the server's own.
+// write writes a file into the server's directory, with the server's owner.
 func write(dir, name string, text []byte) error {
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, text, 0o600); err != nil {

@@ -1,5 +1,5 @@
-// Package edgetest tries a gateway: it serves stand-ins for the services that the gateway
-// calls, and sends the gateway requests whose answers are held to its description.
+// Package edgetest tests gateways. It serves fakes of the services that a gateway calls, sends
+// requests to the gateway, and checks the responses against the OpenAPI description.
 package edgetest
 
 import (
@@ -18,7 +18,8 @@ import (
 	"reservation.dev/platform/rpc"
 )
 
-// Services serves what register adds until the test ends, and returns a connection to it.
+// Services serves the services that register registers until the test ends. It returns a connection
+// to them.
 func Services(t *testing.T, o rpc.ServerOptions, register func(s grpc.ServiceRegistrar)) *grpc.ClientConn {
 	t.Helper()
 	srv := rpc.NewServer(o)
@@ -44,8 +45,8 @@ type Client struct {
 	t    *testing.T
 }
 
-// Serve serves a gateway's handler until the test ends. The client holds every answer to
-// the contract.
+// Serve serves a gateway's handler until the test ends. The client checks every response against the
+// contract.
 func Serve(t *testing.T, h http.Handler, contract *openapitest.Contract) *Client {
 	t.Helper()
 	web := httptest.NewServer(h)
@@ -53,20 +54,20 @@ func Serve(t *testing.T, h http.Handler, contract *openapitest.Contract) *Client
 	return &Client{t: t, URL: web.URL, HTTP: &http.Client{Transport: contract.Transport(t, web.Client().Transport)}}
 }
 
-// Request is one request. Media is JSON if there is a body and no other is given.
+// Request is a request to a gateway. If Body is set and Media is "", the media type is JSON.
 type Request struct {
 	Method, Path, Token, Media, Body string
 	Header                           http.Header
 }
 
-// Answer is the answer to a request.
+// Answer is the response to a request.
 type Answer struct {
 	Code   int
 	Header http.Header
 	Body   string
 }
 
-// Do sends a request, and fails the test if no response arrives.
+// Do sends a request and returns the response. It fails the test if there is none.
 func (c *Client) Do(r Request) Answer {
 	c.t.Helper()
 	req, err := r.http(c.t, c.URL)
@@ -109,13 +110,13 @@ func (r Request) http(t *testing.T, url string) (*http.Request, error) {
 	return req, nil
 }
 
-// Log collects log lines of several goroutines.
+// Log collects the log lines of several goroutines.
 type Log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-// Write adds to the log.
+// Write appends to the log.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,11 +1,9 @@
-// Package openapitest holds HTTP answers to an OpenAPI 3.1 description: every
-// one must be of a described operation and status, of its media type, and valid
-// under its schema. OpenAPI 3.1 schemas are JSON Schema 2020-12, so a JSON
-// Schema library does the work.
+// Package openapitest checks HTTP responses against an OpenAPI 3.1 description. The description must
+// have the operation, the status and the media type of every response, and a schema that accepts the
+// body. OpenAPI 3.1 schemas are JSON Schema 2020-12, so a JSON Schema library validates the bodies.
 //
-// A description lets answers have members that it does not name, so that clients
-// ignore new ones. These tests are stricter: they refuse such a member, unless the
-// schema says additionalProperties: true.
+// Published schemas accept members that they do not name, so that clients ignore new members. These
+// checks are stricter: they refuse such a member unless the schema has additionalProperties: true.
 package openapitest
 
 import (
@@ -39,14 +37,14 @@ type Contract struct {
 	seen map[string]bool
 }
 
-// Load reads a description whose paths are below base ("" or "/api/v1").
+// Load parses a description whose paths are relative to base ("" or "/api/v1").
 func Load(t testing.TB, text []byte, base string) *Contract {
 	t.Helper()
 	var raw any
 	if err := yaml.Unmarshal(text, &raw); err != nil {
 		t.Fatalf("openapi: %v", err)
 	}
-	// Through JSON, so that values are what a JSON Schema library expects.
+	// Convert the YAML to JSON, because the JSON Schema library expects its types.
 	plain, err := json.Marshal(raw)
 	if err != nil {
 		t.Fatalf("openapi: %v", err)
@@ -70,8 +68,8 @@ func Load(t testing.TB, text []byte, base string) *Contract {
 	return c
 }
 
-// closeObjects makes every schema with properties refuse others, and fails for one that
-// does so as it is published.
+// closeObjects changes every schema with properties so that it refuses other members. It returns an
+// error if a published schema refuses them itself.
 func closeObjects(node any, pointer string) error {
 	switch node := node.(type) {
 	case map[string]any:
@@ -97,9 +95,8 @@ func closeObjects(node any, pointer string) error {
 	return nil
 }
 
-// Schema compiles the JSON Schema in a file, and makes its objects refuse members that
-// it does not describe. It fails for one that does so as it is published: members may
-// be added later.
+// Schema compiles the JSON Schema in a file and makes its objects refuse members that they do not
+// name. It fails t if the published schema refuses them itself, because members can be added later.
 func Schema(t testing.TB, path string) *jsonschema.Schema {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -124,7 +121,7 @@ func Schema(t testing.TB, path string) *jsonschema.Schema {
 	return schema
 }
 
-// Operations returns every described operation as "GET /path/{id}".
+// Operations lists the operations of the description, for example "GET /path/{id}".
 func (c *Contract) Operations() []string {
 	var all []string
 	paths, _ := c.doc["paths"].(map[string]any)
@@ -138,7 +135,7 @@ func (c *Contract) Operations() []string {
 	return all
 }
 
-// CheckExamples fails t for every example of a media type that its schema refuses.
+// CheckExamples fails t for every example that does not match the schema next to it.
 func (c *Contract) CheckExamples(t testing.TB) {
 	t.Helper()
 	c.examples(t, c.doc["paths"], "#/paths")
@@ -155,7 +152,7 @@ func (c *Contract) examples(t testing.TB, node any, pointer string) {
 			if err != nil {
 				t.Errorf("%s: %v", pointer, err)
 			} else if err := schema.Validate(example); err != nil {
-				t.Errorf("%s: the example is not what the schema says: %v", pointer, err)
+				t.Errorf("%s: the example does not match the schema: %v", pointer, err)
 			}
 		}
 		for key, child := range node {
@@ -168,7 +165,7 @@ func (c *Contract) examples(t testing.TB, node any, pointer string) {
 	}
 }
 
-// Check fails t unless the answer is one that the description has.
+// Check fails t if the response does not match the description.
 func (c *Contract) Check(t testing.TB, method, path string, code int, header http.Header, body []byte) {
 	t.Helper()
 	if err := c.check(method, path, code, header, body); err != nil {
@@ -180,9 +177,9 @@ func (c *Contract) check(method, path string, code int, header http.Header, body
 	template, operation := c.operation(method, path)
 	if operation == nil {
 		if code == http.StatusNotFound || code == http.StatusMethodNotAllowed {
-			return nil // there is no such operation, and that is what was answered
+			return nil // the operation does not exist, and the response says so
 		}
-		return fmt.Errorf("no operation is described")
+		return fmt.Errorf("the operation is not described")
 	}
 	pointer := "#/paths/" + escape(template) + "/" + strings.ToLower(method) + "/responses/" + strconv.Itoa(code)
 	response, pointer, err := c.resolve(pointer)
@@ -207,9 +204,9 @@ func (c *Contract) check(method, path string, code int, header http.Header, body
 	}
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("no JSON: %w", err)
+		return fmt.Errorf("the body is not valid JSON: %w", err)
 	}
-	// The compiler goes on to fill what it returned before.
+	// Validation needs the lock too: the compiler can still change schemas that it returned.
 	c.compiling.Lock()
 	defer c.compiling.Unlock()
 	schema, err := c.compiler.Compile(location + pointer + "/content/" + escape(media) + "/schema")
@@ -224,7 +221,7 @@ func headersOf(response map[string]any) map[string]any {
 	return headers
 }
 
-// Seen reports whether an answer of this operation and status was checked.
+// Seen reports whether a response with this operation and status was checked.
 func (c *Contract) Seen(operation string, code int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -250,18 +247,18 @@ func (c *Contract) at(pointer string) (map[string]any, error) {
 		object, ok := node.(map[string]any)
 		part = strings.NewReplacer("~1", "/", "~0", "~", "%7B", "{", "%7D", "}").Replace(part)
 		if !ok || object[part] == nil {
-			return nil, fmt.Errorf("there is no %s", pointer)
+			return nil, fmt.Errorf("%s does not exist", pointer)
 		}
 		node = object[part]
 	}
 	object, ok := node.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("%s is no object", pointer)
+		return nil, fmt.Errorf("%s is not an object", pointer)
 	}
 	return object, nil
 }
 
-// operation finds the path template and the operation of a request.
+// operation returns the path template and the operation of a request.
 func (c *Contract) operation(method, path string) (string, any) {
 	path = strings.TrimPrefix(path, c.base)
 	got := strings.Split(path, "/")
@@ -286,7 +283,7 @@ func escape(s string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(s)
 }
 
-// Transport returns a transport that checks every answer that passes through.
+// Transport returns a transport that checks every response that it returns.
 func (c *Contract) Transport(t testing.TB, next http.RoundTripper) http.RoundTripper {
 	return transport{t: t, contract: c, next: next}
 }

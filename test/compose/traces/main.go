@@ -1,6 +1,5 @@
-// Traces takes traces over OTLP/gRPC at :4317, keeps the last of them, and serves
-// each at :16686/traces/ID as a JSON array of its spans. In test/compose it stands
-// where Jaeger does.
+// Command traces receives traces over OTLP/gRPC on :4317, stores the latest, and serves each at
+// :16686/traces/ID as a JSON array of its spans. It replaces Jaeger in test/compose.
 package main
 
 import (
@@ -18,17 +17,17 @@ import (
 	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
-	_ "google.golang.org/grpc/encoding/gzip" // as the collector sends
+	_ "google.golang.org/grpc/encoding/gzip" // the collector's compression
 )
 
-// most is how many traces are kept.
+// most is the maximum number of stored traces.
 const most = 5000
 
-// Span is one span, as it is served.
+// Span is a span in the served JSON.
 type Span struct {
 	ID         string            `json:"id"`
-	Parent     string            `json:"parent"` // "": it is the first
-	Links      []string          `json:"links"`  // traces
+	Parent     string            `json:"parent"` // "": the root
+	Links      []string          `json:"links"`  // ids of linked traces
 	Part       string            `json:"part"`   // service.name
 	Kind       string            `json:"kind"`   // SPAN_KIND_…
 	Name       string            `json:"name"`
@@ -40,7 +39,7 @@ type store struct {
 
 	mu    sync.Mutex
 	spans map[string][]Span // by trace
-	order []string          // of the traces that are kept
+	order []string          // ids of the stored traces, oldest first
 }
 
 func main() {
@@ -60,7 +59,7 @@ func serve() error {
 	collectorv1.RegisterTraceServiceServer(server, s)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /traces/{id}", s.trace)
-	mux.HandleFunc("GET /api/services", func(http.ResponseWriter, *http.Request) {}) // for who asks whether it is there
+	mux.HandleFunc("GET /api/services", func(http.ResponseWriter, *http.Request) {}) // health check of the data source
 	ended := make(chan error, 2)
 	go func() { ended <- server.Serve(listener) }()
 	go func() {
@@ -126,5 +125,5 @@ func (s *store) trace(w http.ResponseWriter, r *http.Request) {
 
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(v) // the client may be gone
+	_ = json.NewEncoder(w).Encode(v) // the client may have disconnected
 }

@@ -97,7 +97,7 @@ type payment struct {
 	CreditsUsed *int32 `json:"credits_used,omitempty"`
 }
 
-var errGone = errors.New("there is no such customer")
+var errGone = errors.New("unknown customer")
 
 func (s *server) bookings(w http.ResponseWriter, r *http.Request, claims *token.Claims) error {
 	which, err := id.Parse[id.Customer](r.PathValue("id"))

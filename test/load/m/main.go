@@ -1,9 +1,7 @@
-// Command m is what the platform's costs are measured against: one process,
-// written by hand over net/http, pgx and encoding/json, that answers three
-// operations of Interface A from the services' databases with their SQL and with
-// a cache of verified tokens. It has none of the platform's tenancy beyond that
-// SQL, its limits, logs, metrics or error bodies, and serves nobody but
-// benchmarks.
+// Command m is the reference for the platform's costs: one hand-written process over net/http,
+// pgx and encoding/json. It answers three operations of Interface A from the services' databases,
+// with their SQL and a cache of verified tokens. Apart from that SQL it has none of the
+// platform's tenant isolation, limits, logs, metrics or error bodies. It is only for benchmarks.
 package main
 
 import (
@@ -75,7 +73,7 @@ func run(ctx context.Context) error {
 	return <-verifying
 }
 
-// open makes a pool as the services have it.
+// open creates a connection pool with the services' settings.
 func open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -86,7 +84,7 @@ func open(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pgxpool.NewWithConfig(ctx, cfg)
 }
 
-// handler verifies the token and answers errors.
+// handler verifies the token and writes errors.
 func (s *server) handler(serve func(w http.ResponseWriter, r *http.Request, claims *token.Claims) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -101,7 +99,7 @@ func (s *server) handler(serve func(w http.ResponseWriter, r *http.Request, clai
 	})
 }
 
-// tenantSQL is how the services set the tenant of a read.
+// tenantSQL sets the tenant of a read, as the services do.
 const tenantSQL = `select set_config('app.company_id', $1, true), set_config('transaction_read_only', 'on', true)`
 
 // read runs queries for a company in one round trip.

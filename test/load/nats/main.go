@@ -1,6 +1,6 @@
-// Command nats is a NATS server with JetStream in a process of its own, for
-// measurements that tell its processor time from that of the test. It listens on
-// the loopback port NATS_PORT and keeps its streams below NATS_DIR.
+// Command nats is a NATS server with JetStream in a separate process, so that its processor time
+// can be measured separately from the test's. It listens on the loopback port NATS_PORT and
+// stores its streams below NATS_DIR.
 package main
 
 import (
@@ -39,7 +39,7 @@ func run(ctx context.Context) error {
 	}
 	s.Start()
 	if !s.ReadyForConnections(20 * time.Second) {
-		return errors.New("it did not start")
+		return errors.New("the server did not start")
 	}
 	<-ctx.Done()
 	s.Shutdown()

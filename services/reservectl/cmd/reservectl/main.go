@@ -12,7 +12,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second Ctrl-C ends what does not end by the first.
+	// A second Ctrl-C kills the process if the first one does not end it.
 	context.AfterFunc(ctx, stop)
 	code := reservectl.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -32,10 +32,9 @@ const (
 //
 // WaitlistService manages the customers who wait for spaces on a full date.
 //
-// Spaces that become free go to waiting customers in the order in which they joined. They go to
-// them in the commit that frees the spaces, before anyone else can buy them. An entry that needs
-// more spaces than are free, or whose pass is refused, is passed over. It records the reason and
-// keeps its position.
+// Spaces that become free go to waiting customers in the order in which they joined, in the commit
+// that frees the spaces, before anyone else can buy them. An entry that needs more spaces than are
+// free, or whose pass is refused, is passed over. It records the reason and keeps its position.
 type WaitlistServiceClient interface {
 	// JoinWaitlist adds a customer to the end of a date's waitlist.
 	// Refusals: EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL, ALREADY_WAITING,
@@ -123,10 +122,9 @@ func (c *waitlistServiceClient) AcceptOffer(ctx context.Context, in *AcceptOffer
 //
 // WaitlistService manages the customers who wait for spaces on a full date.
 //
-// Spaces that become free go to waiting customers in the order in which they joined. They go to
-// them in the commit that frees the spaces, before anyone else can buy them. An entry that needs
-// more spaces than are free, or whose pass is refused, is passed over. It records the reason and
-// keeps its position.
+// Spaces that become free go to waiting customers in the order in which they joined, in the commit
+// that frees the spaces, before anyone else can buy them. An entry that needs more spaces than are
+// free, or whose pass is refused, is passed over. It records the reason and keeps its position.
 type WaitlistServiceServer interface {
 	// JoinWaitlist adds a customer to the end of a date's waitlist.
 	// Refusals: EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL, ALREADY_WAITING,

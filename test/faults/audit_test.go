@@ -17,16 +17,16 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// settledLimit is how soon the jobs of two services have done what is due.
+// settledLimit is the time within which the jobs of two services complete all due work.
 const settledLimit = 20 * time.Second
 
-// The books of a company, row by row, as the databases hold them.
+// The rows of a company in the databases.
 type (
 	dateRow struct {
 		ID       [16]byte
 		Booked   int
 		Capacity *int
-		Spaces   int // of bookings that have places
+		Spaces   int // of confirmed or held bookings
 	}
 	bookingRow struct {
 		ID, Transaction, Guest [16]byte
@@ -40,16 +40,16 @@ type (
 	passRow struct {
 		ID, Customer [16]byte
 		Remaining    int
-		Ledger       int // sum
-		Balance      int // of the last entry
+		Ledger       int // sum of the ledger entries
+		Balance      int // after the last ledger entry
 		Held         int // by redemptions
 	}
 	redeemedRow struct {
 		Transaction, Booking, Pass [16]byte
 		Credits, Returned          int
 	}
-	// books are all of them.
-	books struct {
+	// companyRows are all rows of a company.
+	companyRows struct {
 		dates    []dateRow
 		bookings []bookingRow
 		passes   []passRow
@@ -77,9 +77,8 @@ const (
 	redeemedSQL = `select redemption_id as transaction, item_id as booking, customer_pass_id as pass, credits, returned
 		from redemption_items where company_id = $1`
 
-	// What waits for its time to be up, or for somebody to try again, does so for
-	// half a minute; this is as if it had passed. A process that stands still may
-	// have some of it locked.
+	// Holds, retries and returned credits wait for up to half a minute. This query makes all of
+	// them due now. It skips rows that a suspended process has locked.
 	ageSQL = `with t as (update transactions set expires_at = now() where company_id = $1 and id in (
 			select id from transactions where company_id = $1 and status in ('held', 'pending', 'undoing') for update skip locked))
 		update credit_returns set due_at = now() where company_id = $1 and booking_id in (
@@ -89,8 +88,8 @@ const (
 		(select count(*) from credit_returns where company_id = $1)`
 )
 
-// connect opens a session with a part's database, as its owner.
-func (m *market) connect(t *testing.T, part string) *pgx.Conn {
+// connect opens a session with a service's database, as its owner.
+func (m *salesCluster) connect(t *testing.T, part string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), m.OwnerURL(part))
 	if err != nil {
@@ -113,7 +112,7 @@ func rows[T any](t *testing.T, conn *pgx.Conn, sql string, company [16]byte) []T
 	return all
 }
 
-// uuid is the value of an identifier, whatever its kind.
+// uuid parses an identifier of any kind and returns its UUID.
 func uuid[I ~[16]byte](t *testing.T, text string, parse func(string) (I, error)) [16]byte {
 	t.Helper()
 	v, err := parse(text)
@@ -123,15 +122,15 @@ func uuid[I ~[16]byte](t *testing.T, text string, parse func(string) (I, error))
 	return v
 }
 
-// age makes the time of everything be up that waits.
-func (s *seller) age(t *testing.T, booking *pgx.Conn) {
+// makeDue makes all waiting work of the seller due.
+func (s *seller) makeDue(t *testing.T, booking *pgx.Conn) {
 	t.Helper()
 	if _, err := booking.Exec(t.Context(), ageSQL, uuid(t, s.company.ID, id.Parse[id.Company])); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// unsettled returns an error while something is under way.
+// unsettled returns an error while purchases or credit returns are in progress.
 func (s *seller) unsettled(t *testing.T, booking *pgx.Conn) error {
 	t.Helper()
 	var transactions, returns int
@@ -145,23 +144,23 @@ func (s *seller) unsettled(t *testing.T, booking *pgx.Conn) error {
 	return nil
 }
 
-// settle returns once nothing is under way any more.
+// settle returns when nothing is in progress any more.
 func (s *seller) settle(t *testing.T, booking *pgx.Conn) {
 	t.Helper()
 	harness.Eventually(t, settledLimit, func() error {
-		s.age(t, booking)
+		s.makeDue(t, booking)
 		return s.unsettled(t, booking)
 	})
 }
 
-// audit settles the seller's books and checks them row by row, against each other
-// and against what was answered, and then by the operator's command.
+// audit settles the seller's rows and checks them in three ways: row by row against each other,
+// against the recorded answers, and with the operator's verify command.
 func (s *seller) audit(t *testing.T) {
 	t.Helper()
 	booking, pass := s.m.connect(t, "booking"), s.m.connect(t, "pass")
 	s.settle(t, booking)
 	company := uuid(t, s.company.ID, id.Parse[id.Company])
-	b := books{
+	b := companyRows{
 		dates: rows[dateRow](t, booking, datesSQL, company), bookings: rows[bookingRow](t, booking, bookingsSQL, company),
 		passes: rows[passRow](t, pass, passesSQL, company), redeemed: rows[redeemedRow](t, pass, redeemedSQL, company),
 	}
@@ -170,7 +169,7 @@ func (s *seller) audit(t *testing.T) {
 	}
 	for _, d := range b.dates {
 		if d.Booked != d.Spaces || d.Capacity != nil && d.Booked > *d.Capacity {
-			t.Errorf("date %x counts %d places, its bookings have %d, its capacity is %v", d.ID, d.Booked, d.Spaces, d.Capacity)
+			t.Errorf("date %x counts %d spaces, but its bookings have %d, its capacity is %v", d.ID, d.Booked, d.Spaces, d.Capacity)
 		}
 	}
 	s.auditOrders(t, b.bookings)
@@ -178,8 +177,8 @@ func (s *seller) audit(t *testing.T) {
 	s.verify(t)
 }
 
-// auditOrders holds the bookings to what was answered. Orders that were given up
-// are booked once or not at all, and get what is found of them.
+// auditOrders compares the bookings with the recorded answers. An abandoned order can have one
+// booking or none; audit records the one it finds.
 func (s *seller) auditOrders(t *testing.T, all []bookingRow) {
 	t.Helper()
 	byGuest := map[[16]byte][]bookingRow{}
@@ -200,7 +199,7 @@ func (s *seller) auditOrders(t *testing.T, all []bookingRow) {
 		if o.unknown {
 			unknown++
 			if len(got) > 1 {
-				t.Errorf("order %d has %d bookings", o.guest, len(got))
+				t.Errorf("abandoned order %d has %d bookings", o.guest, len(got))
 			}
 			for _, b := range got {
 				found++
@@ -224,18 +223,18 @@ func (s *seller) auditOrders(t *testing.T, all []bookingRow) {
 		slices.Sort(want)
 		slices.Sort(have)
 		if diff := gocmp.Diff(want, have); diff != "" {
-			t.Errorf("order %d (by pass %t, %d attempts without an answer) has other bookings (-answered +stored):\n%s", o.guest, o.byPass, o.lost, diff)
+			t.Errorf("bookings of order %d (by pass %t, %d attempts without an answer) (-answered +stored):\n%s", o.guest, o.byPass, o.lost, diff)
 		}
 	}
 	for guest, bookings := range byGuest {
-		t.Errorf("%d bookings are for %x, for whom there was no order", len(bookings), guest)
+		t.Errorf("%d bookings are for guest %x, who has no order", len(bookings), guest)
 	}
-	t.Logf("%d orders: %d booked, %d refused, %d given up, of which %d are booked; %d had %d attempts without an answer",
+	t.Logf("%d orders: %d booked, %d refused, %d abandoned, %d of these booked; %d had %d attempts without an answer",
 		len(s.orders), made, refused, unknown, found, repeated, lost)
 }
 
-// auditPasses holds passes to their ledgers, and both to the bookings.
-func (s *seller) auditPasses(t *testing.T, b *books) {
+// auditPasses compares passes with their ledgers, and both with the bookings.
+func (s *seller) auditPasses(t *testing.T, b *companyRows) {
 	t.Helper()
 	spent := map[[16]byte]int{} // by buyer
 	holds := map[[16]byte]redeemedRow{}
@@ -269,7 +268,7 @@ func (s *seller) auditPasses(t *testing.T, b *books) {
 	}
 	for _, r := range holds {
 		if r.Credits != r.Returned {
-			t.Errorf("redemption %+v pays no booking", r)
+			t.Errorf("redemption %+v does not belong to a booking", r)
 		}
 	}
 	for _, p := range b.passes {
@@ -278,10 +277,10 @@ func (s *seller) auditPasses(t *testing.T, b *books) {
 			t.Errorf("%+v should have %d left", p, left)
 		}
 	}
-	t.Logf("%d bookings by pass; %d were released, %d of them with credits taken", paid, released, len(holds))
+	t.Logf("%d bookings by pass; %d were released, %d of them with credits redeemed", paid, released, len(holds))
 }
 
-// verify runs the operator's command over the company.
+// verify runs the operator's verify command for the company.
 func (s *seller) verify(t *testing.T) {
 	t.Helper()
 	op := s.m.Operator(t)
@@ -299,7 +298,7 @@ func (s *seller) verify(t *testing.T) {
 	}
 }
 
-// compareSets returns an error unless got has everything of want once and nothing
+// compareSets returns an error unless got contains every element of want exactly once and nothing
 // else.
 func compareSets[T cmp.Ordered](what string, got, want []T) error {
 	got, want = slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))
@@ -309,8 +308,8 @@ func compareSets[T cmp.Ordered](what string, got, want []T) error {
 	var faults []error
 	for _, v := range want {
 		if _, found := slices.BinarySearch(got, v); !found {
-			faults = append(faults, fmt.Errorf("%s: %v is lost", what, v))
+			faults = append(faults, fmt.Errorf("%s: %v is missing", what, v))
 		}
 	}
-	return errors.Join(append(faults, fmt.Errorf("%s: there are %d, not %d", what, len(got), len(want)))...)
+	return errors.Join(append(faults, fmt.Errorf("%s: got %d, want %d", what, len(got), len(want)))...)
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-func TestLeave(t *testing.T) {
+func TestCloseConnections(t *testing.T) {
 	t.Parallel()
 	leaving := make(chan struct{})
-	srv := httptest.NewServer(Leave(leaving, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })))
+	srv := httptest.NewServer(CloseConnections(leaving, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })))
 	defer srv.Close()
 	closes := func() bool {
 		t.Helper()
@@ -21,10 +21,10 @@ func TestLeave(t *testing.T) {
 		return res.Close
 	}
 	if closes() {
-		t.Error("the connection is closed before the process leaves")
+		t.Error("the connection is closed before the process starts to stop")
 	}
 	close(leaving)
 	if !closes() {
-		t.Error("the connection is kept after the process starts to leave")
+		t.Error("the connection is kept after the process starts to stop")
 	}
 }

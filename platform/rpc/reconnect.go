@@ -17,10 +17,10 @@ func (c *caller) send(ctx context.Context, cc *grpc.ClientConn, call func() erro
 	for {
 		err := call()
 		if status.Code(err) != codes.Unavailable {
-			c.answered.Store(time.Now().UnixNano())
+			c.lastAnswer.Store(time.Now().UnixNano())
 			return err
 		}
-		if !neverSent(err) || !c.waitUntilBack(ctx, cc) {
+		if !neverSent(err) || !c.waitUntilReady(ctx, cc) {
 			return err
 		}
 	}
@@ -39,10 +39,10 @@ func neverSent(err error) bool {
 	return false
 }
 
-// waitUntilBack waits for a service whose connection was just lost, and reports whether it is available
+// waitUntilReady waits for a service whose connection was just lost, and reports whether it is available
 // again.
-func (c *caller) waitUntilBack(ctx context.Context, cc *grpc.ClientConn) bool {
-	left := lostFor - time.Since(time.Unix(0, c.answered.Load()))
+func (c *caller) waitUntilReady(ctx context.Context, cc *grpc.ClientConn) bool {
+	left := reconnectTime - time.Since(time.Unix(0, c.lastAnswer.Load()))
 	if left <= 0 {
 		return false
 	}

@@ -11,20 +11,20 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// keepsakes are what a restore is known by.
-type keepsakes struct {
-	live, dead string             // tokens: one that is good, one that was revoked before the backup
+// restoreProbes are tokens, credentials and a receiver whose state is checked after a restore.
+type restoreProbes struct {
+	live, dead string             // tokens: a valid one, and one that was revoked before the backup
 	late       harness.Credential // its secret was rotated after the backup
-	lateToken  string             // of that secret
-	// slow is a receiver that takes nothing until everything was restored.
+	lateToken  string             // issued for that secret
+	// slow is a receiver that accepts nothing until the restore is complete.
 	slow  *harness.Mailbox
 	takes atomic.Bool
 }
 
-// keepsakes are made before the backup.
-func (w *world) keepsakes(t *testing.T) *keepsakes {
+// newRestoreProbes creates the probes before the backup.
+func (w *world) newRestoreProbes(t *testing.T) *restoreProbes {
 	t.Helper()
-	k := &keepsakes{}
+	k := &restoreProbes{}
 	a := harness.NewA(t, w.Gateways[0])
 	k.live = a.Token(t, w.client)
 	revoked := w.company.NewClient(t)
@@ -56,19 +56,19 @@ func (w *world) rotate(t *testing.T, c harness.Credential) {
 	}
 }
 
-// after is what happens after the backup, and is forgotten.
-func (k *keepsakes) after(t *testing.T, w *world) {
+// after makes changes after the backup, which the restore undoes.
+func (k *restoreProbes) after(t *testing.T, w *world) {
 	t.Helper()
 	k.lateToken = harness.NewA(t, w.Gateways[0]).Token(t, k.late)
 	w.rotate(t, k.late)
 }
 
-// check holds the restored platform to docs/BACKUP.md.
-func (k *keepsakes) check(t *testing.T, w *world) {
+// check compares the restored platform with docs/BACKUP.md.
+func (k *restoreProbes) check(t *testing.T, w *world) {
 	t.Helper()
 	w.expect(t, k.live, http.StatusOK)
 	w.expect(t, k.dead, http.StatusUnauthorized)
-	// A revocation after the backup is undone until it is repeated.
+	// A revocation after the backup must be repeated, because the restore undoes it.
 	w.expect(t, k.lateToken, http.StatusOK)
 	w.rotate(t, k.late)
 	harness.Eventually(t, answerLimit, func() error {
@@ -84,20 +84,20 @@ func (k *keepsakes) check(t *testing.T, w *world) {
 	}).Into(t, http.StatusOK, nil)
 }
 
-// webhooks returns once the receiver has been told of every booking there is, and
-// the slow one has taken all that it had refused. They may have been told of more,
-// which was lost.
-func (k *keepsakes) webhooks(t *testing.T, w *world) {
+// webhooks returns when the receiver has accepted a notification about every booking, and the
+// slow receiver everything that it had refused. They may have accepted further notifications
+// about bookings that the restore lost.
+func (k *restoreProbes) webhooks(t *testing.T, w *world) {
 	t.Helper()
 	k.takes.Store(true)
 	books := w.books(t)
 	taken := 0
 	harness.Eventually(t, deliveredLimit, func() error {
-		told, err := toldBy(w.mailbox)
+		told, err := notifications(w.mailbox)
 		if err != nil {
 			return err
 		}
-		refused, err := toldBy(k.slow)
+		refused, err := notifications(k.slow)
 		if err != nil {
 			return err
 		}
@@ -109,12 +109,12 @@ func (k *keepsakes) webhooks(t *testing.T, w *world) {
 		taken = 0
 		for registration := range books {
 			if n := len(told[registration]); n != 1 {
-				faults = append(faults, fmt.Errorf("%s was told under %d identifiers", registration, n))
+				faults = append(faults, fmt.Errorf("%s was notified under %d identifiers", registration, n))
 			}
 			switch ids := refused[registration]; {
-			case len(ids) == 0: // it was sold before there was this receiver
+			case len(ids) == 0: // sold before this receiver existed
 			case len(ids) > 1 || !accepted[ids[0]]:
-				faults = append(faults, fmt.Errorf("%s was told the slow receiver as %v, taken %t", registration, ids, accepted[ids[0]]))
+				faults = append(faults, fmt.Errorf("the slow receiver got %s as %v, accepted %t", registration, ids, accepted[ids[0]]))
 			default:
 				taken++
 			}
@@ -124,5 +124,5 @@ func (k *keepsakes) webhooks(t *testing.T, w *world) {
 	if taken == 0 {
 		t.Error("nothing was pending for the slow receiver")
 	}
-	t.Logf("%d bookings, %d webhooks that were pending", len(books), taken)
+	t.Logf("%d bookings, %d pending webhooks", len(books), taken)
 }

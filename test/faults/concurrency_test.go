@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// crowd is how many orders there are, and atATime how many are under way.
-	crowd   = 1000
-	atATime = 300
+	// concurrentOrders is the number of orders, and atATime how many run concurrently.
+	concurrentOrders = 1000
+	atATime          = 300
 )
 
-// testCrowd has hundreds buy, hold, cancel and refund at a time, over gRPC and with
-// two processes of each service, while the dates grow and shrink.
-func (m *market) testCrowd(t *testing.T, s *seller) {
+// testConcurrency runs hundreds of concurrent purchases, holds, cancellations and refunds over gRPC
+// against two replicas of each service, while the capacities of the dates grow and shrink.
+func (m *salesCluster) testConcurrency(t *testing.T, s *seller) {
 	op := m.Operator(t)
 	began := time.Now()
 	var wg sync.WaitGroup
@@ -56,14 +56,14 @@ func (m *market) testCrowd(t *testing.T, s *seller) {
 	}
 	wg.Wait()
 	took := time.Since(began)
-	t.Logf("%d orders, %d at a time, in %s; %d of %d changes of a capacity were taken", crowd, atATime, took.Round(time.Millisecond), resized.Load(), changes.Load())
+	t.Logf("%d orders, %d at a time, in %s; %d of %d capacity changes were accepted", concurrentOrders, atATime, took.Round(time.Millisecond), resized.Load(), changes.Load())
 	if !t.Failed() {
 		s.audit(t)
 	}
 }
 
-// resize changes the capacity of the first date to about what it has booked, and
-// says whether that was taken: not where it has more bookings by then.
+// resize changes the capacity of the first date to about its number of bookings, and reports
+// whether the change was accepted. It is refused if the date has more bookings by then.
 func (s *seller) resize(ctx context.Context, op *harness.Operator) (taken bool, err error) {
 	ctx = s.company.Ctx(ctx)
 	now, err := op.Events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: s.events[0].GetId()})
@@ -80,8 +80,8 @@ func (s *seller) resize(ctx context.Context, op *harness.Operator) (taken bool, 
 	return err == nil, nil
 }
 
-// trade places an order over gRPC, in one of the ways there are, and may cancel or
-// refund what it got.
+// trade places an order over gRPC in one of several ways, and sometimes cancels or refunds its
+// bookings.
 func (s *seller) trade(ctx context.Context, op *harness.Operator, o *order) error {
 	ctx = s.company.Ctx(ctx)
 	var bought *bookingv1.Transaction
@@ -125,7 +125,8 @@ func (o *order) method() bookingv1.PaymentMethod {
 	return bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
 }
 
-// lines are the order's, and now and then one of the event without a limit.
+// lines returns the order's line, sometimes with a second line for the event without a capacity
+// limit.
 func (s *seller) lines(o *order) []*bookingv1.TransactionLine {
 	lines := []*bookingv1.TransactionLine{{EventId: o.event.GetId(), Spaces: o.spaces, BoughtForId: s.guests[o.guest]}}
 	if o.event == s.events[0] && rand.IntN(4) == 0 {
@@ -141,8 +142,8 @@ func (s *seller) buy(ctx context.Context, op *harness.Operator, o *order) (*book
 	return res.GetTransaction(), err
 }
 
-// hold holds the places first. Two confirm them at once, or one releases them, or
-// they are left to expire.
+// hold holds the spaces first. Then two callers confirm the hold at the same time, or one
+// releases it, or it is left to expire.
 func (s *seller) hold(ctx context.Context, op *harness.Operator, o *order) (*bookingv1.Transaction, error) {
 	held, err := op.Bookings.HoldPlaces(ctx, &bookingv1.HoldPlacesRequest{PurchaserId: o.buyer, Lines: s.lines(o)})
 	if err != nil {
@@ -155,14 +156,14 @@ func (s *seller) hold(ctx context.Context, op *harness.Operator, o *order) (*boo
 	case 1:
 		res, err := op.Bookings.ReleaseHold(ctx, &bookingv1.ReleaseHoldRequest{HoldId: which})
 		if err == nil && !res.GetChanged() {
-			err = fmt.Errorf("hold %s was released by somebody else", which)
+			err = fmt.Errorf("hold %s was released by another caller", which)
 		}
 		return nil, err
 	}
 	return s.confirm(ctx, op, o, which)
 }
 
-// confirm confirms a hold from two sides at once, each until there is an answer.
+// confirm confirms a hold from two callers at the same time. Each retries until it has an answer.
 func (s *seller) confirm(ctx context.Context, op *harness.Operator, o *order, hold string) (*bookingv1.Transaction, error) {
 	answers := make([]*bookingv1.Transaction, 2)
 	faults := make([]error, 2)
@@ -180,7 +181,7 @@ func (s *seller) confirm(ctx context.Context, op *harness.Operator, o *order, ho
 	for n, err := range faults {
 		if err == nil {
 			if f := fault.From(faults[1-n]); f != nil && f.Reason == "HOLD_EXPIRED" {
-				return nil, fmt.Errorf("hold %s was confirmed, and refused: %w", hold, f)
+				return nil, fmt.Errorf("hold %s was confirmed for one caller and refused for the other: %w", hold, f)
 			}
 			return answers[n], nil
 		}
@@ -188,7 +189,7 @@ func (s *seller) confirm(ctx context.Context, op *harness.Operator, o *order, ho
 	return nil, faults[0]
 }
 
-// persist calls until the answer says what became of it.
+// persist retries call until the outcome is known.
 func persist(ctx context.Context, call func(ctx context.Context) error) error {
 	for {
 		err := call(ctx)
@@ -197,13 +198,13 @@ func persist(ctx context.Context, call func(ctx context.Context) error) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("no final answer any more: %w", err)
+			return fmt.Errorf("no final answer: %w", err)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-// cancelAtOnce cancels a booking from two sides, one of which must do it.
+// cancelAtOnce cancels a booking from two callers at the same time. Exactly one must change it.
 func (s *seller) cancelAtOnce(ctx context.Context, op *harness.Operator, o *order, booking string) error {
 	changed := make([]bool, 2)
 	faults := make([]error, 2)
@@ -221,7 +222,7 @@ func (s *seller) cancelAtOnce(ctx context.Context, op *harness.Operator, o *orde
 		}
 	}
 	if changed[0] == changed[1] {
-		return fmt.Errorf("two cancellations of %s say %v of whether they did it", booking, changed)
+		return fmt.Errorf("two cancellations of %s reported changed as %v, want exactly one true", booking, changed)
 	}
 	o.wasCancelled(booking)
 	return nil

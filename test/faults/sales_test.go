@@ -20,34 +20,34 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestSlowMarket sells places through two processes of each part that has to do with
-// it, kills them, and checks the books row by row.
-func TestSlowMarket(t *testing.T) {
+// TestSlowSales sells spaces through two replicas of each service involved, kills them, and
+// checks the databases row by row.
+func TestSlowSales(t *testing.T) {
 	t.Parallel()
-	m := newMarket(t)
-	// What the killed parts said yes to is compared with the events at the end: a
-	// relay that dies holds its events for half a minute.
+	m := newSalesCluster(t)
+	// The acknowledged writes of the killed services are compared with the events at the end,
+	// because a killed relay keeps the lease of its events for half a minute.
 	killed, halfway := m.newSeller(t, 12, 4000), m.newSeller(t, 6, sagaCustomers)
-	silent, crowded := m.newSeller(t, 3, warmUp+gatewayKills), m.newSeller(t, 24, crowd)
-	t.Run("purchases while parts are killed", func(t *testing.T) { m.testKills(t, killed) })
+	silent, crowded := m.newSeller(t, 3, warmUp+gatewayKills), m.newSeller(t, 24, concurrentOrders)
+	t.Run("purchases while services are killed", func(t *testing.T) { m.testKills(t, killed) })
 	t.Run("booking and pass stop in the middle of purchases by pass", func(t *testing.T) { m.testSaga(t, halfway) })
-	t.Run("a gateway dies before it answers", func(t *testing.T) { m.testGatewayKilled(t, silent) })
-	t.Run("a crowd at two processes", func(t *testing.T) { m.testCrowd(t, crowded) })
-	t.Run("the limit of a key that two gateways share", m.testLimit)
-	t.Run("every booking has its event, once", func(t *testing.T) { m.testConfirmations(t, killed, halfway, silent, crowded) })
-	t.Run("the limit of a key while NATS is away", m.testLimitWithoutNATS)
+	t.Run("a gateway is killed before it answers", func(t *testing.T) { m.testGatewayKilled(t, silent) })
+	t.Run("many concurrent buyers use two replicas", func(t *testing.T) { m.testConcurrency(t, crowded) })
+	t.Run("two gateways share the limit of a key", m.testLimit)
+	t.Run("every booking has exactly one event", func(t *testing.T) { m.testConfirmations(t, killed, halfway, silent, crowded) })
+	t.Run("the limit of a key while NATS is unavailable", m.testLimitWithoutNATS)
 }
 
-// market is the cluster and what its answers are held to.
-type market struct {
+// salesCluster is the cluster, with the description that every answer must match.
+type salesCluster struct {
 	*harness.Cluster
 	op       *harness.Operator
 	contract *openapitest.Contract
 }
 
-func newMarket(t *testing.T) *market {
+func newSalesCluster(t *testing.T) *salesCluster {
 	options := harness.ClusterOptions{Bookings: 2, Passes: 2, GatewaysB: 2, Env: map[string]string{"SHUTDOWN_DRAIN": "2s"}}
-	m := &market{Cluster: harness.StartCluster(t, options)}
+	m := &salesCluster{Cluster: harness.StartCluster(t, options)}
 	m.op = m.Operator(t)
 	described := harness.NewB(t, m.GatewaysB[0]).Do(t, harness.Request{Path: "/openapi.yaml"})
 	described.Into(t, http.StatusOK, nil)
@@ -55,34 +55,33 @@ func newMarket(t *testing.T) *market {
 	return m
 }
 
-// client returns a client of one of the gateways (0 or 1) whose every answer is
-// held to the description.
-func (m *market) client(t testing.TB, gateway int) *harness.B {
+// client returns a client of one of the gateways (0 or 1). Every answer is checked against the
+// description.
+func (m *salesCluster) client(t testing.TB, gateway int) *harness.B {
 	b := harness.NewB(t, m.GatewaysB[gateway])
 	b.Transport = m.contract.Transport(t, b.Transport)
 	return b
 }
 
-// clients are clients of both gateways.
-func (m *market) clients(t testing.TB) []*harness.B {
+// clients returns clients of both gateways.
+func (m *salesCluster) clients(t testing.TB) []*harness.B {
 	return []*harness.B{m.client(t, 0), m.client(t, 1)}
 }
 
 const (
-	// partKills is how often processes are killed while orders come in.
-	partKills = 8
-	// shoppers is how many orders are under way at a time.
+	// processKills is how often processes are killed while orders are placed.
+	processKills = 8
+	// shoppers is the number of concurrent orders.
 	shoppers = 8
-	// orderLimit is how long somebody goes on asking for an answer: a repetition
-	// may have to wait for the undoing of the attempt before.
+	// orderLimit is how long a client retries: a retry may have to wait until the previous
+	// attempt is undone.
 	orderLimit = time.Minute
 )
 
-// testKills kills one process after the other while places are bought by pass and
-// by card, cancelled and refunded. Whoever gets no answer asks again under the
-// same key. In the end each order was booked once or refused, and every sum is
-// right.
-func (m *market) testKills(t *testing.T, s *seller) {
+// testKills kills processes one after another while spaces are bought by pass and by card,
+// cancelled and refunded. A request without an answer is retried with the same key. At the end
+// each order is booked once or refused, and every sum is correct.
+func (m *salesCluster) testKills(t *testing.T, s *seller) {
 	clients := m.clients(t)
 	closing := make(chan struct{})
 	answered := make(chan struct{}, 1000)
@@ -105,7 +104,7 @@ func (m *market) testKills(t *testing.T, s *seller) {
 				}
 				select {
 				case answered <- struct{}{}:
-				default: // enough are there to be waited for
+				default: // enough answers are counted
 				}
 			}
 		})
@@ -118,7 +117,7 @@ func (m *market) testKills(t *testing.T, s *seller) {
 	}
 }
 
-// victims are the processes that are killed together.
+// victims returns the groups of processes that are killed together.
 func victims() [][]string {
 	return [][]string{
 		{"booking"}, {"booking-2"}, {"pass"}, {"pass-2"}, {"gateway-b-1"}, {"gateway-b-2"},
@@ -126,39 +125,39 @@ func victims() [][]string {
 	}
 }
 
-// killParts kills processes again and again, each time after some answers.
-func (m *market) killParts(t *testing.T, s *seller, answered <-chan struct{}) {
+// killParts kills processes several times, each time after some answers.
+func (m *salesCluster) killParts(t *testing.T, s *seller, answered <-chan struct{}) {
 	booking := m.connect(t, "booking")
-	for n := range partKills {
+	for n := range processKills {
 		victims := victims()[rand.IntN(len(victims()))]
 		for range 20 + rand.IntN(20) {
 			select {
 			case <-answered:
 			case <-time.After(orderLimit):
-				t.Error("nobody gets an answer any more")
+				t.Error("no more answers arrive")
 				return
 			}
 		}
-		// Anywhere between two steps of a purchase, all of which take milliseconds.
+		// Stop at a random point between two steps of a purchase, which take milliseconds.
 		<-time.After(time.Duration(rand.IntN(5000)) * time.Microsecond)
 		for _, name := range victims {
 			m.Part(name).KillNow()
 		}
 		if n%4 == 0 {
-			s.age(t, booking) // undo what others have only just begun
+			s.makeDue(t, booking) // make unfinished purchases of the last victims due
 		}
 		for _, name := range victims {
-			m.Part(name).Kill(t) // it waits for the end
+			m.Part(name).Kill(t) // waits until it has ended
 			m.Part(name).Restart(t)
 		}
 	}
 }
 
-// buyFrom places an order, and may cancel or refund it.
-func (m *market) buyFrom(t *testing.T, s *seller, o *order, clients []*harness.B) error {
+// buyFrom places an order, and sometimes cancels or refunds it.
+func (m *salesCluster) buyFrom(t *testing.T, s *seller, o *order, clients []*harness.B) error {
 	ctx, cancel := context.WithTimeout(t.Context(), orderLimit)
 	defer cancel()
-	if err := s.place(ctx, o, clients); err != nil {
+	if err := s.placeOrder(ctx, o, clients); err != nil {
 		return err
 	}
 	for booking, is := range o.sold {
@@ -183,9 +182,9 @@ func (m *market) buyFrom(t *testing.T, s *seller, o *order, clients []*harness.B
 	return nil
 }
 
-// testConfirmations holds the events of the shops' bookings to the bookings that
-// were answered.
-func (m *market) testConfirmations(t *testing.T, shops ...*seller) {
+// testConfirmations compares the events about the sellers' bookings with the acknowledged
+// bookings.
+func (m *salesCluster) testConfirmations(t *testing.T, shops ...*seller) {
 	byCompany := map[string]*seller{}
 	for _, s := range shops {
 		byCompany[s.company.ID] = s
