@@ -6,27 +6,16 @@ import webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 
 // Event is an event that endpoints can subscribe to.
 type Event struct {
-	Type        webhookv1.EventType
-	Name        string // in payloads, settings and the log
-	Title       string // in the dashboard
-	Description string // in the dashboard
+	Type webhookv1.EventType
+	Name string // in payloads, settings and the log
 }
 
 // All returns the events in the order in which they are listed everywhere.
 func All() []Event {
 	return []Event{
-		{
-			webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED, "registration.created", "Registration created",
-			"A customer's booking is confirmed. Each booking has its own message.",
-		},
-		{
-			webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED, "pass.purchased", "Pass purchased",
-			"A customer bought a pass or was given one.",
-		},
-		{
-			webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED, "event.purchased", "Event purchased",
-			"A customer bought tickets to a one-off event or workshop by card.",
-		},
+		{webhookv1.EventType_EVENT_TYPE_REGISTRATION_CREATED, "registration.created"},
+		{webhookv1.EventType_EVENT_TYPE_PASS_PURCHASED, "pass.purchased"},
+		{webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED, "event.purchased"},
 	}
 }
 

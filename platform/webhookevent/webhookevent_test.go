@@ -32,14 +32,9 @@ func TestEveryTypeOfTheProtocolIsListed(t *testing.T) {
 	}
 }
 
-func TestEveryEventIsDescribed(t *testing.T) {
+func TestEveryTypeIsListedOnce(t *testing.T) {
 	t.Parallel()
 	if len(webhookevent.All()) != len(webhookv1.EventType_name)-1 {
 		t.Errorf("%d events, %d types", len(webhookevent.All()), len(webhookv1.EventType_name)-1)
-	}
-	for _, e := range webhookevent.All() {
-		if e.Title == "" || !strings.HasSuffix(e.Description, ".") {
-			t.Errorf("%s has no title or description", e.Name)
-		}
 	}
 }

@@ -220,9 +220,7 @@ func (l auditLine) value(field, value string) *message {
 	case "timezone":
 		return bare(strings.ReplaceAll(value, "_", " "))
 	case "currency":
-		if c := currencies[value]; c.name != "" {
-			return bare(c.name)
-		}
+		return linked(currencyName(value), "")
 	case "unique_customer_emails":
 		return flag(value)
 	case "role", "kind":

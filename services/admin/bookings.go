@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 
@@ -273,17 +274,19 @@ func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest) error {
 		r.unchanged()
 		return r.back(path, r.text(reason("ALREADY_CANCELLED")))
 	}
-	text := r.text("desk.booking.cancelled")
+	var outcome, next *message // next adds what to do about the outcome
 	switch o := res.GetOutcome(); {
 	case o.GetCreditsReturned() > 0:
-		text += " " + r.text("desk.booking.credits_returned", "count", o.GetCreditsReturned())
+		outcome = msg("desk.booking.credits_returned", "count", o.GetCreditsReturned())
 	case o.GetRefundDue() > 0:
-		text += " " + r.text("desk.outcome.refund_due", "amount", priceText(o.GetRefundDue(), o.GetCurrency()))
+		due := priceText(o.GetRefundDue(), o.GetCurrency())
+		outcome, next = msg("desk.outcome.refund_amount", "amount", due), msg("desk.outcome.refund_due", "amount", due)
 	case o.GetLate():
-		text += " " + r.text("desk.booking.was_late")
+		outcome = msg("desk.booking.was_late")
 	}
-	r.detail("outcome", "", text)
-	return r.back(path, text)
+	cancelled := r.text("desk.booking.cancelled")
+	r.detail("outcome", "", strings.TrimSpace(cancelled+" "+r.text(outcome)))
+	return r.back(path, strings.TrimSpace(cancelled+" "+r.text(cmp.Or(next, outcome))))
 }
 
 func (r *request) refundBooking(booking string) error {

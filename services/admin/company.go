@@ -15,8 +15,8 @@ type companyPage struct {
 
 func (companyPage) head() (*message, string) { return msg("settings.company.title"), "company" }
 
-func newCompanyPage(f *form) companyPage {
-	return companyPage{f, zoneNames, optionsOf(money.Currencies(), func(code string) string { return code + " – " + currencies[code].name })}
+func (r *request) companyPage(f *form) companyPage {
+	return companyPage{f, zoneNames, optionsOf(money.Currencies(), func(code string) string { return code + " – " + r.text(currencyName(code)) })}
 }
 
 func (r *request) company() error {
@@ -25,7 +25,7 @@ func (r *request) company() error {
 	if c.GetUniqueCustomerEmails() {
 		f.values.Set("unique", "on")
 	}
-	return r.render("company", newCompanyPage(f))
+	return r.render("company", r.companyPage(f))
 }
 
 func (r *request) updateCompany() error {
@@ -38,7 +38,7 @@ func (r *request) updateCompany() error {
 		Name: &name, Timezone: &timezone, Currency: &currency, UniqueCustomerEmails: &unique,
 	})
 	if err != nil {
-		return r.again(err, "company", newCompanyPage(f))
+		return r.again(err, "company", r.companyPage(f))
 	}
 	return r.back("/settings/company", r.text("settings.company.saved"))
 }

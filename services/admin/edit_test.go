@@ -44,7 +44,7 @@ func TestChangingAnEvent(t *testing.T) {
 	t.Run("shows the event's details and saves the changes", func(t *testing.T) {
 		w.get("/events/evt_1/edit").must(t, `value="Yoga"`, `value="1.5"`, `name="version" value="7"`)
 		a := w.post("/events/evt_1/edit", "title", "Slow yoga", "description", "Two\r\nlines", "type", "workshop", "location", "Hall", "policy", "2.25", "version", "7")
-		w.get(a.to()).must(t, "The event is changed.")
+		w.get(a.to()).must(t, "The event was changed.")
 		req := last[*bookingv1.UpdateEventRequest](w, "UpdateEvent")
 		if req.GetTitle() != "Slow yoga" || req.GetDescription() != "Two\nlines" || req.GetType() != bookingv1.EventType_EVENT_TYPE_WORKSHOP || req.GetFreeCancellationMinutes() != 135 {
 			t.Errorf("%v", req)
@@ -100,9 +100,9 @@ func TestChangingAnEvent(t *testing.T) {
 	})
 	t.Run("shows a refusal of a price next to its field", func(t *testing.T) {
 		on(w.backend, "UpdateEvent", func(*bookingv1.UpdateEventRequest) (*bookingv1.UpdateEventResponse, error) {
-			return nil, fault.InvalidFields(fault.Field{Field: "pricing_options[0].name", Rule: "unique", Message: "is the name of another pricing option of the event"})
+			return nil, fault.InvalidFields(fault.Field{Field: "pricing_options[0].name", Rule: "unique", Message: "is already used by another pricing option of the event"})
 		})
-		w.post("/events/evt_1/prices", "name", "Drop-in", "price", "9").must(t, `id="name-wrong"`, "This is the name of another")
+		w.post("/events/evt_1/prices", "name", "Drop-in", "price", "9").must(t, `id="name-wrong"`, "The name is already used by another")
 	})
 }
 
@@ -121,7 +121,7 @@ func TestChangingADate(t *testing.T) {
 	t.Run("changes nothing if the form is unchanged", func(t *testing.T) {
 		w.get(path).must(t, `value="2027-07-01T09:30"`, `value="60"`, `value="8"`)
 		a := w.post(path, "start", "2027-07-01T09:30", "duration", "60", "capacity", "8")
-		w.get(a.to()).must(t, "Nothing to change: Thu 1 Jul 2027, 09:30–10:30. 2 of 8 spaces booked.")
+		w.get(a.to()).must(t, "Nothing was changed: Thu 1 Jul 2027, 09:30–10:30. 2 of 8 spaces booked.")
 		if updates() != 0 {
 			t.Error("the change was sent")
 		}
@@ -207,7 +207,7 @@ func TestAddingDates(t *testing.T) {
 		if r := req.GetRecurrence(); r.GetRule() != "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,WE;COUNT=4" || r.GetLocalStart() != "2027-03-13T02:30:00" || req.GetDates()[0].GetLocalStart() != "" {
 			t.Errorf("%v", req)
 		}
-		w.get(a.to()).must(t, "2 dates are added", "start later because the clocks go forward: Sun 14 Mar 2027, 03:30")
+		w.get(a.to()).must(t, "2 dates were added", "start later because the clocks go forward: Sun 14 Mar 2027, 03:30")
 	})
 	t.Run("names the missing fields", func(t *testing.T) {
 		w.post("/events/evt_1/dates", "start", "2027-03-14T02:30", "duration", "", "every", "FREQ=DAILY", "count", "").must(t,
@@ -243,12 +243,12 @@ func TestDiscountCodes(t *testing.T) {
 		return &bookingv1.UpdateDiscountCodeResponse{DiscountCode: code}, nil
 	})
 	t.Run("lists each code with its discount, uses, validity and status", func(t *testing.T) {
-		w.get("/discounts").must(t, "SUMMER", "12.5 % off", "3 of 10 times", "until 30 Jun 2037", "Active")
+		w.get("/discounts").must(t, "SUMMER", "12.5% off", "3 of 10 times", "until 30 Jun 2037", "Active")
 		w.get("/discounts/disc_1").must(t, "Yoga", `value="2037-06-30"`)
 	})
 	t.Run("adds a code that is valid until the end of its last day in the company's zone", func(t *testing.T) {
 		a := w.post("/discounts", "code", "SUMMER", "kind", "amount", "value", "5", "from", "2037-06-01", "until", "2037-06-30", "uses", "10", "event", "evt_1")
-		w.get(a.to()).must(t, "The code SUMMER is added")
+		w.get(a.to()).must(t, "The code SUMMER was added")
 		req := last[*bookingv1.CreateDiscountCodeRequest](w, "CreateDiscountCode")
 		if req.GetAmount() != 500 || req.GetValidUntil().AsTime().Format(time.RFC3339) != "2037-06-30T23:00:00Z" || req.GetMaxUses() != 10 || req.GetEventIds()[0] != "evt_1" {
 			t.Errorf("%v", req)
@@ -404,4 +404,34 @@ func TestAcceptingAnOffer(t *testing.T) {
 		a := w.post(path, "method", "pass", "pass", "cp_1")
 		w.get(a.to()).must(t, "The offer is booked for Ann Smith, 4 credits.")
 	})
+}
+
+// TestRefusedCredits checks that the refusal of too many credits says how many there are, and
+// does not advise another way to pay.
+func TestRefusedCredits(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.signIn()
+	on(w.backend, "GetCustomerPass", func(*passv1.GetCustomerPassRequest) (*passv1.GetCustomerPassResponse, error) {
+		return &passv1.GetCustomerPassResponse{CustomerPass: &passv1.CustomerPass{
+			Id: "cp_1", CustomerId: "cust_1", PassTypeId: "pass_1", RemainingUses: 2, ExpiryDate: "2027-01-31",
+		}}, nil
+	})
+	on(w.backend, "GetPassType", func(*passv1.GetPassTypeRequest) (*passv1.GetPassTypeResponse, error) {
+		return &passv1.GetPassTypeResponse{PassType: &passv1.PassType{Id: "pass_1", Title: "Ten Classes"}}, nil
+	})
+	on(w.backend, "BatchGetCustomers", func(*customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+		return &customerv1.BatchGetCustomersResponse{Customers: []*customerv1.Customer{{Id: "cust_1", FirstName: "Ann"}}}, nil
+	})
+	on(w.backend, "ListLedgerEntries", func(*passv1.ListLedgerEntriesRequest) (*passv1.ListLedgerEntriesResponse, error) {
+		return &passv1.ListLedgerEntriesResponse{}, nil
+	})
+	on(w.backend, "AdjustCredits", func(*passv1.AdjustCreditsRequest) (*passv1.AdjustCreditsResponse, error) {
+		return nil, fault.Refuse("PASS_EXHAUSTED", "the pass does not have enough credits left")
+	})
+	a := w.post("/passes/cp_1/adjust", "credits", "-5", "reason", "A mistake")
+	a.must(t, "The pass has 2 credits left. You cannot remove more than that.")
+	if strings.Contains(a.body, "by card") {
+		t.Errorf("the page advises another way to pay: %s", a.body)
+	}
 }

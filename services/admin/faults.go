@@ -49,6 +49,11 @@ func passSentence(f *fault.Error) *message {
 	return nil
 }
 
+// fieldName returns what a form calls a field: "the title"; "this" for an unknown field.
+func fieldName(name string) *message {
+	return msg("refusals.name." + name).orElse(msg("refusals.name.other_field"))
+}
+
 // fieldSentence says what is wrong with a field that no form shows, and names the field.
 func fieldSentence(field fault.Field) *message {
 	name := field.Field[strings.LastIndex(field.Field, ".")+1:]

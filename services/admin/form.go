@@ -205,7 +205,8 @@ func (f *form) refuse(err error) bool {
 		return false
 	}
 	for _, field := range e.Fields {
-		f.add(f.nameOf(field.Field), msg("refusals.form.field", "problem", withFullStop(field.Message)))
+		name := f.nameOf(field.Field)
+		f.add(name, msg("refusals.form.field", "field", fieldName(name), "problem", withFullStop(field.Message)))
 	}
 	if len(e.Fields) == 0 || e.Kind != fault.Invalid {
 		f.Summary = sentence(e)

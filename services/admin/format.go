@@ -19,14 +19,15 @@ func priceText(minor int64, currency string) string {
 	if minor < 0 {
 		sign, minor = "−", -minor
 	}
-	symbol := cmp.Or(currencies[currency].symbol, currency+" ")
+	symbol := cmp.Or(currencySymbols[currency], currency+" ")
 	return fmt.Sprintf("%s%s%s.%02d", sign, symbol, thousands(minor/100), minor%100)
 }
 
-// currencies are the symbols and names of the currencies.
-var currencies = map[string]struct{ symbol, name string }{
-	money.GBP: {"£", "pound sterling"}, money.EUR: {"€", "euro"}, money.USD: {"$", "US dollar"},
-}
+// currencySymbols are the symbols of the currencies.
+var currencySymbols = map[string]string{money.GBP: "£", money.EUR: "€", money.USD: "$"}
+
+// currencyName returns the name of a currency; the code if the currency is unknown.
+func currencyName(code string) *message { return msg("shared.currency." + code).or(code) }
 
 // amount prints minor units as a form field has them: "12.50".
 func amount(minor int64) string { return fmt.Sprintf("%d.%02d", minor/100, minor%100) }

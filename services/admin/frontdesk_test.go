@@ -81,7 +81,7 @@ func TestBooking(t *testing.T) {
 		}
 	})
 	t.Run("shows the outcome under the policy before cancelling", func(t *testing.T) {
-		w.get("/bookings/booking_1/cancel").must(t, "late cancellation", "Neither money nor credits are refunded.")
+		w.get("/bookings/booking_1/cancel").must(t, "late cancellation", "Money is not refunded and credits are not returned.")
 		on(w.backend, "CancelBooking", func(req *bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
 			return &bookingv1.CancelBookingResponse{Changed: true, Outcome: &bookingv1.CancellationOutcome{RefundDue: 1250, Currency: "GBP"}}, nil
 		})

@@ -40,9 +40,20 @@ func TestEveryScopeIsExplained(t *testing.T) {
 
 func TestEveryCurrencyHasANameAndASymbol(t *testing.T) {
 	t.Parallel()
+	messages := messageFiles(t, files)["en"]
 	for _, code := range money.Currencies() {
-		if c := currencies[code]; c.name == "" || c.symbol == "" {
-			t.Errorf("%s has neither", code)
+		if messages[currencyName(code).id] == nil || currencySymbols[code] == "" {
+			t.Errorf("%s has no name or no symbol", code)
+		}
+	}
+}
+
+func TestEveryWebhookEventIsExplained(t *testing.T) {
+	t.Parallel()
+	messages := messageFiles(t, files)["en"]
+	for _, e := range webhookEvents() {
+		if messages[e.Title.id] == nil || messages[e.About.id] == nil {
+			t.Errorf("%s has no title or no explanation", e.Name)
 		}
 	}
 }

@@ -246,9 +246,9 @@ func (e entryOfLedger) KindName() *message {
 // Change prints the credits with their sign.
 func (e entryOfLedger) Change() string {
 	if e.GetCredits() < 0 {
-		return "−" + strconv.Itoa(-int(e.GetCredits()))
+		return "−" + thousands(-int64(e.GetCredits()))
 	}
-	return "+" + strconv.Itoa(int(e.GetCredits()))
+	return "+" + thousands(int64(e.GetCredits()))
 }
 
 // passPage is a customer's pass with its ledger.
@@ -307,6 +307,10 @@ func (r *request) adjustPass() error {
 	}
 	reason := f.required("reason", msg("desk.field.reason"))
 	res, err := submit(r, f, r.services.passes.AdjustCredits, &passv1.AdjustCreditsRequest{CustomerPassId: page.Pass.GetId(), Credits: int32(credits), Reason: reason})
+	if f.Summary != nil && f.Summary.id == "refusals.reason.PASS_EXHAUSTED" {
+		// The reason's message is for a booking: it says how else to pay.
+		f.Summary = msg("desk.pass.too_few", "credits", creditsText(page.Pass.GetRemainingUses()))
+	}
 	if err != nil {
 		return r.again(err, "pass", page)
 	}

@@ -191,7 +191,7 @@ func TestPasswordResets(t *testing.T) {
 	if done.to() != "/sign-in" || done.cookie(sessionCookie) != nil || done.cookie(deviceCookie) == nil {
 		t.Fatal(describe(done))
 	}
-	w.get("/sign-in").must(t, "Your password is changed")
+	w.get("/sign-in").must(t, "Your password was changed")
 	t.Run("refuses the form from another site", func(t *testing.T) {
 		if a := w.send("/reset/abc", url.Values{"password": {"long enough words"}, "repeat": {"long enough words"}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
 			t.Error(describe(a))

@@ -18,8 +18,9 @@ const webhookTimeout = 15 * time.Second
 // webhookEvents returns the events that a form offers.
 func webhookEvents() []grant {
 	var choices []grant
-	for _, e := range webhookevent.All() {
-		choices = append(choices, grant{e.Name, literal(e.Title), literal(e.Description)})
+	for _, name := range webhookevent.Names() {
+		id := "settings.webhook.event." + strings.ReplaceAll(name, ".", "_")
+		choices = append(choices, grant{name, msg(id + ".title"), msg(id + ".about")})
 	}
 	return choices
 }

@@ -136,7 +136,7 @@ func (n *colleague) isHelpedByOwner() {
 		guest.fill("New password", n.password)
 		guest.fill("New password again", n.password)
 		guest.follow("Change the password")
-		guest.says("Your password is changed")
+		guest.says("Your password was changed")
 		if status := guest.open(n.w.within(link)); status != 400 {
 			t.Errorf("the link is answered %d", status)
 		}

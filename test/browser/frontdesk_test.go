@@ -105,9 +105,9 @@ func (w *world) testFrontDesk(t *testing.T) { // invariant 1
 		b.addEvent("Late evening", 2, "240")
 		b.book("tables")
 		b.followAt("Open", `(//main//a[starts-with(normalize-space(),"Open")])[1]`)
-		b.says("neither money nor credits are refunded")
+		b.says("money is not refunded and credits are not returned")
 		b.follow("Cancel…")
-		b.says("Neither money nor credits are refunded.")
+		b.says("Money is not refunded and credits are not returned.")
 		b.quiet()
 	})
 	b.step("offers the waitlist on a full date", func(t *testing.T) {
@@ -132,7 +132,7 @@ func (b *tab) addDiscount(code string) {
 	b.fill("Code", code)
 	b.fill("Discount", "10")
 	b.follow("Add the code")
-	b.says(code, "10 % off", "Active")
+	b.says(code, "10% off", "Active")
 }
 
 func (w *world) testEditing(t *testing.T) { // invariant 1
@@ -146,7 +146,7 @@ func (w *world) testEditing(t *testing.T) { // invariant 1
 		b.follow("Save")
 		b.says("Affected customers", "1 space", "New time")
 		b.follow("Move the date")
-		b.says("The date is changed", "1 of 2 spaces booked")
+		b.says("The date was changed", "1 of 2 spaces booked")
 		b.quiet()
 	})
 	b.step("refuses fewer spaces than are booked", func(t *testing.T) {
@@ -165,7 +165,7 @@ func (w *world) testEditing(t *testing.T) { // invariant 1
 		b.followAt("edit the event", `//main//a[contains(@href,"/edit")]`)
 		b.fill("Title", "Slower flow")
 		b.follow("Save")
-		b.says("Slower flow", "The event is changed.")
+		b.says("Slower flow", "The event was changed.")
 		b.quiet()
 	})
 	b.step("adds a price and ends the other one", func(t *testing.T) {
@@ -189,7 +189,7 @@ func (w *world) testEditing(t *testing.T) { // invariant 1
 		b.choose("Repeats", "FREQ=WEEKLY;INTERVAL=2")
 		b.fill("Number of dates", "3")
 		b.follow("Add the dates")
-		b.says("3 dates are added")
+		b.says("3 dates were added")
 		b.quiet()
 	})
 	b.step("applies a discount code, and disables it", func(t *testing.T) {
@@ -216,10 +216,10 @@ func (w *world) testEditing(t *testing.T) { // invariant 1
 		b.follow("Cancel the event…")
 		b.says("2 spaces booked")
 		b.follow("Cancel the event")
-		b.says("The event is cancelled, with 2 bookings.")
+		b.says("The event was cancelled, with 2 bookings.")
 		b.follow("Delete…")
 		b.follow("Delete permanently")
-		b.says("The event is deleted.")
+		b.says("The event was deleted.")
 		b.quiet()
 	})
 }

@@ -17,7 +17,7 @@ func (b *tab) addEndpoint(address, description string) {
 	b.fill("Endpoint URL", address)
 	b.fill("Description", description)
 	b.follow("Add the endpoint")
-	b.says("The endpoint is added.")
+	b.says("The endpoint was added.")
 }
 
 func (w *world) testWebhooks(t *testing.T) { // invariant 1

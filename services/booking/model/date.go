@@ -201,7 +201,7 @@ func (f *fields) startTaken(c *DateChange) {
 		f.Add("recurrence.rule", "unique", "gives "+c.Local+", at which the event already takes place")
 		return
 	}
-	f.Add(c.At+member, "unique", "is the start of another date of the event")
+	f.Add(c.At+member, "unique", "is already used by another date of the event")
 }
 
 // DateDifference is the effect of a change on a date.

@@ -103,7 +103,7 @@ func shareOf(gross int64, basisPoints int32) int64 {
 
 // DiscountCodeTaken is the fault of a code that already exists.
 func DiscountCodeTaken() *fault.Error {
-	return fault.InvalidFields(fault.Field{Field: "code", Rule: "unique", Message: "exists already"})
+	return fault.InvalidFields(fault.Field{Field: "code", Rule: "unique", Message: "already exists"})
 }
 
 // CheckEvents refuses a code with events that do not exist.

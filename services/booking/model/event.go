@@ -113,7 +113,7 @@ func (f *fields) options(options []PricingOption) {
 }
 
 func (f *fields) nameTaken(i int) {
-	f.Add(fmt.Sprintf("pricing_options[%d].name", i), "unique", "is the name of another pricing option of the event")
+	f.Add(fmt.Sprintf("pricing_options[%d].name", i), "unique", "is already used by another pricing option of the event")
 }
 
 func (f *fields) option(at string, o *PricingOption) {
