@@ -96,7 +96,8 @@ func TestConnectionsCarryNoCompany(t *testing.T) {
 		},
 		"a transaction that left its first rows open": func(t *testing.T) {
 			wantError(t, db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
-				_, err := tx.Query(ctx, selectThings)
+				rows, err := tx.Query(ctx, selectThings)
+				rows.Next()
 				return err
 			}))
 		},

@@ -147,11 +147,7 @@ func (tx *Tx) commit(ctx context.Context) error {
 	// commit.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	batch := &pgx.Batch{}
-	batch.Queue(commitSQL)
-	results := tx.send(ctx, batch)
-	defer results.Close() // its error comes after the response to the commit
-	tag, err := results.Exec()
+	tag, err := tx.Exec(ctx, commitSQL)
 	switch {
 	case err != nil && isUncertain(err):
 		return fmt.Errorf("%w: %w", ErrUncertain, err)
