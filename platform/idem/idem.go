@@ -83,7 +83,7 @@ func Do[R proto.Message](ctx context.Context, tx *pg.Tx, req proto.Message, resp
 	if r == nil {
 		return fn()
 	}
-	if err := tx.Pipeline(ctx, Find(r)...); err != nil {
+	if err := tx.Pipeline(ctx, Lookup(r)...); err != nil {
 		return fmt.Errorf("idempotency: %w", err)
 	}
 	if replayed, err := r.Replay(resp); replayed || err != nil {
@@ -136,7 +136,7 @@ func Seen(ctx context.Context, tx *pg.Tx, req, resp proto.Message) (bool, error)
 	if r == nil || err != nil {
 		return false, err
 	}
-	if err := tx.Pipeline(ctx, Find(r)...); err != nil {
+	if err := tx.Pipeline(ctx, Lookup(r)...); err != nil {
 		return false, fmt.Errorf("idempotency: %w", err)
 	}
 	return r.Replay(resp)

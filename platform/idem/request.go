@@ -13,7 +13,7 @@ import (
 
 // Request is a request with an idempotency key, in a commit that several requests can share:
 //
-//	requests of the commit ── Find ──▶ Replay ──stored──▶ its answer
+//	requests of the commit ── Lookup ──▶ Replay ──stored──▶ its answer
 //	                                      └──new──▶ run ──▶ Respond ── Save ──▶ commit
 type Request struct {
 	id   requestKey
@@ -40,9 +40,9 @@ func RequestOf(ctx context.Context, req proto.Message) (*Request, error) {
 	return &Request{id: k, hash: hash}, nil
 }
 
-// Find returns the queries that lock the keys of requests until the end of the transaction, and then
+// Lookup returns the queries that lock the keys of requests until the end of the transaction, and then
 // read the stored responses. If two of the requests have the same key, only the first one gets it.
-func Find(requests ...*Request) []pg.Query {
+func Lookup(requests ...*Request) []pg.Query {
 	callers, keys := make([]string, len(requests)), make([]string, len(requests))
 	taken := map[requestKey]bool{}
 	for i, r := range requests {
@@ -98,7 +98,7 @@ func (r *Request) Respond(resp proto.Message) (err error) {
 	return nil
 }
 
-// Save returns the query that stores the responses of requests that Find found free. The
+// Save returns the query that stores the responses of requests that Lookup found free. The
 // transaction must end if it fails.
 func Save(requests ...*Request) pg.Query {
 	n := len(requests)
@@ -128,5 +128,10 @@ func (r *Request) Fingerprint() []byte {
 // Hash returns the hash of the request's message.
 func (r *Request) Hash() []byte { return r.hash }
 
-// Same reports whether hash is that of the same message.
-func (r *Request) Same(hash []byte) bool { return string(hash) == string(r.hash) }
+// Matches returns IDEMPOTENCY_KEY_REUSED if hash is that of another message.
+func (r *Request) Matches(hash []byte) error {
+	if string(hash) != string(r.hash) {
+		return errReused
+	}
+	return nil
+}

@@ -132,7 +132,7 @@ func (s *Server) redeem(ctx context.Context, company id.Company, t *model.Transa
 
 // redeemTogether takes the credits of redemptions in one call. Several attempts to pay one
 // transaction get one result.
-func (s *Server) redeemTogether(ctx context.Context, company id.Company, all []*Redemption, _ bool) ([]id.Transaction, error) {
+func (s *Server) redeemTogether(ctx context.Context, company id.Company, all []*Redemption, _ bool) (left []int, err error) {
 	first := map[id.Transaction]*Redemption{}
 	var distinct []*Redemption
 	for _, r := range all {
@@ -141,7 +141,7 @@ func (s *Server) redeemTogether(ctx context.Context, company id.Company, all []*
 			distinct = append(distinct, r)
 		}
 	}
-	err := s.passes.Redeem(ctx, company, distinct)
+	err = s.passes.Redeem(ctx, company, distinct)
 	for _, r := range all {
 		r.Pass, r.Err = first[r.Transaction.ID].Pass, cmp.Or(err, first[r.Transaction.ID].Err)
 	}

@@ -100,23 +100,23 @@ func (p *purchase) completes() bool { return p.confirming || p.Status != model.P
 
 // commitPurchases settles and confirms purchases of a company in one commit, in their order. The
 // error that it returns is an error of the commit; a refusal is recorded in its purchase.
-func (s *Server) commitPurchases(ctx context.Context, company id.Company, purchases []*purchase, wait bool) (locked []id.EventDate, err error) {
+func (s *Server) commitPurchases(ctx context.Context, company id.Company, purchases []*purchase, wait bool) (left []int, err error) {
 	s.metrics.shared.Observe(float64(len(purchases)))
 	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		c := &sharedCommit{Server: s, tx: tx, company: company, purchases: purchases}
 		if err := c.lock(ctx, wait, pg.LimitLockWait(lockWait)); err != nil {
 			return err
 		}
-		locked = c.locked
 		if err := c.decide(ctx); err != nil {
 			return err
 		}
+		left = c.left
 		return c.save(ctx)
 	})
 	if pg.LockTimedOut(err) {
 		return nil, commitqueue.ErrLocked
 	}
-	return locked, err
+	return left, err
 }
 
 // sharedCommit is a commit of several purchases.
@@ -128,7 +128,8 @@ type sharedCommit struct {
 
 	kept    tenancy.Company
 	offer   *model.Offer
-	locked  []id.EventDate // dates that another process has locked
+	locked  []id.EventDate // dates that another process has locked, and dates of purchases that are left out
+	left    []int          // purchases that are left out because of them
 	payable store.Payable
 	begun   map[string]store.Begun
 
@@ -182,23 +183,38 @@ func (c *sharedCommit) lock(ctx context.Context, wait bool, first ...pg.Query) (
 	return err
 }
 
-// decide decides the purchases in their order, except those of locked dates.
+// decide decides the purchases in their order, except those that locked dates leave out.
 func (c *sharedCommit) decide(ctx context.Context) error {
 	// The clock is read under the lock, so that a buyer who waited for the lock past the
 	// start time is refused.
 	c.now = c.Server.now()
-	for _, p := range c.purchases {
+	for i, p := range c.purchases {
 		p.Refused, p.replayed = nil, false // the commit may be a retry
 		if p.key != nil {
 			if p.replayed, p.Refused = p.key.Replay(p.resp); p.replayed || p.Refused != nil {
 				continue
 			}
 		}
+		if !p.confirming && c.leaveOut(p) {
+			c.left = append(c.left, i)
+			continue
+		}
 		if err := c.decideOne(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// leaveOut reports whether an order names a locked date. Its other dates are then left out of later
+// orders as well, so that no later order overtakes it.
+func (c *sharedCommit) leaveOut(p *purchase) bool {
+	dates := p.Order.Dates()
+	if !slices.ContainsFunc(dates, func(d id.EventDate) bool { return slices.Contains(c.locked, d) }) {
+		return false
+	}
+	c.locked = append(c.locked, dates...)
+	return true
 }
 
 // decideOne decides a purchase whose Idempotency-Key is free.
@@ -209,8 +225,6 @@ func (c *sharedCommit) decideOne(ctx context.Context, p *purchase) error {
 		return c.confirm(p)
 	case ok && p.Request.Key != nil:
 		return c.resume(ctx, p, begun)
-	case slices.ContainsFunc(p.Order.Lines, func(l model.Line) bool { return slices.Contains(c.locked, l.Date) }):
-		return nil
 	}
 	return c.settle(p)
 }
@@ -230,16 +244,12 @@ func (c *sharedCommit) settle(p *purchase) error {
 
 // resume continues the purchase by pass that an earlier request with the same Idempotency-Key began.
 func (c *sharedCommit) resume(ctx context.Context, p *purchase, begun store.Begun) (err error) {
-	switch {
-	case !p.key.Same(begun.Hash):
-		p.Refused = idem.Reused()
-	case begun.Undoing:
-		p.Refused = errBeingUndone()
-	default:
-		p.Bought, err = c.store.Unconfirmed(ctx, c.tx, c.company, begun.Transaction, model.Pending)
-		if fault.Is(err, fault.NotFound) {
-			p.Refused, err = errBeingUndone(), nil
-		}
+	if p.Refused = p.key.Matches(begun.Hash); p.Refused != nil {
+		return nil
+	}
+	p.Bought, err = c.store.Unconfirmed(ctx, c.tx, c.company, begun.Transaction, model.Pending)
+	if fault.Is(err, fault.NotFound) {
+		p.Refused, err = errBeingUndone(), nil
 	}
 	return err
 }

@@ -54,8 +54,8 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies *te
 		store: store.New(db), outbox: box, customers: customers, companies: companies, passes: passes,
 		importing: make(chan struct{}, importsAtOnce), metrics: newMetrics(), now: time.Now, newID: id.NewUUID,
 	}
-	s.purchases = commitqueue.New(s.commitPurchases)
-	s.redemptions = commitqueue.New(s.redeemTogether)
+	s.purchases = commitqueue.New[id.EventDate](s.commitPurchases)
+	s.redemptions = commitqueue.New[id.Transaction](s.redeemTogether)
 	return s
 }
 

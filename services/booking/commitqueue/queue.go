@@ -48,17 +48,18 @@ const (
 	maxLinger = 2 * time.Millisecond
 )
 
-// Commit commits the writes of a key in one transaction. If wait is false, it must not wait for rows
-// that are locked: it leaves out the writes that name such rows, and returns the rows. If wait is
-// true, all writes that name rows name the same ones, and Commit can wait for them for a moment. It
-// returns [ErrLocked] if it has waited too long.
-type Commit[K, R comparable, W any] func(ctx context.Context, key K, writes []W, wait bool) (locked []R, err error)
+// Commit commits the writes of a key in one transaction, in their order. If wait is false, it must not
+// wait for rows that another process has locked. It leaves out the writes that name such rows, and
+// later writes that have a row in common with a write that is left out, and returns their positions.
+// If wait is true, all writes that name rows name the same ones, and Commit can wait for them for a
+// moment. It returns [ErrLocked] if it has waited too long.
+type Commit[K comparable, W any] func(ctx context.Context, key K, writes []W, wait bool) (left []int, err error)
 
 // Queue queues writes W by a key K, within a process. A write names the rows R that its commit locks.
 // Writes that arrive while a commit of their key is running are batched into the next one. A write
 // that arrives when no commit is running is committed immediately.
 type Queue[K, R comparable, W any] struct {
-	commit Commit[K, R, W]
+	commit Commit[K, W]
 	mu     sync.Mutex
 	queues map[K]*queue[R, W] // keys with a commit in progress
 }
@@ -79,6 +80,7 @@ type batch[R comparable, W any] struct {
 	tickets []*ticket[R, W]
 	rows    []R  // of the first ticket that names rows
 	wait    bool // no ticket names other rows
+	patient bool // the tickets have been left out so often that they wait for locks
 }
 
 // ticket is a write that waits or is being committed.
@@ -94,7 +96,7 @@ type ticket[R comparable, W any] struct {
 }
 
 // New returns a queue that commits with commit.
-func New[K, R comparable, W any](commit Commit[K, R, W]) *Queue[K, R, W] {
+func New[R, K comparable, W any](commit Commit[K, W]) *Queue[K, R, W] {
 	return &Queue[K, R, W]{commit: commit, queues: map[K]*queue[R, W]{}}
 }
 
@@ -169,7 +171,7 @@ func (q *queue[R, W]) next() *batch[R, W] {
 	if len(q.running) == maxCommits || !q.worthCommit() {
 		return nil
 	}
-	patient := slices.ContainsFunc(q.running, func(b *batch[R, W]) bool { return b.patient() })
+	patient := slices.ContainsFunc(q.running, func(b *batch[R, W]) bool { return b.patient })
 	// A row belongs to the commit that names it, and otherwise to the first write that names it.
 	taken := maps.Clone(q.locked)
 	b := &batch[R, W]{wait: true}
@@ -214,16 +216,13 @@ func (q *queue[R, W]) end(b *batch[R, W], left []*ticket[R, W]) {
 	}
 }
 
-// patient reports whether the batch's writes have been left out so often that they wait for locks.
-func (b *batch[R, W]) patient() bool { return b.tickets[0].skips >= maxSkips }
-
 // admits reports whether t can share the commit. A write that waits for its locks shares it only
 // with writes that name the same rows.
 func (b *batch[R, W]) admits(t *ticket[R, W]) bool {
-	if len(b.tickets) == 0 || !b.patient() && t.skips < maxSkips {
+	if len(b.tickets) == 0 || !b.patient && t.skips < maxSkips {
 		return true
 	}
-	return b.patient() && sameRows(b.rows, t.rows)
+	return b.patient && sameRows(b.rows, t.rows)
 }
 
 func (b *batch[R, W]) add(t *ticket[R, W]) {
@@ -234,6 +233,7 @@ func (b *batch[R, W]) add(t *ticket[R, W]) {
 	default:
 		b.wait = b.wait && sameRows(b.rows, t.rows)
 	}
+	b.patient = b.patient || t.skips >= maxSkips
 	b.tickets = append(b.tickets, t)
 }
 
@@ -355,18 +355,40 @@ func (q *Queue[K, R, W]) commitAll(key K, tickets []*ticket[R, W], wait bool) {
 	if len(tickets) == 0 {
 		return
 	}
-	locked, err := q.commitTogether(key, tickets, wait)
+	left, err := q.commitTogether(key, tickets, wait)
 	if n := len(tickets); err != nil && n > 1 && !isShared(err) {
 		q.commitAll(key, tickets[:n/2], wait)
-		q.commitAll(key, tickets[n/2:], wait)
+		q.commitAll(key, behind(tickets[:n/2], tickets[n/2:]), wait)
 		return
 	}
 	for _, t := range tickets {
 		t.err = err
-		if err == nil && slices.ContainsFunc(t.rows, func(r R) bool { return slices.Contains(locked, r) }) {
-			t.err = ErrLocked
+	}
+	if err == nil {
+		for _, i := range left {
+			tickets[i].err = ErrLocked
 		}
 	}
+}
+
+// behind returns the tickets that can be committed after first. It leaves out those that have a row
+// in common with a ticket of first that was left out.
+func behind[R comparable, W any](first, tickets []*ticket[R, W]) (ready []*ticket[R, W]) {
+	taken := map[R]bool{}
+	for _, t := range first {
+		if t.err == ErrLocked {
+			take(taken, t)
+		}
+	}
+	for _, t := range tickets {
+		if namesAny(taken, t) {
+			t.err = ErrLocked
+			take(taken, t)
+			continue
+		}
+		ready = append(ready, t)
+	}
+	return ready
 }
 
 // isShared reports whether an error of a commit is the error of each of its writes.
@@ -374,7 +396,7 @@ func isShared(err error) bool {
 	return errors.Is(err, ErrLocked) || errors.Is(err, pg.ErrUncertain) || fault.Is(err, fault.Unavailable)
 }
 
-func (q *Queue[K, R, W]) commitTogether(key K, tickets []*ticket[R, W], wait bool) (locked []R, err error) {
+func (q *Queue[K, R, W]) commitTogether(key K, tickets []*ticket[R, W], wait bool) (left []int, err error) {
 	// This can run in its own goroutine, where no interceptor recovers a panic.
 	defer func() {
 		if p := recover(); p != nil {

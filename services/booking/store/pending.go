@@ -43,7 +43,7 @@ const (
 	nameUsedPassSQL = `update bookings b set customer_pass_id = n.pass from unnest($2::uuid[], $3::uuid[]) n(transaction_id, pass)
 		where b.company_id = $1 and b.transaction_id = n.transaction_id and b.method = 'PASS'`
 
-	begunSQL = `select request_key, request_hash, id, status from transactions
+	begunSQL = `select request_key, request_hash, id from transactions
 		where company_id = $1 and request_key = any($2) and status in ('pending', 'undoing')`
 )
 
@@ -145,9 +145,8 @@ func refuseCancelledDates(company id.Company, t id.Transaction) pg.Query {
 
 // Begun is the unfinished transaction of an earlier attempt of a request.
 type Begun struct {
-	Transaction id.Transaction
-	Hash        []byte // of the request
-	Undoing     bool
+	Transaction id.Transaction // pending, or being undone
+	Hash        []byte         // of the request
 }
 
 // BegunBy returns the query that finds the unfinished purchases of requests, by their keys.
@@ -155,9 +154,7 @@ func BegunBy(company id.Company, keys [][]byte, into map[string]Begun) pg.Query 
 	return pg.Query{SQL: begunSQL, Args: []any{company, keys}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var key []byte
 		var b Begun
-		var status model.TransactionStatus
-		err := rows.Scan(&key, &b.Hash, &b.Transaction, &status)
-		b.Undoing = status == model.Undoing
+		err := rows.Scan(&key, &b.Hash, &b.Transaction)
 		into[string(key)] = b
 		return err
 	})}
