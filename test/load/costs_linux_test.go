@@ -76,7 +76,7 @@ type ledger struct {
 
 func newLedger(b *testing.B) *ledger {
 	w := &ledger{newsroom: newNewsroomOf(b, harness.ClusterOptions{Webhooks: 1, GatewaysB: 1, OwnNATS: true})}
-	w.studio = newStudio(b, w.op, w.GatewaysB[0], costClients)
+	w.studio = newStudio(b, w.op, w.GatewaysB[0], studioSize{dates: studioDates, customers: 2000, clients: costClients})
 	w.client = w.company.NewClient(b)
 	w.tokenA = w.A(b).Token(b, w.client)
 	w.history(b)
@@ -97,14 +97,7 @@ func (w *ledger) history(b *testing.B) {
 			at := began.Add(time.Duration(n) * time.Hour)
 			all = append(all, &bookingv1.ImportedTransaction{
 				Reference: fmt.Sprint(i, "-", n), Customer: buyer, PurchasedAt: timestamppb.New(at),
-				Bookings: []*bookingv1.ImportedBooking{{
-					Spaces: 1, PricingOptionName: "Drop-in",
-					Date: &bookingv1.ImportedBooking_ImportedDate{ImportedDate: &bookingv1.ImportedDate{
-						EventReference: fmt.Sprint("class", n), Title: "Morning Vinyasa", Type: bookingv1.EventType_EVENT_TYPE_CLASS,
-						StartsAt: timestamppb.New(at.AddDate(0, 0, 1)), Timezone: "Europe/London", DurationMinutes: 60,
-					}},
-					Payment: &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1200, Net: 1000}},
-				}},
+				Bookings: []*bookingv1.ImportedBooking{importedBooking(fmt.Sprint("class", n), at.AddDate(0, 0, 1))},
 			})
 		}
 	}

@@ -75,7 +75,7 @@ type sale struct {
 func newSale(b *testing.B) *sale {
 	s := &sale{clients: setting(b, "LOAD_CLIENTS", 64), postgres: harness.StartPostgres(b, filepath.Join(harness.TempDir(b), "postgres"), pgserver.Safe)}
 	s.Standalone = harness.StartStandalone(b, harness.StandaloneOptions{Env: map[string]string{"DATABASE_URL": s.postgres.AdminURL()}})
-	s.studio = newStudio(b, s.Operator(b), s.Credentials.InterfaceB.BaseURL, s.clients)
+	s.studio = newStudio(b, s.Operator(b), s.Credentials.InterfaceB.BaseURL, studioSize{dates: studioDates, customers: 2000, clients: s.clients})
 	for _, part := range []string{"booking", "pass"} {
 		cfg, err := pgx.ParseConfig(s.postgres.AdminURL())
 		if err != nil {
@@ -164,7 +164,7 @@ func (r *purchaseRow) each(d time.Duration) float64 { return ms(d) / float64(r.b
 func (s *sale) measure(b *testing.B, row *purchaseRow) purchaseRow {
 	s.settle(b)
 	program, databases := used(b, s.PID()), tree(b, s.postgres.PID(b))
-	profiled := s.profile(b, row.name())
+	profiled := s.profile(b, row.name(), purchaseSlice)
 	m := s.slice(b, row, purchaseSlice)
 	profiled.Wait()
 	s.settle(b)
@@ -237,11 +237,12 @@ func (s *sale) settle(b *testing.B) {
 
 // profile writes a CPU profile of the standalone program while the next slice runs, if
 // LOAD_PROFILES names a directory. A later profile of the same row replaces it.
-func (s *sale) profile(b *testing.B, row string) *sync.WaitGroup {
+func (s *sale) profile(b *testing.B, row string, lasting time.Duration) *sync.WaitGroup {
 	var wg sync.WaitGroup
 	if dir := os.Getenv("LOAD_PROFILES"); dir != "" {
 		wg.Go(func() {
-			if err := s.writeProfile(b.Context(), filepath.Join(dir, strings.NewReplacer(", ", "-", " ", "-").Replace(row)+".pprof")); err != nil {
+			file := filepath.Join(dir, strings.NewReplacer(", ", "-", " ", "-").Replace(row)+".pprof")
+			if err := s.writeProfile(b.Context(), file, lasting); err != nil {
 				b.Error(err)
 			}
 		})
@@ -249,8 +250,8 @@ func (s *sale) profile(b *testing.B, row string) *sync.WaitGroup {
 	return &wg
 }
 
-func (s *sale) writeProfile(ctx context.Context, file string) error {
-	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.Credentials.AdminPort, int(purchaseSlice.Seconds()))
+func (s *sale) writeProfile(ctx context.Context, file string, lasting time.Duration) error {
+	url := fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", s.Credentials.AdminPort, int(lasting.Seconds()))
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err

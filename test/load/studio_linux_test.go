@@ -20,14 +20,18 @@ import (
 	"reservation.dev/test/harness"
 )
 
-const (
-	// studioDates is the number of events with one date each, over which bookings are spread.
-	studioDates     = 400
-	studioCustomers = 2000
-	// studioKeys is the number of API keys. Clients take turns in using them, because a key has a
-	// rate limit.
-	studioKeys = 64
-)
+// studioDates is the number of dates over which bookings are spread.
+const studioDates = 400
+
+// studioKeys is the number of API keys. Clients take turns in using them, because a key has a rate
+// limit.
+const studioKeys = 64
+
+// studioSize is the size of a studio.
+type studioSize struct {
+	dates, customers int
+	clients          int // concurrent clients
+}
 
 // studio is a company whose customers book through Interface B. Its dates and its customers'
 // passes are large enough for every benchmark.
@@ -37,26 +41,25 @@ type studio struct {
 	transport *http.Transport
 	tokens    []string // of Interface B
 	customers []string
-	dates     []string // identifiers of the events
+	dates     []string // identifiers of events with one date each
 	hotDate   string   // one more event
 	next      atomic.Int64
 }
 
-// newStudio creates a studio for the given number of concurrent clients.
-func newStudio(b *testing.B, op *harness.Operator, baseB string, clients int) *studio {
+func newStudio(b *testing.B, op *harness.Operator, baseB string, size studioSize) *studio {
 	s := &studio{
-		company: op.NewCompany(b, "Europe/London"), baseB: baseB, dates: make([]string, studioDates),
-		transport: &http.Transport{MaxIdleConnsPerHost: clients, DisableCompression: true},
+		company: op.NewCompany(b, "Europe/London"), baseB: baseB, dates: make([]string, size.dates),
+		transport: &http.Transport{MaxIdleConnsPerHost: size.clients, DisableCompression: true},
 	}
 	b.Cleanup(s.transport.CloseIdleConnections)
 	face := harness.NewB(b, baseB)
 	for range studioKeys {
 		s.tokens = append(s.tokens, face.Token(b, s.company.NewKey(b, 10_000)))
 	}
-	s.customers = s.company.ImportCustomers(b, "buyer", studioCustomers)
+	s.customers = s.company.ImportCustomers(b, "buyer", size.customers)
 	s.passes(b)
 	soon := time.Now().AddDate(0, 1, 0).Truncate(time.Hour)
-	each(b, studioDates, func(i int) (err error) {
+	each(b, size.dates, func(i int) (err error) {
 		s.dates[i], err = s.event(b.Context(), soon.Add(time.Duration(i)*time.Hour))
 		return err
 	})
@@ -82,7 +85,7 @@ func (s *studio) passes(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	each(b, studioCustomers, func(i int) error {
+	each(b, len(s.customers), func(i int) error {
 		_, err := passes.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: s.customers[i], PassTypeId: kind.GetPassType().GetId()})
 		return err
 	})
@@ -97,9 +100,9 @@ func (s *studio) event(ctx context.Context, at time.Time) (string, error) {
 	return made.GetEvent().GetId(), err
 }
 
-func (s *studio) customer() string { return s.customers[s.next.Add(1)%studioCustomers] }
+func (s *studio) customer() string { return s.customers[s.next.Add(1)%int64(len(s.customers))] }
 func (s *studio) token() string    { return s.tokens[s.next.Add(1)%studioKeys] }
-func (s *studio) spread() string   { return s.dates[mathrand.IntN(studioDates)] }
+func (s *studio) spread() string   { return s.dates[mathrand.IntN(len(s.dates))] }
 func (s *studio) hot() string      { return s.hotDate }
 
 // book buys one space of an event. The method is CARD or PASS. With keyed, the request has a new
@@ -154,7 +157,18 @@ func post(ctx context.Context, transport *http.Transport, url, token, key, body 
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
 	if err == nil && res.StatusCode != http.StatusCreated {
-		err = fmt.Errorf("%s answered %s: %s", url, res.Status, answer)
+		err = &unexpected{url: url, res: res, body: answer}
 	}
 	return err
+}
+
+// unexpected is an answer with another status than the one that the caller wants.
+type unexpected struct {
+	url  string
+	res  *http.Response
+	body []byte
+}
+
+func (e *unexpected) Error() string {
+	return fmt.Sprintf("%s answered %s: %s", e.url, e.res.Status, e.body)
 }
