@@ -25,10 +25,13 @@ const (
 		where d.company_id = $1 and d.id = n.id and (d.capacity is null or d.booked + n.spaces <= d.capacity)`
 
 	insertTransactionsSQL = `insert into transactions
-			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id)
-		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id
-		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[])
-			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id)`
+			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
+				request_key, request_hash)
+		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id,
+			n.request_key, n.request_hash
+		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[],
+				$12::bytea[], $13::bytea[])
+			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id, request_key, request_hash)`
 
 	insertBookingsSQL = `insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id,
 			pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
@@ -63,6 +66,8 @@ type purchases struct {
 	statuses   []string
 	expiries   []*time.Time
 	discounts  []id.DiscountCode
+	keys       [][]byte
+	hashes     [][]byte
 	bookings   bookingColumns
 }
 
@@ -88,18 +93,21 @@ type bookingColumns struct {
 
 // add adds a confirmed transaction. reference is its key in an earlier system, or "".
 func (p *purchases) add(t *model.Transaction, reference string) {
-	p.addAs(t, reference, model.Confirmed, time.Time{}, id.DiscountCode{})
+	p.addGranted(&model.Purchase{Bought: t, Status: model.Confirmed}, reference)
 }
 
-// addAs adds a transaction with any status, and the discount code that it uses.
-func (p *purchases) addAs(t *model.Transaction, reference string, as model.TransactionStatus, expiresAt time.Time, discount id.DiscountCode) {
-	p.statuses = append(p.statuses, string(as))
+// addGranted adds the transaction of a granted purchase. reference is its key in an earlier system,
+// or "".
+func (p *purchases) addGranted(granted *model.Purchase, reference string) {
+	t := granted.Bought
+	p.statuses = append(p.statuses, string(granted.Status))
 	var expiry *time.Time
-	if as != model.Confirmed {
-		expiry = &expiresAt
+	if granted.Status != model.Confirmed {
+		expiry = &granted.ExpiresAt
 	}
 	p.expiries = append(p.expiries, expiry)
-	p.discounts = append(p.discounts, discount)
+	p.discounts = append(p.discounts, granted.Discount)
+	p.keys, p.hashes = append(p.keys, granted.Request.Key), append(p.hashes, granted.Request.Hash)
 	p.ids = append(p.ids, t.ID)
 	p.purchasers = append(p.purchasers, t.Purchaser.ID)
 	p.times = append(p.times, t.PurchasedAt)
@@ -155,7 +163,7 @@ func (p *purchases) insert(company id.Company, from source) []pg.Query {
 	b := &p.bookings
 	return []pg.Query{
 		{SQL: insertTransactionsSQL, Args: []any{company, string(from),
-			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts}},
+			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts, p.keys, p.hashes}},
 		{SQL: insertBookingsSQL, Args: []any{company, b.ids, b.transactions, b.positions, b.events, b.dates,
 			b.options, b.boughtFor, b.spaces, b.cancelled, b.refunded,
 			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes}},
@@ -184,16 +192,30 @@ func (t takes) update(company id.Company) pg.Query {
 	}}
 }
 
-// SavePurchases stores purchases that were granted on the locked offer, and then runs further
-// queries.
-func (s *Store) SavePurchases(ctx context.Context, tx *pg.Tx, company id.Company, of *model.Offer, granted []*model.Purchase, further ...pg.Query) error {
-	var p purchases
-	for _, t := range granted {
-		p.addAs(t.Bought, "", t.Status, t.ExpiresAt, t.Discount)
+// Sale is what a commit of purchases stores.
+type Sale struct {
+	Offer     *model.Offer // the locked offer on which the purchases were granted
+	Granted   []*model.Purchase
+	Confirmed []Confirmation
+	Further   []pg.Query // run last
+}
+
+// SaveSale stores a sale, and commits tx in the same round trip.
+func (s *Store) SaveSale(ctx context.Context, tx *pg.Tx, company id.Company, sale Sale) error {
+	var queries []pg.Query
+	if len(sale.Confirmed) > 0 {
+		queries = append(queries, confirm(company, sale.Confirmed)...)
 	}
-	queries := append([]pg.Query{takes(of.Taken()).update(company)}, p.insert(company, live)...)
-	queries = append(queries, countUses(company, of)...)
-	return tx.Pipeline(ctx, append(queries, further...)...)
+	if len(sale.Granted) > 0 {
+		var p purchases
+		for _, granted := range sale.Granted {
+			p.addGranted(granted, "")
+		}
+		queries = append(queries, takes(sale.Offer.Taken()).update(company))
+		queries = append(queries, p.insert(company, live)...)
+		queries = append(queries, countUses(company, sale.Offer)...)
+	}
+	return tx.Pipeline(ctx, append(queries, sale.Further...)...)
 }
 
 // countUses returns the statement that adds the uses of the offer's codes.
