@@ -106,13 +106,15 @@ func roundTrips() []stop {
 // testSteps stops a process at round trip after round trip of each kind of purchase.
 func (c *stepCluster) testSteps(t *testing.T, stops []stop) {
 	for _, kind := range purchaseKinds() {
-		t.Run(kind.name, func(t *testing.T) {
+		passed := t.Run(kind.name, func(t *testing.T) {
 			seen := map[shown]bool{}
 			for n, stop := range stops {
 				if stop.victim == "pass" && !kind.keyed {
 					continue // the purchase can end before it reaches pass
 				}
-				c.sweep(t, kind, stop, n, seen)
+				if c.sweep(t, kind, stop, n, seen); t.Failed() {
+					return
+				}
 			}
 			for _, step := range (&attempt{kind: kind, method: kind.method(kind.clients - 1)}).steps() {
 				if !seen[step] {
@@ -120,6 +122,9 @@ func (c *stepCluster) testSteps(t *testing.T, stops []stop) {
 				}
 			}
 		})
+		if !passed {
+			t.FailNow() // not every process may be running
+		}
 	}
 }
 
