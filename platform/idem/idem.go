@@ -95,7 +95,8 @@ func Do[R proto.Message](ctx context.Context, tx *pg.Tx, req proto.Message, resp
 	if err := r.Respond(resp); err != nil {
 		return err
 	}
-	return tx.Pipeline(ctx, Save(r))
+	tx.Queue(Save(r))
+	return nil
 }
 
 func (k requestKey) check() error {
