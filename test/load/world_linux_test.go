@@ -10,6 +10,7 @@ package load
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/pgserver"
@@ -162,14 +164,13 @@ func (w *world) platform(service string) side {
 
 func (w *world) baseline() side { return side{url: w.mURL, parts: []int{w.m.PID()}} }
 
-// cpu returns the processor time that a side and PostgreSQL have used so far.
-func (w *world) cpu(b *testing.B, s side) time.Duration {
+// cpu returns the processor time that the parts of a side and then PostgreSQL have used so far.
+func (w *world) cpu(b *testing.B, s side) (parts []time.Duration) {
 	b.Helper()
-	sum := tree(b, w.Postgres.PID(b))
 	for _, pid := range s.parts {
-		sum += used(b, pid)
+		parts = append(parts, used(b, pid))
 	}
-	return sum
+	return append(parts, tree(b, w.Postgres.PID(b)))
 }
 
 // tree returns the processor time of a process and its children.
@@ -190,26 +191,35 @@ func tree(b *testing.B, pid int) time.Duration {
 	return sum
 }
 
-// used returns the processor time of a process and its ended children.
+// used returns the processor time of a process and its ended children, or 0 if it has ended.
 func used(b *testing.B, pid int) time.Duration {
 	const tick = time.Second / 100 // the kernel's unit on every supported architecture
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if os.IsNotExist(err) {
-		return 0 // the session ended since it was listed
+	file := fmt.Sprintf("/proc/%d/stat", pid)
+	stat, err := os.ReadFile(file)
+	if os.IsNotExist(err) || errors.Is(err, unix.ESRCH) {
+		return 0
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
+	var own unix.Timespec
+	clock := int32(^pid)<<3 | 2 // clock_getcpuclockid(3)
+	if err := unix.ClockGettime(clock, &own); err != nil {
+		if _, found := os.Stat(file); os.IsNotExist(found) {
+			return 0 // it has ended since
+		}
+		b.Fatal(err)
+	}
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	var ticks int
-	for _, field := range fields[11:15] { // utime, stime, cutime, cstime
+	for _, field := range fields[13:15] { // cutime, cstime
 		n, err := strconv.Atoi(string(field))
 		if err != nil {
 			b.Fatal(err)
 		}
 		ticks += n
 	}
-	return time.Duration(ticks) * tick
+	return time.Duration(own.Nano()) + time.Duration(ticks)*tick
 }
 
 // highWater returns the peak memory of a process since the last reset, in bytes.
