@@ -62,9 +62,7 @@ func newWorld(b *testing.B) *world {
 	w.buyersToken = w.A(b).Token(b, c.NewClient(b))
 	w.buyers = c.ImportCustomers(b, "buyer", buyers)
 	w.sell(b, c)
-	for _, part := range []string{"customer", "booking"} {
-		w.vacuum(b, part)
-	}
+	vacuum(b, w.Cluster, "customer", "booking")
 	addr := harness.FreeAddr(b)
 	w.mURL = "http://" + addr
 	w.m = w.NewProcess(b, "m", map[string]string{
@@ -79,27 +77,30 @@ func newWorld(b *testing.B) *world {
 	return w
 }
 
-func (w *world) owner(b *testing.B, part string) *pgx.Conn {
+func owner(b *testing.B, c *harness.Cluster, part string) *pgx.Conn {
 	b.Helper()
-	conn, err := pgx.Connect(b.Context(), w.OwnerURL(part))
+	conn, err := pgx.Connect(b.Context(), c.OwnerURL(part))
 	if err != nil {
 		b.Fatal(err)
 	}
 	return conn
 }
 
-func (w *world) vacuum(b *testing.B, part string) {
-	conn := w.owner(b, part)
-	defer conn.Close(context.WithoutCancel(b.Context()))
-	if _, err := conn.Exec(b.Context(), `vacuum (analyze)`); err != nil {
-		b.Fatal(err)
+// vacuum does what autovacuum would do at some time later.
+func vacuum(b *testing.B, c *harness.Cluster, parts ...string) {
+	for _, part := range parts {
+		conn := owner(b, c, part)
+		defer conn.Close(context.WithoutCancel(b.Context()))
+		if _, err := conn.Exec(b.Context(), `vacuum (analyze)`); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
 // fill imports a company's customers, with identifiers in order of time as in production, and
 // returns some of their identifiers.
 func (w *world) fill(b *testing.B, company string) []string {
-	conn := w.owner(b, "customer")
+	conn := owner(b, w.Cluster, "customer")
 	defer conn.Close(context.WithoutCancel(b.Context()))
 	c, err := id.Parse[id.Company](company)
 	if err != nil {
