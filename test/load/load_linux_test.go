@@ -1,7 +1,6 @@
 package load
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -159,25 +158,6 @@ func (w *world) load(b *testing.B, s side, token string, connections, requests i
 	}
 	whole := time.Since(start)
 	return measured{parts: minus(w.cpu(b, s), before), whole: whole, bytes: bytes.Load(), took: slices.Concat(took...)}
-}
-
-// get makes a request, returns an error unless the answer is 200, and returns the length of its
-// body.
-func get(ctx context.Context, transport *http.Transport, url, token string) (int64, error) {
-	req, err := request(ctx, url, token)
-	if err != nil {
-		return 0, err
-	}
-	res, err := transport.RoundTrip(req)
-	if err != nil {
-		return 0, err
-	}
-	defer res.Body.Close()
-	n, err := io.Copy(io.Discard, res.Body)
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = &unexpected{url: url, res: res}
-	}
-	return n, err
 }
 
 // minus returns what was added to the times of parts.

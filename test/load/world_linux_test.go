@@ -12,7 +12,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -240,13 +239,4 @@ func highWater(b *testing.B, pid int) int {
 		b.Fatal(err)
 	}
 	return kB << 10
-}
-
-func request(ctx context.Context, url, token string) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	return req, nil
 }
