@@ -39,7 +39,7 @@ const (
 
 // BenchmarkNeighbour loads the standalone program for one company as much as it can, while another
 // company reads an event and books, one request at a time. It reports how long the other company's
-// requests take, as multiples of the median without any load, and of the 99th percentile beside a
+// requests take, as multiples of the median without any load, and of the 99th percentile during a
 // load of reads. A round is a slice of every load, and then the same in reverse order.
 //
 // LOAD_CLIENTS, LOAD_ROWS and LOAD_PROFILES apply as in BenchmarkPurchases. The two loads to which
@@ -85,7 +85,7 @@ func newNeighbourhood(b *testing.B) *neighbourhood {
 	return n
 }
 
-// neighbourRow is a load of the busy company, and how the quiet company fared beside it.
+// neighbourRow is a load of the busy company, and how long the quiet company's requests took during it.
 type neighbourRow struct {
 	name    string
 	clients int
@@ -339,14 +339,15 @@ func (l latencies) quantile(percent int) time.Duration {
 	return l[len(l)*percent/100]
 }
 
-// above returns the median as a multiple of another one, without the allowance.
+// above returns the part of the median above the allowance, as a multiple of another median.
 func (l latencies) above(alone latencies) float64 {
-	return float64(l.quantile(50)-neighbourAllowance) / float64(alone.quantile(50))
+	return float64(max(0, l.quantile(50)-neighbourAllowance)) / float64(alone.quantile(50))
 }
 
 // printNeighbours prints the tables of docs/SCALING.md.
 func printNeighbours(rows []*neighbourRow) {
-	fmt.Printf("\n| beside another company's … | request | median, ms | ÷ alone | less %v ÷ alone | p99, ms | ÷ p99 beside reads | requests |\n|---|---|---|---|---|---|---|---|\n", neighbourAllowance)
+	fmt.Printf("\n| during another company's … | request | median, ms | ÷ alone | (median − %d ms) ÷ alone | p99, ms | ÷ p99 during reads | requests |\n"+
+		"|---|---|---|---|---|---|---|---|\n", neighbourAllowance.Milliseconds())
 	of := map[string]func(*neighbourRow) latencies{
 		"an event":  func(r *neighbourRow) latencies { return r.reads },
 		"a booking": func(r *neighbourRow) latencies { return r.bookings },

@@ -19,8 +19,8 @@ const (
 
 // BenchmarkWebhookRecovery kills the webhook service with SIGKILL while it drains 3,000 deliveries,
 // and reports the longest time from then until the last one arrives, and how many arrive twice.
-// Either the same process is started again at once, or another process, which drains beside it,
-// takes over. Each iteration is one kill. It prints the table of docs/SCALING.md.
+// Either the same process is started again at once, or another process, which drains at the same
+// time, takes over. Each iteration is one kill. It prints the table of docs/SCALING.md.
 func BenchmarkWebhookRecovery(b *testing.B) {
 	w := newNewsroomOf(b, harness.ClusterOptions{Webhooks: 2, OwnNATS: true})
 	main, other := w.Part("webhook"), w.Part("webhook-2")

@@ -60,7 +60,7 @@ type webhookRow struct {
 	spent     cost
 	own       time.Duration // processor time of this process, which has the receivers
 	reused    connections
-	floor     float64   // deliveries a second of the floor beside it, or 0
+	floor     float64   // deliveries a second of the floor in the same rounds, or 0
 	answered  latencies // from the answer to a booking until its delivery
 }
 
