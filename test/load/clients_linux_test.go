@@ -13,53 +13,62 @@ import (
 	"time"
 )
 
-// atOnce calls do the given number of times, spread over concurrent clients.
-func atOnce(b *testing.B, clients, times int, do func(client int) error) (m measured, whole time.Duration) {
+// concurrently runs a function for each client, and fails b with the first error. The clients
+// should end when failed returns true.
+func concurrently(b *testing.B, clients int, run func(client int, failed func() bool) error) {
+	b.Helper()
 	var wg sync.WaitGroup
-	var left atomic.Int64
-	left.Store(int64(times))
-	took := make([][]time.Duration, clients)
-	began := time.Now()
+	var first atomic.Pointer[error]
+	failed := func() bool { return first.Load() != nil }
 	for i := range clients {
 		wg.Go(func() {
-			for left.Add(-1) >= 0 {
-				start := time.Now()
-				if err := do(i); err != nil {
-					b.Error(err)
-					return
-				}
-				took[i] = append(took[i], time.Since(start))
+			if err := run(i, failed); err != nil {
+				first.CompareAndSwap(nil, &err)
 			}
 		})
 	}
 	wg.Wait()
-	if b.Failed() {
-		b.FailNow()
+	if err := first.Load(); err != nil {
+		b.Fatal(*err)
 	}
-	return measured{took: slices.Concat(took...)}, time.Since(began)
+}
+
+// atOnce calls do the given number of times, spread over concurrent clients. It returns how long
+// each call and all of them took.
+func atOnce(b *testing.B, clients, times int, do func(client int) error) (took []time.Duration, whole time.Duration) {
+	b.Helper()
+	var left atomic.Int64
+	left.Store(int64(times))
+	each := make([][]time.Duration, clients)
+	began := time.Now()
+	concurrently(b, clients, func(client int, failed func() bool) error {
+		for left.Add(-1) >= 0 && !failed() {
+			start := time.Now()
+			if err := do(client); err != nil {
+				return err
+			}
+			each[client] = append(each[client], time.Since(start))
+		}
+		return nil
+	})
+	return slices.Concat(each...), time.Since(began)
 }
 
 // during lets concurrent clients call do in loops, until the given time has passed or do was
 // called often enough. It returns the number of calls and the time until the last one ended.
 func during(b *testing.B, clients int, limit int64, lasting time.Duration, do func(client int) error) (calls int64, took time.Duration) {
-	var wg sync.WaitGroup
+	b.Helper()
 	var begun, ended atomic.Int64
 	began := time.Now()
-	for i := range clients {
-		wg.Go(func() {
-			for time.Since(began) < lasting && begun.Add(1) <= limit {
-				if err := do(i); err != nil {
-					b.Error(err)
-					return
-				}
-				ended.Add(1)
+	concurrently(b, clients, func(client int, failed func() bool) error {
+		for time.Since(began) < lasting && begun.Add(1) <= limit && !failed() {
+			if err := do(client); err != nil {
+				return err
 			}
-		})
-	}
-	wg.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
+			ended.Add(1)
+		}
+		return nil
+	})
 	return ended.Load(), time.Since(began)
 }
 

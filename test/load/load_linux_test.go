@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -130,34 +129,18 @@ func (m *measured) rate() float64 { return float64(len(m.took)) / m.whole.Second
 func (m *measured) median() time.Duration { return median(m.took) }
 
 // load makes requests over the given number of connections.
-func (w *world) load(b *testing.B, s side, token string, connections, requests int, path func() string) measured {
+func (w *world) load(b *testing.B, s side, token string, connections, requests int, path func() string) (m measured) {
 	transport := &http.Transport{MaxIdleConnsPerHost: connections, DisableCompression: true}
 	defer transport.CloseIdleConnections()
-	var wg sync.WaitGroup
-	var left, bytes atomic.Int64
-	left.Store(int64(requests))
-	took := make([][]time.Duration, connections)
-	before, start := w.cpu(b, s), time.Now()
-	for i := range connections {
-		wg.Go(func() {
-			for left.Add(-1) >= 0 {
-				began := time.Now()
-				n, err := get(b.Context(), transport, s.url+path(), token)
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				bytes.Add(n)
-				took[i] = append(took[i], time.Since(began))
-			}
-		})
-	}
-	wg.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
-	whole := time.Since(start)
-	return measured{parts: minus(w.cpu(b, s), before), whole: whole, bytes: bytes.Load(), took: slices.Concat(took...)}
+	var bytes atomic.Int64
+	before := w.cpu(b, s)
+	m.took, m.whole = atOnce(b, connections, requests, func(int) error {
+		n, err := get(b.Context(), transport, s.url+path(), token)
+		bytes.Add(n)
+		return err
+	})
+	m.parts, m.bytes = minus(w.cpu(b, s), before), bytes.Load()
+	return m
 }
 
 // minus returns what was added to the times of parts.

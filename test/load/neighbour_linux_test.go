@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -261,33 +260,31 @@ func (n *neighbourhood) measure(b *testing.B, row *neighbourRow) {
 	program, databases, client, began := used(b, n.PID()), tree(b, n.postgres.PID(b)), ownCPU(b), time.Now()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
+	profiled := n.profile(b, row.name, neighbourSlice)
 	var done atomic.Bool
-	var all sync.WaitGroup
-	for i := range row.clients {
-		all.Go(func() {
-			for !done.Load() {
-				if err := row.request(ctx, i); err != nil {
-					b.Error(err)
-					return
+	concurrently(b, row.clients+1, func(client int, failed func() bool) error {
+		if client == row.clients { // the quiet company
+			defer done.Store(true)
+			<-time.After(neighbourSlice / 10) // until the load is at its height
+			for since := time.Now(); time.Since(since) < neighbourSlice && !failed(); {
+				if err := n.serve(ctx, row); err != nil {
+					return err
 				}
 			}
-		})
-	}
-	profiled := n.profile(b, row.name, neighbourSlice)
-	<-time.After(neighbourSlice / 10) // until the load is at its height
-	for since := time.Now(); time.Since(since) < neighbourSlice && !b.Failed(); {
-		n.fare(ctx, b, row)
-	}
-	done.Store(true)
-	all.Wait()
+			return nil
+		}
+		for !done.Load() {
+			if err := row.request(ctx, client); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	row.took += time.Since(began)
 	row.program += used(b, n.PID()) - program
 	row.databases += tree(b, n.postgres.PID(b)) - databases
 	row.client += ownCPU(b) - client
 	profiled.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
 }
 
 // request makes one request of the load. The platform may refuse a request of a company that
@@ -312,21 +309,20 @@ func (r *neighbourRow) request(ctx context.Context, client int) error {
 	return err
 }
 
-// fare lets the quiet company read an event and book, and adds how long both took.
-func (n *neighbourhood) fare(ctx context.Context, b *testing.B, row *neighbourRow) {
+// serve lets the quiet company read an event and book, and adds how long both took.
+func (n *neighbourhood) serve(ctx context.Context, row *neighbourRow) error {
 	event := n.quiet.spread()
 	began := time.Now()
 	if _, err := get(ctx, n.quiet.transport, n.quiet.baseB+"/events/"+event, n.quiet.token()); err != nil {
-		b.Error(err)
-		return
+		return err
 	}
 	read := time.Now()
 	if err := n.quiet.book(ctx, event, "CARD", withKey); err != nil {
-		b.Error(err)
-		return
+		return err
 	}
 	row.reads = append(row.reads, read.Sub(began))
 	row.bookings = append(row.bookings, time.Since(read))
+	return nil
 }
 
 // latencies are durations of requests.

@@ -14,7 +14,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -248,21 +247,7 @@ func newFloor(b *testing.B, w *newsroom, p *publisher) *floor {
 
 func (f *floor) send(b *testing.B, n int) {
 	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range floorWorkers {
-		wg.Go(func() {
-			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
-				if err := f.post(b.Context(), f.urls[i%int64(len(f.urls))]); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
+	atOnce(b, floorWorkers, n, func(int) error { return f.post(b.Context(), f.urls[next.Add(1)%int64(len(f.urls))]) })
 }
 
 func (f *floor) post(ctx context.Context, url string) error {
