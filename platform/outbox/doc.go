@@ -35,12 +35,17 @@
 // # Invariants
 //
 //  1. An event is published if and only if its transaction has committed.
+//
 //  2. Every committed event reaches its stream at least once and always under the same
 //     id, even if relays crash or lose their connection to NATS.
+//
 //  3. A relay deletes only rows that it has leased and whose event was acknowledged. It does
 //     not begin to publish an event if its lease may end before the publishing does.
+//
 //  4. An event that no stream accepts does not hold up the others.
+//
 //  5. A relay that is stopped settles its leased rows.
+//
 //  6. A transaction of a company sees only that company's events. It can write its own
 //     events and those of the installation. The relay publishes for all companies, and its
 //     transactions name all of them.

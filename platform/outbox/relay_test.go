@@ -30,14 +30,9 @@ func TestRelay(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		background(t, o.Run)
-		began := time.Now()
-		for i := range 20 {
+		for i := range 5 {
 			w.commit(t, o, w.event(fmt.Sprint(i)))
 			w.waitDrained(t)
-		}
-		// With polling alone, each event would take a second.
-		if took := time.Since(began); took > 8*time.Second {
-			t.Errorf("took %s", took)
 		}
 	})
 
@@ -454,11 +449,7 @@ func TestRelayOutages(t *testing.T) {
 				t.Fatalf("%d are waiting", n)
 			}
 			srv.Start(t)
-			began := time.Now()
 			w.waitDrained(t)
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("drained after %s", took)
-			}
 		}
 		w.wantEffects(t, 1501)
 	})
