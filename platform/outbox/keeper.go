@@ -187,7 +187,7 @@ func (o *Outbox) settleAndClaim(ctx context.Context, done outcome, from *place) 
 		return nil, nil
 	}
 	// The statements run as one implicit transaction that sees all companies.
-	if err := o.db.Pool().SendBatch(ctx, batch).Close(); err != nil {
+	if err := o.db.Job(ctx, batch); err != nil {
 		return nil, fmt.Errorf("outbox: %w", err)
 	}
 	slices.SortFunc(rows, func(a, b leased) int {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"google.golang.org/protobuf/proto"
 
@@ -66,8 +65,8 @@ const appendSQL = `insert into outbox_events (id, company_id, subject, payload, 
 	from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[])
 		as e (id, company_id, subject, payload, trace, occurred_at)`
 
-// Append adds events to tx, in one statement. They are published only if tx commits. If a
-// savepoint is open, it must not be rolled back.
+// Append adds events to tx, in one statement that tx queues. They are published only if tx
+// commits.
 func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -76,14 +75,13 @@ func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.Pipeline(ctx, q); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
+	tx.Queue(q)
 	return nil
 }
 
 // Query returns the statement of Append, so that the caller can run it in tx together with
-// others in one round trip. It needs at least one event.
+// others in one round trip. It needs at least one event. The caller must run it before tx
+// commits, and not undo it with a savepoint, because the commit publishes the events.
 func (o *Outbox) Query(ctx context.Context, tx *pg.Tx, events ...Event) (pg.Query, error) {
 	n := len(events)
 	ids, companies := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
@@ -107,17 +105,7 @@ func (o *Outbox) Query(ctx context.Context, tx *pg.Tx, events ...Event) (pg.Quer
 		return q, nil
 	}
 	q.Args[6], q.Args[7] = o.lease, leaseTime.Seconds()
-	inserted := false
-	q.Scan = func(r pgx.Rows) error {
-		r.Close()
-		inserted = r.Err() == nil
-		return nil
-	}
-	tx.AfterCommit(func() {
-		if inserted {
-			o.queue.put(rows)
-		}
-	})
+	tx.AfterCommit(func() { o.queue.put(rows) })
 	return q, nil
 }
 
@@ -128,8 +116,12 @@ const mostAtOnce = 1000
 // COPY, which PostgreSQL refuses for tables with row level security.
 func (o *Outbox) AppendAll(ctx context.Context, tx *pg.Tx, events []Event) error {
 	for chunk := range slices.Chunk(events, mostAtOnce) {
-		if err := o.Append(ctx, tx, chunk...); err != nil {
+		q, err := o.Query(ctx, tx, chunk...)
+		if err != nil {
 			return err
+		}
+		if err := tx.Pipeline(ctx, q); err != nil {
+			return fmt.Errorf("outbox: %w", err)
 		}
 	}
 	return nil

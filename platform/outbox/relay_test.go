@@ -240,7 +240,7 @@ func TestDirectPublishing(t *testing.T) {
 		}
 	})
 
-	t.Run("never publishes events that were rolled back, or whose statement did not run (invariant 1)", func(t *testing.T) {
+	t.Run("never publishes events that were rolled back (invariant 1)", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		background(t, o.Run)
@@ -250,13 +250,6 @@ func TestDirectPublishing(t *testing.T) {
 			return errors.Join(o.Append(ctx, tx, w.event("rolled back")), gone)
 		})
 		if !errors.Is(err, gone) {
-			t.Fatal(err)
-		}
-		err = w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
-			_, err := o.Query(ctx, tx, w.event("not inserted"))
-			return err
-		})
-		if err != nil {
 			t.Fatal(err)
 		}
 		w.commit(t, o, w.event("committed"))
