@@ -19,7 +19,7 @@ import (
 type store struct {
 	pg.Store
 	// customers reads single customers and batches concurrent reads into one round trip.
-	customers *combine.Reads[id.Customer, Customer]
+	customers *combine.Reads[id.Company, id.Customer, Customer]
 	// marks replaces the placeholders of statements; see sql.
 	marks *strings.Replacer
 }
