@@ -92,7 +92,7 @@ func (s *store) several(ctx context.Context, company id.Company, ids []id.Custom
 		return list, pg.Fault(err, nil)
 	}
 	err = s.ReadOf(ctx, company,
-		pg.Query{SQL: keepPlanSQL, Scan: pg.First()},
+		setting(keepPlanSQL),
 		pg.Query{SQL: s.sql(getSeveralSQL), Args: []any{company, ids}, Scan: pg.Collect(&list)})
 	return list, err
 }
