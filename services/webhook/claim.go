@@ -62,9 +62,8 @@ func (e *Engine) claimOnce(ctx context.Context) (time.Duration, error) {
 // claim leases due deliveries for requests and starts sending them. After an error, the leased
 // deliveries are claimed again when their leases end.
 func (e *Engine) claim(ctx context.Context, requests []claimRequest) ([]claimedRow, error) {
-	now := e.now()
-	lease, until := e.newID(), now.Add(e.settings.Lease)
-	claimed, err := e.store.claim(ctx, requests, lease, until, now)
+	lease, until := e.newLease()
+	claimed, err := e.store.claim(ctx, requests, lease, until, e.now())
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +115,7 @@ func (e *Engine) claimRequests() []claimRequest {
 // budget returns how many more deliveries this process may lease. Leasing more would be useless,
 // because a delivery that waits for longer than its lease is not sent. The caller holds e.mu.
 func (e *Engine) budget() int {
-	if e.stopping {
+	if e.stopping || !e.registered() {
 		return 0
 	}
 	return max(4*e.settings.Concurrency-e.waiting, 0)

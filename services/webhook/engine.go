@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,8 +28,10 @@ type Engine struct {
 	metrics  *metrics
 	client   *http.Client
 	periodic *service.Jobs
-	now      func() time.Time
-	newID    func() id.UUID
+	// clock is this process's clock, and offset by how much the database's is ahead of it.
+	clock  func() time.Time
+	offset atomic.Int64
+	pulse  pulse
 	// notifyPeers forwards a wake-up for endpoints to the other processes.
 	notifyPeers func(keys []endpointKey)
 
@@ -38,6 +41,7 @@ type Engine struct {
 	abort context.CancelFunc
 
 	mu       sync.Mutex
+	own      registration
 	queues   map[endpointKey]*sendQueue
 	targets  map[endpointKey]*target
 	turns    roundRobin
@@ -54,7 +58,7 @@ type Engine struct {
 func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Sealer, log *slog.Logger) *Engine {
 	e := &Engine{
 		settings: settings, store: newStore(db, sealer), outbox: box, log: log, metrics: newMetrics(), periodic: service.NewJobs(log),
-		now: time.Now, newID: id.NewUUID, notifyPeers: func([]endpointKey) {},
+		clock: time.Now, pulse: usualPulse(), own: registration{worker: newWorker()}, notifyPeers: func([]endpointKey) {},
 		queues: map[endpointKey]*sendQueue{}, targets: map[endpointKey]*target{}, turns: roundRobin{groups: map[id.Company]*group{}},
 		claims: make(chan struct{}, 1), outcomes: make(chan *result, 4096),
 	}
@@ -63,32 +67,47 @@ func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Se
 	return e
 }
 
-// Run sends deliveries until ctx ends. Then it stops claiming, waits for the requests in flight,
-// writes their outcomes, and releases the deliveries that it has not begun to send.
+// now returns the time by the database's clock, which all processes share.
+func (e *Engine) now() time.Time { return e.clock().Add(time.Duration(e.offset.Load())) }
+
+// Run sends deliveries until ctx ends. Then it stops claiming, releases the deliveries that it has
+// not begun to send, waits for the requests in flight, and writes their outcomes.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.client.CloseIdleConnections()
 	var g errgroup.Group
-	ended := make(chan struct{})
+	reports, endReports := context.WithCancel(e.work)
+	var reporting, ended sync.WaitGroup
+	reporting.Go(func() { e.report(reports) })
+	ended.Go(e.writeOutcomes)
 	g.Go(func() error { return e.claimLoop(ctx) })
 	g.Go(func() error { return e.periodic.Every(ctx, "sweep_deliveries", e.settings.Sweep, e.sweepOnce) })
 	g.Go(func() error { return e.periodic.Every(ctx, "cut_log", retainEvery, e.retainOnce) })
-	g.Go(func() error {
-		defer close(ended)
-		e.writeOutcomes()
-		return nil
-	})
 	<-ctx.Done()
-	left := e.stop()
+	e.handOver(e.stop())
+	err := g.Wait()
 	e.senders.Wait()
 	close(e.outcomes)
-	err := g.Wait()
-	<-ended
-	limit, cancel := context.WithTimeout(e.work, 5*time.Second)
-	defer cancel()
-	if releaseErr := e.store.release(limit, left, e.now()); releaseErr != nil && e.work.Err() == nil {
-		e.log.Warn("webhook deliveries were not released; they are claimed again when their lease ends", "deliveries", len(left), "error", releaseErr)
+	ended.Wait()
+	endReports()
+	reporting.Wait()
+	if e.work.Err() == nil {
+		limit, cancel := context.WithTimeout(e.work, unregisterTime)
+		defer cancel()
+		err = errors.Join(err, e.store.unregister(limit, e.own.worker))
 	}
 	return errors.Join(err, ctx.Err())
+}
+
+// unregisterTime limits the end of a process while the database is unavailable. The others then
+// find out by themselves that it is gone.
+const unregisterTime = 5 * time.Second
+
+// handOver releases deliveries to the other processes and wakes them.
+func (e *Engine) handOver(left []*job) {
+	e.releaseJobs(left)
+	if keys := keysOf(left); len(keys) > 0 {
+		e.notifyPeers(keys)
+	}
 }
 
 // stop prevents further requests and returns the deliveries that have not begun.
@@ -131,6 +150,10 @@ func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	}
 	now := e.now()
 	for _, j := range jobs {
+		if !e.own.worker.owns(j.lease) {
+			left = append(left, j) // this process has lost its leases since the claim
+			continue
+		}
 		q := e.queueOf(j.target.key)
 		// The breaker may have opened since the claim. No delivery waits while it is open.
 		if !q.breaker.closed() && q.breaker.room(1, q.held(), now) == 0 {
@@ -161,7 +184,7 @@ func (e *Engine) start() {
 // next removes the delivery whose turn it is and counts it as in flight. It returns nil if no
 // delivery can be sent. The caller holds e.mu.
 func (e *Engine) next() (*job, *sendQueue) {
-	if e.stopping {
+	if e.stopping || !e.registered() {
 		return nil, nil
 	}
 	now := e.now()

@@ -105,9 +105,8 @@ func (in *Intake) customers(ctx context.Context, drafts []message.Draft) (map[id
 // queue commits the deliveries of messages and starts sending as many as this process has room for.
 // The rest wait in the database for a process with room.
 func (e *Engine) queue(ctx context.Context, msgs []message.Message) error {
-	now := e.now()
-	lease, until := e.newID(), now.Add(e.settings.Lease)
-	queued, err := e.store.queue(ctx, msgs, e.room(), lease, until, now)
+	lease, until := e.newLease()
+	queued, err := e.store.queue(ctx, msgs, e.room(), lease, until, e.now())
 	if err != nil {
 		return err
 	}

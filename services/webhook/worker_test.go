@@ -1,0 +1,225 @@
+package webhook
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
+)
+
+func TestLeasesOfAWorker(t *testing.T) {
+	t.Parallel()
+	w, other := newWorker(), newWorker()
+	first, last := w.lease(1), w.last()
+	if !w.owns(first) || !w.owns(w.lease(300)) || !w.owns(last) || w.owns(other.lease(1)) {
+		t.Errorf("%x owns %x and %x, and not %x", w, first, last, other.lease(1))
+	}
+	if first == w.lease(2) || first.String() < id.UUID(w).String() || last.String() < w.lease(300).String() {
+		t.Errorf("%x, %x and %x are not in order", w, first, last)
+	}
+}
+
+func TestSightings(t *testing.T) {
+	t.Parallel()
+	const lost = 3 * time.Second
+	began := time.Now()
+	other := newWorker()
+	report := func(at, seen time.Duration) reported {
+		return reported{At: began.Add(at), Others: []id.UUID{id.UUID(other)}, Seen: []time.Time{began.Add(seen)}}
+	}
+	for name, tc := range map[string]struct {
+		reports []reported
+		gone    int
+	}{
+		"a worker that reports is not gone": {[]reported{report(0, 0), report(time.Second, time.Second), report(2*time.Second, 2*time.Second), report(9*time.Second, 3*time.Second)}, 0},
+		"a worker whose report stays the same is gone": {[]reported{report(time.Second, 0), report(2*time.Second, 0), report(3*time.Second, 0)}, 1},
+		"a worker whose report is not old is not gone": {[]reported{report(0, 0), report(time.Second, 0), report(2*time.Second, 0)}, 0},
+		"old reports alone do not mean that a worker is gone, because the database may have been away": {
+			[]reported{report(time.Hour, 0), report(time.Hour+time.Second, 0), report(time.Hour+2*time.Second, time.Hour+time.Second)}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seen := sightings{}
+			var gone []sighting
+			for _, r := range tc.reports {
+				gone = seen.silent(r, lost)
+			}
+			if len(gone) != tc.gone {
+				t.Errorf("%d are gone, want %d: %+v", len(gone), tc.gone, seen)
+			}
+		})
+	}
+}
+
+// brisk returns a pulse for tests in which a process is to be noticed missing.
+func brisk() pulse {
+	return pulse{every: 50 * time.Millisecond, fresh: 300 * time.Millisecond, lost: 600 * time.Millisecond}
+}
+
+// workers returns the number of workers in the database.
+func (w *world) workers() int64 {
+	w.t.Helper()
+	n, err := pg.One[int64](w.t.Context(), w.db, pg.AllCompanies(), `select count(*) from workers`)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// held returns the number of deliveries that wait in an engine.
+func (e *Engine) held() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.waiting
+}
+
+// gate is a receiver that answers only once it is open.
+type gate struct {
+	*receiver
+	open func()
+}
+
+func newGate(t *testing.T) gate {
+	opened := make(chan struct{})
+	g := gate{open: sync.OnceFunc(func() { close(opened) })}
+	t.Cleanup(g.open)
+	g.receiver = newReceiver(t, func(_ http.ResponseWriter, req *http.Request) {
+		select {
+		case <-opened:
+		case <-req.Context().Done():
+		}
+	})
+	return g
+}
+
+// openHeld returns a world whose engine has 60 deliveries, of which it sends 2, and keeps its leases for
+// an hour.
+func openHeld(t *testing.T, p pulse) (*world, gate) {
+	settings := quick()
+	settings.EndpointConcurrency, settings.Timeout, settings.Lease, settings.Sweep = 2, time.Minute, time.Hour, time.Hour
+	w := openStopped(t, settings)
+	w.engine.pulse = p
+	w.start()
+	r := newGate(t)
+	w.endpoint(r.URL)
+	waitFor(t, func() error {
+		if w.workers() != 1 {
+			return fmt.Errorf("it has not registered")
+		}
+		return nil
+	})
+	w.settings.EndpointConcurrency = 16
+	w.bookings(60)
+	r.wait(t, 2)
+	return w, r
+}
+
+func TestTakingOver(t *testing.T) {
+	t.Parallel()
+	t.Run("the deliveries of a process that crashed are sent long before their leases end (3)", func(t *testing.T) {
+		t.Parallel()
+		w, r := openHeld(t, brisk())
+		w.engine.abort()
+		r.open()
+		second := w.newEngine()
+		second.pulse = brisk()
+		w.run(second)
+		w.settled()
+		if r.distinct() != 60 || r.count() > 62 {
+			t.Errorf("%d requests of %d messages, want 60 and at most the 2 that were in flight again", r.count(), r.distinct())
+		}
+		if n := w.workers(); n != 1 {
+			t.Errorf("%d workers, want the second", n)
+		}
+	})
+	t.Run("a process that was paused begins nothing that others may have, and then is a new worker (3)", func(t *testing.T) {
+		t.Parallel()
+		w, r := openHeld(t, pulse{every: time.Hour, fresh: time.Hour, lost: time.Hour}) // reports only when it is told to
+		paused := w.engine
+		former := paused.own.worker
+		paused.mu.Lock()
+		paused.own.until = time.Now()
+		paused.mu.Unlock()
+		r.open() // the 2 in flight end, and others would take their turns
+		w2 := w.newEngine()
+		w2.pulse = brisk()
+		w.run(w2)
+		w.settled()
+		if r.count() != 60 || r.distinct() != 60 {
+			t.Errorf("%d requests of %d messages, want 60 of 60", r.count(), r.distinct())
+		}
+		if n := paused.held(); n == 0 {
+			t.Error("the paused process has nothing that it could have sent twice")
+		}
+		if err := paused.reportOnce(t.Context(), sightings{}); err != nil {
+			t.Fatal(err)
+		}
+		if n := paused.held(); n != 0 || paused.own.worker == former {
+			t.Errorf("it holds %d deliveries of the same worker", n)
+		}
+		if n := w.workers(); n != 2 {
+			t.Errorf("%d workers, want both", n)
+		}
+	})
+	t.Run("a lease that was created under a lost registration is released (3)", func(t *testing.T) {
+		t.Parallel()
+		w := open(t, quick())
+		left := w.engine.enqueue([]*job{{lease: newWorker().lease(1), target: &target{}}})
+		if len(left) != 1 || w.engine.held() != 0 {
+			t.Errorf("%d are released, want 1", len(left))
+		}
+	})
+	t.Run("a process that stops hands over at once what it has not begun (3)", func(t *testing.T) {
+		t.Parallel()
+		w, r := openHeld(t, usualPulse())
+		second := w.newEngine()
+		w.engine.notifyPeers = second.wake
+		w.run(second)
+		waitFor(t, func() error {
+			if w.workers() != 2 {
+				return fmt.Errorf("the second has not registered")
+			}
+			return nil
+		})
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			w.stop()
+		}()
+		r.wait(t, 2+minConcurrency) // the second sends while the first waits for its requests
+		select {
+		case <-stopped:
+			t.Error("the first has not waited for its requests")
+		default:
+		}
+		r.open()
+		<-stopped
+		w.settled()
+		if r.count() != 60 || r.distinct() != 60 {
+			t.Errorf("%d requests of %d messages, want 60 of 60", r.count(), r.distinct())
+		}
+		if n := w.workers(); n != 1 {
+			t.Errorf("%d workers, want the second", n)
+		}
+	})
+	t.Run("a process whose clock is an hour ahead takes nothing from the others (3)", func(t *testing.T) {
+		t.Parallel()
+		w := open(t, quick())
+		ahead := w.newEngine()
+		ahead.clock = func() time.Time { return time.Now().Add(time.Hour) }
+		ahead.notifyPeers = w.engine.wake
+		w.engine.notifyPeers = ahead.wake
+		w.run(ahead)
+		r := newReceiver(t, func(http.ResponseWriter, *http.Request) { time.Sleep(3 * time.Millisecond) })
+		w.endpoint(r.URL)
+		w.bookings(1000)
+		w.settled()
+		if r.count() != 1000 || r.distinct() != 1000 {
+			t.Errorf("%d requests of %d messages, want 1000 of 1000", r.count(), r.distinct())
+		}
+	})
+}
