@@ -40,15 +40,16 @@ type Engine struct {
 	work  context.Context
 	abort context.CancelFunc
 
-	mu       sync.Mutex
-	own      registration
-	queues   map[endpointKey]*sendQueue
-	targets  map[endpointKey]*target
-	turns    roundRobin
-	inFlight int
-	waiting  int // of all queues
-	stopping bool
-	senders  sync.WaitGroup
+	mu        sync.Mutex
+	own       registration
+	queues    map[endpointKey]*sendQueue
+	targets   map[endpointKey]*target
+	turns     roundRobin
+	inFlight  int
+	unsettled int // requests that have ended, and whose outcomes are not committed
+	waiting   int // of all queues
+	stopping  bool
+	senders   sync.WaitGroup
 
 	claims   chan struct{} // holds at most one reminder that there may be something to claim
 	outcomes chan *result
@@ -184,7 +185,7 @@ func (e *Engine) start() {
 // next removes the delivery whose turn it is and counts it as in flight. It returns nil if no
 // delivery can be sent. The caller holds e.mu.
 func (e *Engine) next() (*job, *sendQueue) {
-	if e.stopping || !e.registered() {
+	if e.stopping || !e.registered() || e.unsettled >= e.unsettledLimit() {
 		return nil, nil
 	}
 	now := e.now()
@@ -214,6 +215,23 @@ func (e *Engine) next() (*job, *sendQueue) {
 	return nil, nil
 }
 
+// sendWindow is how many deliveries a process may have begun to send without an outcome in the
+// database. After a crash, these are sent again.
+const sendWindow = 128
+
+// unsettledLimit returns the number of results without a committed outcome at which no further
+// request begins. If endpoints are so slow that the requests in flight alone fill the window, it is
+// half of the window, because these requests do not wait for the database. The caller holds e.mu.
+func (e *Engine) unsettledLimit() int { return max(sendWindow-e.inFlight, sendWindow/2) }
+
+// settled makes room for further requests after the outcomes of n were written, or given up.
+func (e *Engine) settled(n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unsettled -= n
+	e.start()
+}
+
 // leaseMargin is the time reserved for writing an outcome.
 const leaseMargin = 2 * time.Second
 
@@ -230,11 +248,11 @@ func (e *Engine) send(j *job, q *sendQueue) {
 	defer e.senders.Done()
 	for j != nil {
 		r := e.attempt(j)
+		j, q = e.done(r, q)
 		select {
 		case e.outcomes <- r:
 		case <-e.work.Done():
 		}
-		j, q = e.done(r, q)
 	}
 }
 
@@ -244,10 +262,11 @@ func (e *Engine) done(r *result, q *sendQueue) (*job, *sendQueue) {
 	defer e.mu.Unlock()
 	q.inFlight--
 	e.inFlight--
+	e.unsettled++
 	now := e.now()
 	var left []*job
 	if r.failure == "" {
-		q.latency.observe(r)
+		q.latency.observe(r.duration)
 		if q.breaker.success() {
 			e.log.Info("webhook endpoint has recovered", "endpoint", q.key.endpoint.String(), "company", q.key.company.String())
 			q.wake(now)

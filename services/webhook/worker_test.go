@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"sync"
@@ -35,7 +36,7 @@ func TestSightings(t *testing.T) {
 		reports []reported
 		gone    int
 	}{
-		"a worker that reports is not gone": {[]reported{report(0, 0), report(time.Second, time.Second), report(2*time.Second, 2*time.Second), report(9*time.Second, 3*time.Second)}, 0},
+		"a worker that reports is not gone":            {[]reported{report(0, 0), report(time.Second, time.Second), report(2*time.Second, 2*time.Second), report(9*time.Second, 3*time.Second)}, 0},
 		"a worker whose report stays the same is gone": {[]reported{report(time.Second, 0), report(2*time.Second, 0), report(3*time.Second, 0)}, 1},
 		"a worker whose report is not old is not gone": {[]reported{report(0, 0), report(time.Second, 0), report(2*time.Second, 0)}, 0},
 		"old reports alone do not mean that a worker is gone, because the database may have been away": {
@@ -221,5 +222,63 @@ func TestTakingOver(t *testing.T) {
 		if r.count() != 1000 || r.distinct() != 1000 {
 			t.Errorf("%d requests of %d messages, want 1000 of 1000", r.count(), r.distinct())
 		}
+	})
+}
+
+func TestSendWindow(t *testing.T) {
+	t.Parallel()
+	t.Run("no more deliveries are sent than can be sent again after a crash (2)", func(t *testing.T) {
+		t.Parallel()
+		settings := quick()
+		settings.Lease = time.Hour
+		w := open(t, settings)
+		r := newReceiver(t, nil)
+		e := w.endpoint(r.URL)
+		w.bookings(1)
+		w.settled()
+		// Nobody can write outcomes until unlock is called.
+		unlock := w.lockOutcomes()
+		t.Cleanup(unlock)
+		w.bookings(10 * sendWindow)
+		waitFor(t, func() error {
+			w.engine.mu.Lock()
+			defer w.engine.mu.Unlock()
+			if w.engine.unsettled < w.engine.unsettledLimit() || w.engine.inFlight > 0 {
+				return fmt.Errorf("%d in flight, %d without an outcome", w.engine.inFlight, w.engine.unsettled)
+			}
+			return nil
+		})
+		if n := r.count() - 1; n > sendWindow {
+			t.Errorf("%d requests have no outcome, want at most %d", n, sendWindow)
+		}
+		unlock()
+		w.settled()
+		if n := r.count(); n != 1+10*sendWindow || r.distinct() != n {
+			t.Errorf("%d requests of %d messages to %s", n, r.distinct(), e.GetEndpoint().GetUrl())
+		}
+	})
+}
+
+// lockOutcomes keeps outcomes from being written until unlock is called: their attempts cannot be
+// inserted.
+func (w *world) lockOutcomes() (unlock func()) {
+	w.t.Helper()
+	locked, release, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		err := w.db.InTx(context.Background(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, `lock table attempts in share mode`)
+			close(locked)
+			<-release
+			return err
+		})
+		if err != nil {
+			w.t.Error(err)
+		}
+	}()
+	<-locked
+	return sync.OnceFunc(func() {
+		close(release)
+		<-done
 	})
 }
