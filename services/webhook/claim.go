@@ -101,7 +101,7 @@ func (e *Engine) claimRequests() []claimRequest {
 	budget := e.budget()
 	var requests []claimRequest
 	for key, q := range e.queues {
-		most := min(e.wants(q, now), budget)
+		most := min(e.wants(q, now), portion(budget))
 		if most == 0 {
 			continue
 		}
@@ -112,14 +112,21 @@ func (e *Engine) claimRequests() []claimRequest {
 	return requests
 }
 
-// budget returns how many more deliveries this process may lease. Leasing more would be useless,
-// because a delivery that waits for longer than its lease is not sent. The caller holds e.mu.
+// budget returns how many more deliveries this process may lease and keep in memory. The caller
+// holds e.mu.
 func (e *Engine) budget() int {
 	if e.stopping || !e.registered() {
 		return 0
 	}
-	return max(4*e.settings.Concurrency-e.waiting, 0)
+	return max(heldMost*e.settings.Concurrency-e.waiting, 0)
 }
+
+// heldMost is how many deliveries a process keeps in memory for each request that can be in flight.
+const heldMost = 16
+
+// portion returns how much of a budget one endpoint may take. However many endpoints hang, some of it
+// is left for the others.
+func portion(budget int) int { return (budget + 15) / 16 }
 
 // wants is how many deliveries a queue would claim now. The caller holds e.mu.
 func (e *Engine) wants(q *sendQueue, now time.Time) int {

@@ -47,7 +47,7 @@ type outcome struct {
 
 const (
 	// outcomeBatch is the number of outcomes for which a commit does not wait any longer.
-	outcomeBatch = sendWindow / 4
+	outcomeBatch = sendWindow / 2
 	// outcomeWait is how long the first outcome of a batch waits for more.
 	outcomeWait = 20 * time.Millisecond
 )

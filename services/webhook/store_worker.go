@@ -76,7 +76,7 @@ func (s *store) endLeases(ctx context.Context, gone []sighting) ([]endpointKey, 
 	}
 	var freed []endpointKey
 	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		return sized(ctx, tx, endLeasesSQL, []any{workers, seen}, func(rows pgx.Rows) (err error) {
+		return byIndex(ctx, tx, endLeasesSQL, []any{workers, seen}, func(rows pgx.Rows) (err error) {
 			freed, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (k endpointKey, err error) {
 				err = row.Scan(&k.company, &k.endpoint)
 				return k, err
@@ -90,6 +90,6 @@ func (s *store) endLeases(ctx context.Context, gone []sighting) ([]endpointKey, 
 // unregister removes a worker that ends. If it still has leases, others must end them.
 func (s *store) unregister(ctx context.Context, w worker) error {
 	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		return sized(ctx, tx, unregisterSQL, []any{uuidOf(w)}, nil)
+		return byIndex(ctx, tx, unregisterSQL, []any{uuidOf(w)}, nil)
 	})
 }
