@@ -242,8 +242,8 @@ func (e *Engine) targetsOf(ctx context.Context, claimed []claimedRow) (map[endpo
 	return found, nil
 }
 
-// sweepOnce finds work without a wake-up: deliveries queued before this process started, and
-// expired leases of processes that crashed.
+// sweepOnce finds work without a wake-up: deliveries queued before this process started, and leases
+// that have expired.
 func (e *Engine) sweepOnce(ctx context.Context) error {
 	nearest, err := e.store.sweep(ctx)
 	if err != nil || len(nearest) == 0 {

@@ -34,6 +34,8 @@ type Engine struct {
 	pulse  pulse
 	// notifyPeers forwards a wake-up for endpoints to the other processes.
 	notifyPeers func(keys []endpointKey)
+	// notifyChange notifies the other processes that an endpoint has changed.
+	notifyChange func(key endpointKey)
 
 	// work ends after the context of Run, when the requests in flight have ended. Tests call abort,
 	// which ends everything immediately, as a crash does.
@@ -59,7 +61,7 @@ type Engine struct {
 func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Sealer, log *slog.Logger) *Engine {
 	e := &Engine{
 		settings: settings, store: newStore(db, sealer), outbox: box, log: log, metrics: newMetrics(), periodic: service.NewJobs(log),
-		clock: time.Now, pulse: usualPulse(), own: registration{worker: newWorker()}, notifyPeers: func([]endpointKey) {},
+		clock: time.Now, pulse: usualPulse(), own: registration{worker: newWorker()}, notifyPeers: func([]endpointKey) {}, notifyChange: func(endpointKey) {},
 		queues: map[endpointKey]*sendQueue{}, targets: map[endpointKey]*target{}, turns: roundRobin{groups: map[id.Company]*group{}},
 		claims: make(chan struct{}, 1), outcomes: make(chan *result, 4096),
 	}
@@ -300,6 +302,28 @@ func (e *Engine) releaseJobs(left []*job) {
 	}
 	if err := e.store.release(e.work, left, e.now()); err != nil {
 		e.log.Warn("webhook deliveries were not released; they are claimed again when their lease ends", "deliveries", len(left), "error", err)
+	}
+}
+
+// Changed notifies this process and the others that an endpoint has changed: its deliveries that wait
+// in a process belong to its former state.
+func (e *Engine) Changed(key endpointKey) {
+	e.changed(key)
+	e.notifyChange(key)
+}
+
+// changed releases the deliveries that wait for an endpoint. They are claimed again, unless it is
+// disabled.
+func (e *Engine) changed(key endpointKey) {
+	e.mu.Lock()
+	var left []*job
+	if q := e.queues[key]; q != nil {
+		left = e.removeWaiting(q)
+	}
+	e.mu.Unlock()
+	if len(left) > 0 {
+		e.releaseJobs(left)
+		e.wake([]endpointKey{key})
 	}
 }
 

@@ -233,6 +233,7 @@ func (e *Engine) disable(ctx context.Context, t *target, reason string, at time.
 		return e.outbox.Append(ctx, tx, endpointDisabled(t.key.company, endpointMessage(endpoint)))
 	})
 	if disabled {
+		e.Changed(t.key)
 		e.log.Warn("webhook endpoint is disabled", "endpoint", t.key.endpoint.String(), "company", t.key.company.String(), "reason", reason)
 	}
 	return unlessMissing(err)

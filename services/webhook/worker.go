@@ -51,7 +51,7 @@ type pulse struct {
 }
 
 func usualPulse() pulse {
-	return pulse{every: time.Second, fresh: 2 * time.Second, lost: 3 * time.Second}
+	return pulse{every: 750 * time.Millisecond, fresh: 1600 * time.Millisecond, lost: 2500 * time.Millisecond}
 }
 
 // registration is the state of this process as a worker. Engine.mu guards it.

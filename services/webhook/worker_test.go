@@ -10,6 +10,7 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
 func TestLeasesOfAWorker(t *testing.T) {
@@ -281,4 +282,50 @@ func (w *world) lockOutcomes() (unlock func()) {
 		close(release)
 		<-done
 	})
+}
+
+func TestChangedEndpoints(t *testing.T) {
+	t.Parallel()
+	t.Run("a deleted endpoint gets only the requests that had begun", func(t *testing.T) {
+		t.Parallel()
+		w, r := openHeld(t, usualPulse())
+		id := w.endpoints()[0].GetId()
+		if _, err := w.client.DeleteEndpoint(w.as(w.company), &webhookv1.DeleteEndpointRequest{Id: id}); err != nil {
+			t.Fatal(err)
+		}
+		r.open()
+		waitFor(t, func() error {
+			if err := w.engine.sweepOnce(t.Context()); err != nil {
+				return err
+			}
+			return w.pending()
+		})
+		if r.count() != 2 {
+			t.Errorf("%d requests, want the 2 that had begun", r.count())
+		}
+	})
+	t.Run("deliveries that wait go to the new URL", func(t *testing.T) {
+		t.Parallel()
+		w, r := openHeld(t, usualPulse())
+		moved := newReceiver(t, nil)
+		id := w.endpoints()[0].GetId()
+		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: id, Url: &moved.URL}); err != nil {
+			t.Fatal(err)
+		}
+		r.open()
+		w.settled()
+		if r.count() != 2 || moved.count() != 58 {
+			t.Errorf("%d requests to the former URL and %d to the new one, want 2 and 58", r.count(), moved.count())
+		}
+	})
+}
+
+// endpoints returns the company's endpoints.
+func (w *world) endpoints() []*webhookv1.Endpoint {
+	w.t.Helper()
+	list, err := w.client.ListEndpoints(w.as(w.company), &webhookv1.ListEndpointsRequest{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return list.GetEndpoints()
 }
