@@ -105,7 +105,7 @@ func get(ctx context.Context, transport *http.Transport, url, token string) (int
 	defer res.Body.Close()
 	n, err := io.Copy(io.Discard, res.Body)
 	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answered %s", url, res.Status)
+		err = &unexpected{url: url, res: res}
 	}
 	return n, err
 }
