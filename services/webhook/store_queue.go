@@ -162,16 +162,15 @@ const claimSQL = `with wanted as (
 const byIndexSQL = `select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
 	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
-// byIndex runs a statement over many deliveries. It must join them to nothing but rows that it finds
-// in an index.
+// byIndex runs a statement over many deliveries, which must find every row that it joins in an index.
+// Without a scan, the statement shares the round trip of the commit.
 func byIndex(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx.Rows) error) error {
-	batch := &pgx.Batch{}
-	batch.Queue(byIndexSQL)
-	query := batch.Queue(sql, args...)
-	if scan != nil {
-		query.Query(scan)
+	settings, statement := pg.Query{SQL: byIndexSQL}, pg.Query{SQL: sql, Args: args, Scan: scan}
+	if scan == nil {
+		tx.Queue(settings, statement)
+		return nil
 	}
-	return tx.SendBatch(ctx, batch).Close()
+	return tx.Pipeline(ctx, settings, statement)
 }
 
 // claim leases due deliveries.

@@ -147,6 +147,13 @@ func TestTakingOver(t *testing.T) {
 		paused.own.until = time.Now()
 		paused.mu.Unlock()
 		r.open() // the 2 in flight end, and others would take their turns
+		waitFor(t, func() error {
+			ended, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from attempts`)
+			if err == nil && ended != 2 {
+				err = fmt.Errorf("%d have ended, want 2", ended)
+			}
+			return err
+		})
 		w2 := w.newEngine()
 		w2.pulse = brisk()
 		w.run(w2)
