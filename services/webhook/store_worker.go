@@ -58,7 +58,7 @@ func (s *store) register(ctx context.Context, w worker) (reported, error) {
 	return s.reported(ctx, registerSQL, uuidOf(w), uuidOf(w.last()))
 }
 
-// reported runs a statement on the table of workers, which is no company's, in one round trip.
+// reported runs a statement in one round trip. The table of workers has no rows of companies.
 func (s *store) reported(ctx context.Context, sql string, args ...any) (reported, error) {
 	rows, err := s.DB.Pool().Query(ctx, sql, args...)
 	if err != nil {

@@ -140,7 +140,7 @@ func TestTakingOver(t *testing.T) {
 	})
 	t.Run("a process that was paused begins nothing that others may have, and then is a new worker (3)", func(t *testing.T) {
 		t.Parallel()
-		w, r := openHeld(t, pulse{every: time.Hour, fresh: time.Hour, lost: time.Hour}) // reports only when it is told to
+		w, r := openHeld(t, pulse{every: time.Hour, fresh: time.Hour, lost: time.Hour}) // reports only when the test calls it
 		paused := w.engine
 		former := paused.own.worker
 		paused.mu.Lock()
