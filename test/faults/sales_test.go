@@ -185,31 +185,38 @@ func (m *salesCluster) buyFrom(t *testing.T, s *seller, o *order, clients []*har
 // testConfirmations compares the events about the sellers' bookings with the acknowledged
 // bookings.
 func (m *salesCluster) testConfirmations(t *testing.T, shops ...*seller) {
-	byCompany := map[string]*seller{}
-	for _, s := range shops {
-		byCompany[s.company.ID] = s
-	}
 	harness.Eventually(t, eventsLimit, func() error {
-		got := map[*seller][]string{}
-		for _, e := range m.Events(t) {
-			s := byCompany[e.Company]
-			if s == nil || e.Subject != "booking.v1.booking_confirmed" {
-				continue
-			}
-			var c bookingv1.BookingConfirmed
-			if err := proto.Unmarshal(e.Payload, &c); err != nil {
-				return err
-			}
-			got[s] = append(got[s], c.GetBooking().GetBooking().GetId())
-		}
+		got := m.confirmed(t)
 		var faults []error
 		for _, s := range shops {
 			var want []string
 			for _, o := range s.orders {
 				want = append(want, slices.Collect(maps.Keys(o.sold))...)
 			}
-			faults = append(faults, compareSets("confirmations", got[s], want))
+			faults = append(faults, compareSets("confirmations", got[s.company.ID], want))
 		}
 		return errors.Join(faults...)
 	})
+}
+
+// confirmed returns the bookings that the events confirm, by company. An event that was published
+// twice fails t.
+func (m *salesCluster) confirmed(t *testing.T) map[string][]string {
+	t.Helper()
+	bookings, seen := map[string][]string{}, map[string]bool{}
+	for _, e := range m.Events(t) {
+		if seen[e.ID] {
+			t.Errorf("event %s was published twice", e.ID)
+		}
+		seen[e.ID] = true
+		if e.Subject != "booking.v1.booking_confirmed" {
+			continue
+		}
+		var c bookingv1.BookingConfirmed
+		if err := proto.Unmarshal(e.Payload, &c); err != nil {
+			t.Fatal(err)
+		}
+		bookings[e.Company] = append(bookings[e.Company], c.GetBooking().GetBooking().GetId())
+	}
+	return bookings
 }

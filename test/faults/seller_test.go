@@ -98,6 +98,14 @@ func (m *salesCluster) newSeller(t *testing.T, buyers, guests int) *seller {
 	return s
 }
 
+// dates returns the number of the seller's dates.
+func (s *seller) dates() (n int) {
+	for _, e := range s.events {
+		n += len(e.GetDates())
+	}
+	return n
+}
+
 // newOrder returns a random order for the next guest, or nil if there are no guests left.
 func (s *seller) newOrder() *order {
 	s.mu.Lock()
