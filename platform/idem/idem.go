@@ -59,7 +59,7 @@ const (
 				and k.caller = n.caller and k.key = n.key and k.expires_at > now() offset 0) found`
 
 	// Replace a row that has expired but is not pruned yet.
-	storeSQL = `insert into idempotency_keys as i (company_id, caller, key, request_hash, response, expires_at)
+	saveSQL = `insert into idempotency_keys as i (company_id, caller, key, request_hash, response, expires_at)
 		select coalesce((select app_company()), '00000000-0000-0000-0000-000000000000'),
 			n.caller, n.key, n.request_hash, n.response, now() + make_interval(secs => $5)
 		from unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[]) n(caller, key, request_hash, response)

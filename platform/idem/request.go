@@ -98,8 +98,8 @@ func (r *Request) Respond(resp proto.Message) (err error) {
 	return nil
 }
 
-// Save returns the query that stores the responses of requests that Lookup found free. It fails if
-// a response of one of the keys is already stored.
+// Save returns the statement that stores the responses of requests that Lookup found free. It can be
+// queued until the commit.
 func Save(requests ...*Request) pg.Query {
 	n := len(requests)
 	callers, keys := make([]string, n), make([]string, n)
@@ -107,7 +107,7 @@ func Save(requests ...*Request) pg.Query {
 	for i, r := range requests {
 		callers[i], keys[i], hashes[i], responses[i] = r.id.caller, r.id.key, r.hash, r.response
 	}
-	return pg.Query{SQL: storeSQL, Args: []any{callers, keys, hashes, responses, Kept.Seconds()}}.Affecting(n)
+	return pg.Query{SQL: saveSQL, Args: []any{callers, keys, hashes, responses, Kept.Seconds()}}.Affecting(n)
 }
 
 // Fingerprint identifies the caller and the key within a company, without revealing them.

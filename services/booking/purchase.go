@@ -136,7 +136,6 @@ type sharedCommit struct {
 	now    time.Time
 	sale   store.Sale
 	events []outbox.Event
-	keys   []*idem.Request // whose responses are stored
 }
 
 // lock locks and reads everything that the purchases name, after it has run first, in one round trip.
@@ -295,27 +294,23 @@ func (c *sharedCommit) respond(p *purchase) error {
 		return nil
 	}
 	p.fill()
-	c.keys = append(c.keys, p.key)
+	c.sale.Keys = append(c.sale.Keys, p.key)
 	return p.key.Respond(p.resp)
 }
 
-// save stores what was granted and confirmed, with the responses and the events.
+// save stores what was granted and confirmed, with the responses and the events, when tx commits.
 func (c *sharedCommit) save(ctx context.Context) error {
-	if len(c.sale.Granted)+len(c.sale.Confirmed) == 0 {
+	c.sale.Offer = c.offer
+	store.SaveSale(c.tx, c.company, c.sale)
+	if len(c.events) == 0 {
 		return nil
 	}
-	c.sale.Offer = c.offer
-	if len(c.keys) > 0 {
-		c.sale.Further = append(c.sale.Further, idem.Save(c.keys...))
+	query, err := c.outbox.Query(ctx, c.tx, c.stamp(c.company, c.now, c.events)...)
+	if err != nil {
+		return err
 	}
-	if len(c.events) > 0 {
-		query, err := c.outbox.Query(ctx, c.tx, c.stamp(c.company, c.now, c.events)...)
-		if err != nil {
-			return err
-		}
-		c.sale.Further = append(c.sale.Further, query)
-	}
-	return c.store.SaveSale(ctx, c.tx, c.company, c.sale)
+	c.tx.Queue(query)
+	return nil
 }
 
 // settle decides purchases of one company in their order within tx, and stores the granted ones with

@@ -24,7 +24,8 @@ const (
 
 	lockFreeDatesSQL = LockDatesSQL + ` skip locked`
 
-	existingDatesSQL = `select id from event_dates where company_id = $1 and id = any($2)`
+	existingDatesSQL = `select d.id from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id and e.deleted_at is null
+		where d.company_id = $1 and d.id = any($2)`
 
 	OfferedOptionsSQL = `select o.*
 		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id = any($2)) e

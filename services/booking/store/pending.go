@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,9 +33,10 @@ const (
 
 	whichCancelledSQL = `select id from event_dates where company_id = $1 and id = any($2) and status = 'cancelled'`
 
-	confirmSQL = `with waited as (update waitlist_entries set state = 'booked', offer_expires_at = null
-			where company_id = $1 and transaction_id = any($2) and state in ('offered', 'booking'))
-		update transactions set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
+	bookWaitersSQL = `update waitlist_entries set state = 'booked', offer_expires_at = null
+		where company_id = $1 and transaction_id = any($2) and state in ('offered', 'booking')`
+
+	confirmSQL = `update transactions set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
 			request_key = null, request_hash = null
 		where company_id = $1 and id = any($2) and status = 'pending'`
 
@@ -108,9 +108,6 @@ func LockPayable(company id.Company, transactions []id.Transaction, dates []id.E
 	}
 }
 
-// errConfirm reports that a transaction changed although it was locked.
-var errConfirm = errors.New("a locked transaction could not be confirmed")
-
 // confirm returns the statements that confirm locked pending transactions.
 func confirm(company id.Company, all []Confirmation) []pg.Query {
 	ids, passes := make([]id.Transaction, len(all)), make([]id.CustomerPass, len(all))
@@ -118,16 +115,8 @@ func confirm(company id.Company, all []Confirmation) []pg.Query {
 		ids[i], passes[i] = c.Transaction, c.Pass
 	}
 	return []pg.Query{
-		{SQL: confirmSQL, Args: []any{company, ids}, Scan: func(rows pgx.Rows) error {
-			rows.Close()
-			if err := rows.Err(); err != nil {
-				return err
-			}
-			if rows.CommandTag().RowsAffected() != int64(len(all)) {
-				return errConfirm
-			}
-			return nil
-		}},
+		pg.Query{SQL: confirmSQL, Args: []any{company, ids}}.Affecting(len(all)),
+		{SQL: bookWaitersSQL, Args: []any{company, ids}},
 		{SQL: nameUsedPassSQL, Args: []any{company, ids, passes}},
 	}
 }

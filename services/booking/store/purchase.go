@@ -1,13 +1,10 @@
 package store
 
 import (
-	"context"
-	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
 	"reservation.dev/services/booking/model"
 )
@@ -18,11 +15,9 @@ import (
 // lock, and it holds no other.
 
 const (
-	// The condition repeats the decision made under the lock, and a CHECK of the table repeats it
-	// again.
+	// A CHECK of the table repeats the decision made under the lock.
 	TakeSpacesSQL = `update event_dates d set booked = d.booked + n.spaces
-		from unnest($2::uuid[], $3::integer[]) n(id, spaces)
-		where d.company_id = $1 and d.id = n.id and (d.capacity is null or d.booked + n.spaces <= d.capacity)`
+		from unnest($2::uuid[], $3::integer[]) n(id, spaces) where d.company_id = $1 and d.id = n.id`
 
 	insertTransactionsSQL = `insert into transactions
 			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
@@ -173,9 +168,6 @@ func (p *purchases) insert(company id.Company, from source) []pg.Query {
 // takes are the spaces to add to dates' counts.
 type takes map[id.EventDate]int32
 
-// errTakes reports that a date changed although it was locked.
-var errTakes = errors.New("the spaces of a locked date could not be taken")
-
 // update returns the statement that adds the spaces to the dates' counts.
 func (t takes) update(company id.Company) pg.Query {
 	dates := make([]id.EventDate, 0, len(t))
@@ -183,13 +175,7 @@ func (t takes) update(company id.Company) pg.Query {
 	for date, n := range t {
 		dates, spaces = append(dates, date), append(spaces, n)
 	}
-	return pg.Query{SQL: TakeSpacesSQL, Args: []any{company, dates, spaces}, Scan: func(rows pgx.Rows) error {
-		rows.Close()
-		if rows.CommandTag().RowsAffected() != int64(len(t)) {
-			return errTakes
-		}
-		return nil
-	}}
+	return pg.Query{SQL: TakeSpacesSQL, Args: []any{company, dates, spaces}}.Affecting(len(t))
 }
 
 // Sale is what a commit of purchases stores.
@@ -197,25 +183,26 @@ type Sale struct {
 	Offer     *model.Offer // the locked offer on which the purchases were granted
 	Granted   []*model.Purchase
 	Confirmed []Confirmation
-	Further   []pg.Query // run last
+	Keys      []*idem.Request // whose responses are stored
 }
 
-// SaveSale stores a sale, and commits tx in the same round trip.
-func (s *Store) SaveSale(ctx context.Context, tx *pg.Tx, company id.Company, sale Sale) error {
-	var queries []pg.Query
+// SaveSale stores a sale when tx commits.
+func SaveSale(tx *pg.Tx, company id.Company, sale Sale) {
 	if len(sale.Confirmed) > 0 {
-		queries = append(queries, confirm(company, sale.Confirmed)...)
+		tx.Queue(confirm(company, sale.Confirmed)...)
 	}
 	if len(sale.Granted) > 0 {
 		var p purchases
 		for _, granted := range sale.Granted {
 			p.addGranted(granted, "")
 		}
-		queries = append(queries, takes(sale.Offer.Taken()).update(company))
-		queries = append(queries, p.insert(company, live)...)
-		queries = append(queries, countUses(company, sale.Offer)...)
+		tx.Queue(takes(sale.Offer.Taken()).update(company))
+		tx.Queue(p.insert(company, live)...)
+		tx.Queue(countUses(company, sale.Offer)...)
 	}
-	return tx.Pipeline(ctx, append(queries, sale.Further...)...)
+	if len(sale.Keys) > 0 {
+		tx.Queue(idem.Save(sale.Keys...))
+	}
 }
 
 // countUses returns the statement that adds the uses of the offer's codes.
