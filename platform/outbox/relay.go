@@ -187,7 +187,7 @@ func (o *Outbox) send(ctx context.Context, batch *pgx.Batch) error {
 	if batch.Len() == 1 {
 		return nil
 	}
-	if err := o.db.Pool().SendBatch(ctx, batch).Close(); err != nil {
+	if err := o.db.Job(ctx, batch); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
 	return nil
