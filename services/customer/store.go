@@ -42,7 +42,7 @@ func (s *store) sql(statement string) string { return s.marks.Replace(statement)
 const columns = `id, reference, {fields}, archived, version, created_at, updated_at, deleted_at`
 
 const (
-	getSQL = `select ` + columns + ` from customers where company_id = $1 and id = any($2) and deleted_at is null`
+	getSQL = `select ` + columns + ` from customers where company_id = $1 and id` + pg.AmongIDs + ` and deleted_at is null`
 
 	batchSQL = `select ` + columns + ` from customers
 		where company_id = $1 and (id = any($2) or reference = any($3)) and (deleted_at is null or $4)`
