@@ -3,12 +3,10 @@ package idem
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"time"
 	"unicode/utf8"
 
-	"github.com/jackc/pgx/v5"
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/fault"
@@ -47,20 +45,24 @@ func Key(ctx context.Context) string {
 	return k.key
 }
 
-// lockSQL is a separate statement, so that the next one sees the rows that the previous holder of the
+// lockSQL is a separate statement, so that the next one sees the rows that the previous holder of a
 // lock committed.
 const (
 	lockSQL = `select pg_try_advisory_xact_lock(hashtextextended(
-		concat_ws(e'\x1f', 'idempotency', app_company(), $1::text, $2::text), 0))`
+			concat_ws(e'\x1f', 'idempotency', (select app_company()), n.caller, n.key), 0))
+		from unnest($1::text[], $2::text[]) with ordinality n(caller, key, i) order by n.i`
 
-	findSQL = `select request_hash, response from idempotency_keys
-		where company_id = coalesce((select app_company()), '00000000-0000-0000-0000-000000000000')
-		and caller = $1 and key = $2 and expires_at > now()`
+	findSQL = `select n.i, found.request_hash, found.response
+		from unnest($1::text[], $2::text[]) with ordinality n(caller, key, i)
+		cross join lateral (select k.request_hash, k.response from idempotency_keys k
+			where k.company_id = coalesce((select app_company()), '00000000-0000-0000-0000-000000000000')
+				and k.caller = n.caller and k.key = n.key and k.expires_at > now() offset 0) found`
 
 	// Replace a row that has expired but is not pruned yet.
-	storeSQL = `insert into idempotency_keys as i (company_id, caller, key, request_hash, response, expires_at)
-		values (coalesce(app_company(), '00000000-0000-0000-0000-000000000000'),
-			$1, $2, $3, $4, now() + make_interval(secs => $5))
+	saveSQL = `insert into idempotency_keys as i (company_id, caller, key, request_hash, response, expires_at)
+		select coalesce((select app_company()), '00000000-0000-0000-0000-000000000000'),
+			n.caller, n.key, n.request_hash, n.response, now() + make_interval(secs => $5)
+		from unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[]) n(caller, key, request_hash, response)
 		on conflict (company_id, caller, key) do update set request_hash = excluded.request_hash,
 			response = excluded.response, created_at = excluded.created_at, expires_at = excluded.expires_at
 		where i.expires_at <= now()`
@@ -74,31 +76,27 @@ const (
 // Keys belong to the company of tx's scope. The fault is IDEMPOTENCY_IN_PROGRESS while another
 // transaction holds the key, and IDEMPOTENCY_KEY_REUSED if the key was used for another request.
 func Do[R proto.Message](ctx context.Context, tx *pg.Tx, req proto.Message, resp R, fn func() error) error {
-	k, ok := ctx.Value(ctxKey{}).(requestKey)
-	if !ok {
+	r, err := RequestOf(ctx, req)
+	if err != nil {
+		return err
+	}
+	if r == nil {
 		return fn()
 	}
-	if err := k.check(); err != nil {
-		return err
+	if err := tx.Pipeline(ctx, Lookup(r)...); err != nil {
+		return fmt.Errorf("idempotency: %w", err)
 	}
-	hash, err := hashOf(req)
-	if err != nil {
+	if replayed, err := r.Replay(resp); replayed || err != nil {
 		return err
-	}
-	stored, found, err := k.find(ctx, tx, hash)
-	if err != nil {
-		return err
-	}
-	if found {
-		if err := proto.Unmarshal(stored, resp); err != nil {
-			return fmt.Errorf("idempotency: stored response: %w", err)
-		}
-		return nil
 	}
 	if err := fn(); err != nil {
 		return err
 	}
-	return k.store(ctx, tx, hash, resp)
+	if err := r.Respond(resp); err != nil {
+		return err
+	}
+	tx.Queue(Save(r))
+	return nil
 }
 
 func (k requestKey) check() error {
@@ -126,49 +124,6 @@ func hashOf(req proto.Message) ([]byte, error) {
 	return sum.Sum(nil), nil
 }
 
-// find locks the key until the end of tx and reads the stored response, in one round trip.
-func (k requestKey) find(ctx context.Context, tx *pg.Tx, hash []byte) (response []byte, found bool, err error) {
-	var batch pgx.Batch
-	var locked bool
-	batch.Queue(lockSQL, k.caller, k.key).QueryRow(func(row pgx.Row) error { return row.Scan(&locked) })
-	var storedHash []byte
-	batch.Queue(findSQL, k.caller, k.key).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&storedHash, &response)
-		if errors.Is(err, pgx.ErrNoRows) {
-			return nil
-		}
-		found = err == nil
-		return err
-	})
-	if err := tx.SendBatch(ctx, &batch).Close(); err != nil {
-		return nil, false, fmt.Errorf("idempotency: %w", err)
-	}
-	switch {
-	case found && string(storedHash) != string(hash):
-		return nil, false, errReused
-	case found:
-		return response, true, nil
-	case !locked:
-		return nil, false, errInProgress
-	}
-	return nil, false, nil
-}
-
-func (k requestKey) store(ctx context.Context, tx *pg.Tx, hash []byte, resp proto.Message) error {
-	response, err := proto.MarshalOptions{}.MarshalAppend([]byte{}, resp)
-	if err != nil {
-		return fmt.Errorf("idempotency: %w", err)
-	}
-	tag, err := tx.Exec(ctx, storeSQL, k.caller, k.key, hash, response, Kept.Seconds())
-	if err != nil {
-		return fmt.Errorf("idempotency: %w", err)
-	}
-	if tag.RowsAffected() == 0 {
-		return errInProgress
-	}
-	return nil
-}
-
 const pruneBatch = 1000
 
 const pruneSQL = `delete from idempotency_keys where (company_id, caller, key) in
@@ -178,33 +133,15 @@ const pruneSQL = `delete from idempotency_keys where (company_id, caller, key) i
 // It locks the key until the end of tx. Use it in requests with several transactions, of which the
 // last one runs under Do. The faults are those of Do.
 func Seen(ctx context.Context, tx *pg.Tx, req, resp proto.Message) (bool, error) {
-	k, ok := ctx.Value(ctxKey{}).(requestKey)
-	if !ok {
-		return false, nil
-	}
-	if err := k.check(); err != nil {
+	r, err := RequestOf(ctx, req)
+	if r == nil || err != nil {
 		return false, err
 	}
-	hash, err := hashOf(req)
-	if err != nil {
-		return false, err
+	if err := tx.Pipeline(ctx, Lookup(r)...); err != nil {
+		return false, fmt.Errorf("idempotency: %w", err)
 	}
-	stored, found, err := k.find(ctx, tx, hash)
-	if err != nil || !found {
-		return false, err
-	}
-	return true, proto.Unmarshal(stored, resp)
+	return r.Replay(resp)
 }
-
-// Request returns the caller and the idempotency key of ctx, and the hash of req.
-func Request(ctx context.Context, req proto.Message) (caller, key string, hash []byte, err error) {
-	k, _ := ctx.Value(ctxKey{}).(requestKey)
-	hash, err = hashOf(req)
-	return k.caller, k.key, hash, err
-}
-
-// Reused returns the fault of a key that was used for another request.
-func Reused() error { return errReused }
 
 // Prune deletes the responses that expired before now.
 func Prune(ctx context.Context, db *pg.DB, now time.Time) error {

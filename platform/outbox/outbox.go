@@ -62,7 +62,8 @@ const appendSQL = `insert into outbox_events (id, company_id, subject, payload, 
 	from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[])
 		as e (id, company_id, subject, payload, trace, occurred_at)`
 
-// Append adds events to tx, in one statement. They are published only if tx commits.
+// Append adds events to tx, in one statement that tx queues. They are published only if tx
+// commits.
 func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	if len(events) == 0 {
 		return nil
@@ -71,9 +72,7 @@ func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, q.SQL, q.Args...); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
+	tx.Queue(q)
 	return nil
 }
 
@@ -103,8 +102,12 @@ const mostAtOnce = 1000
 // COPY, which PostgreSQL refuses for tables with row level security.
 func (o *Outbox) AppendAll(ctx context.Context, tx *pg.Tx, events []Event) error {
 	for chunk := range slices.Chunk(events, mostAtOnce) {
-		if err := o.Append(ctx, tx, chunk...); err != nil {
+		q, err := o.Query(ctx, tx, chunk...)
+		if err != nil {
 			return err
+		}
+		if err := tx.Pipeline(ctx, q); err != nil {
+			return fmt.Errorf("outbox: %w", err)
 		}
 	}
 	return nil

@@ -14,7 +14,10 @@
 //     pipeline, which PostgreSQL runs as one implicit transaction. The first use of a
 //     statement on a connection adds a round trip to prepare it. The server treats the
 //     transaction as read-only; use InTx to write.
-//   - InTx: one round trip to begin with the setting, and one to commit.
+//   - InTx: one round trip for the commit in addition to those of the statements. The
+//     transaction begins, with the setting, in the round trip of its first statement, and
+//     without a statement it takes none. Statements of Tx.Queue share the round trip of
+//     the commit.
 //   - A policy's functions are uncorrelated sub-selects, so they run once per query and
 //     not once per row.
 //   - PostgreSQL uses an index for a condition only if it can apply the condition before
@@ -32,8 +35,9 @@
 //     refuses a role that the policies do not apply to.
 //  4. AfterCommit hooks run once, after the commit, and never otherwise.
 //  5. InTx repeats a transaction that lost to a concurrent one (serialization failure or
-//     deadlock) or to a migration, up to three times. It never repeats a transaction
-//     that may have been committed.
+//     deadlock) or to a migration, up to three times, and one whose connection was lost
+//     before the server had answered. It never repeats a transaction that may have been
+//     committed, and it returns ErrUncertain for a commit whose response it did not get.
 //  6. Migrations are applied once and in order, even if several processes start them at
 //     the same time.
 //  7. A binary does not serve from a database whose schema is older than its own

@@ -40,6 +40,10 @@ create table things (
 	constraint things_name_check check (name <> '')
 );
 select tenant_table('things');
+create table pairs (
+	id      integer primary key,
+	partner integer not null references pairs (id) deferrable initially deferred
+);
 create table counters (id integer primary key, n integer not null);
 insert into counters values (1, 0), (2, 0);
 `)},

@@ -3,6 +3,7 @@ package pg_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -166,6 +167,10 @@ func TestRoundTrips(t *testing.T) {
 	company := id.New[id.Company]()
 	scope := pg.For(company)
 	seed(t, db, 3, company)
+	const rename = `update things set name = $3 where company_id = $1 and id = $2`
+	inTx := func(fn func(context.Context, *pg.Tx) error) func() error {
+		return func() error { return db.InTx(t.Context(), scope, fn) }
+	}
 	for name, c := range map[string]struct {
 		want int64
 		use  func() error
@@ -181,18 +186,29 @@ func TestRoundTrips(t *testing.T) {
 		"a stream takes one": {1, func() error {
 			return db.Stream(t.Context(), scope, selectThings, nil, func(pgx.Rows) error { return nil })
 		}},
-		"a transaction takes two in addition to its own": {3, func() error {
-			return db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
-				_, err := tx.Exec(ctx, `update things set name = 'x' where company_id = $1 and id = $2`, company, 1)
-				return err
-			})
-		}},
-		"a transaction with a pipeline of three takes three": {3, func() error {
-			return db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
-				q := pg.Query{SQL: selectThings, Scan: drain}
-				return tx.Pipeline(ctx, q, pg.Query{SQL: `update things set name = 'y' where company_id = $1`, Args: []any{company}}, q)
-			})
-		}},
+		"a transaction that runs nothing takes none": {0, inTx(func(context.Context, *pg.Tx) error { return nil })},
+		"a transaction of one statement takes two": {2, inTx(func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, rename, company, 1, "x")
+			return err
+		})},
+		"a transaction with a pipeline of three takes two": {2, inTx(func(ctx context.Context, tx *pg.Tx) error {
+			q := pg.Query{SQL: selectThings, Scan: drain}
+			return tx.Pipeline(ctx, q, pg.Query{SQL: rename, Args: []any{company, 1, "y"}}, q)
+		})},
+		"a transaction of queued statements takes two": {2, inTx(func(_ context.Context, tx *pg.Tx) error {
+			tx.Queue(pg.Query{SQL: rename, Args: []any{company, 1, "z"}}, pg.Query{SQL: rename, Args: []any{company, 2, "z"}})
+			return nil
+		})},
+		"a transaction that reads and then queues its writes takes two": {2, inTx(func(ctx context.Context, tx *pg.Tx) error {
+			tx.Queue(pg.Query{SQL: rename, Args: []any{company, 1, "r"}})
+			var name string
+			if err := tx.QueryRow(ctx, `select name from things where id = 1`).Scan(&name); err != nil || name != "r" {
+				return fmt.Errorf("read %q, %w", name, err)
+			}
+			tx.Queue(pg.Query{SQL: rename, Args: []any{company, 2, "r"}}.Affecting(1))
+			tx.Queue(pg.Query{SQL: rename, Args: []any{company, 3, "r"}})
+			return nil
+		})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := c.use(); err != nil { // prepares

@@ -24,11 +24,13 @@ func For(company id.Company) Scope {
 // jobs, never for a caller's request.
 func AllCompanies() Scope { return Scope{setting: "*"} }
 
-// beginSQL opens a transaction in this scope. The value is "", "*" or hex
-// digits and dashes, so it needs no quoting beyond the quotes.
-func (s Scope) beginSQL() string {
-	return "begin; set local app.company_id = '" + s.setting + "'"
-}
+// scopeSQL is the first statement of a transaction; $1 is the setting. The transaction begins and
+// ends with cached statements too, because the server parses any other text each time.
+const (
+	beginSQL  = `begin`
+	scopeSQL  = `select set_config('app.company_id', $1, true)`
+	commitSQL = `commit`
+)
 
 // readSQL is the first statement of a pipelined read; $1 is the setting. A read is repeated
 // if its connection was lost. So it must not write, and this setting makes the server

@@ -27,6 +27,10 @@ func TestConnectionsCarryNoCompany(t *testing.T) {
 	seed(t, db, 3, company)
 	failure := errors.New("no")
 	scope := pg.For(company)
+	begin := func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, `select 1`)
+		return err
+	}
 
 	for name, use := range map[string]func(t *testing.T){
 		"a read": func(t *testing.T) {
@@ -65,12 +69,42 @@ func TestConnectionsCarryNoCompany(t *testing.T) {
 			}
 		},
 		"a transaction": func(t *testing.T) {
-			if err := db.InTx(t.Context(), scope, func(context.Context, *pg.Tx) error { return nil }); err != nil {
+			if err := db.InTx(t.Context(), scope, begin); err != nil {
 				t.Fatal(err)
 			}
 		},
+		"a transaction that queued its statements": func(t *testing.T) {
+			err := db.InTx(t.Context(), scope, func(_ context.Context, tx *pg.Tx) error {
+				tx.Queue(pg.Query{SQL: `update things set name = 'x'`}.Affecting(3))
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		"a transaction whose queued statement failed": func(t *testing.T) {
+			wantError(t, db.InTx(t.Context(), scope, func(_ context.Context, tx *pg.Tx) error {
+				tx.Queue(pg.Query{SQL: `update things set name = ''`})
+				return nil
+			}))
+		},
+		"a transaction whose first statement the server refused to plan": func(t *testing.T) {
+			wantError(t, db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+				_, err := tx.Exec(ctx, `select nothing from things`)
+				return err
+			}))
+		},
+		"a transaction that left its first rows open": func(t *testing.T) {
+			wantError(t, db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+				rows, err := tx.Query(ctx, selectThings)
+				rows.Next()
+				return err
+			}))
+		},
 		"a transaction that failed": func(t *testing.T) {
-			err := db.InTx(t.Context(), scope, func(context.Context, *pg.Tx) error { return failure })
+			err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+				return errors.Join(begin(ctx, tx), failure)
+			})
 			if !errors.Is(err, failure) {
 				t.Fatal(err)
 			}
@@ -90,11 +124,22 @@ func TestConnectionsCarryNoCompany(t *testing.T) {
 					t.Fatal("the panic was swallowed")
 				}
 			}()
-			_ = db.InTx(t.Context(), scope, func(context.Context, *pg.Tx) error { panic("oh") })
+			_ = db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error { panic(begin(ctx, tx)) })
+		},
+		"a transaction that panicked while it read its first rows": func(t *testing.T) {
+			defer func() { _ = recover() }()
+			_ = db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+				rows, _ := tx.Query(ctx, selectThings)
+				rows.Next()
+				panic("oh")
+			})
 		},
 		"a transaction whose caller cancelled": func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
-			err := db.InTx(ctx, scope, func(context.Context, *pg.Tx) error { cancel(); return nil })
+			err := db.InTx(ctx, scope, func(ctx context.Context, tx *pg.Tx) error {
+				defer cancel()
+				return begin(ctx, tx)
+			})
 			if !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}

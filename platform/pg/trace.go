@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -41,6 +42,9 @@ func (t tracer) start(ctx context.Context, summary, text string, more ...attribu
 	return context.WithValue(ctx, spanKey{}, span)
 }
 
+// framing are the statements of a round trip that do not name its span.
+var framing = []string{beginSQL, scopeSQL, readSQL, streamSQL, commitSQL}
+
 // spanKey is the context key of a round trip's span, because the context's current span can
 // be another one.
 type spanKey struct{}
@@ -67,11 +71,7 @@ func (t tracer) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQue
 	if !telemetry.IsRecording(ctx) {
 		return ctx
 	}
-	summary := summarize(q.SQL)
-	if strings.HasPrefix(q.SQL, "begin;") { // contains the company
-		return t.start(ctx, summary, "begin")
-	}
-	return t.start(ctx, summary, q.SQL)
+	return t.start(ctx, summarize(q.SQL), q.SQL)
 }
 
 // TraceQueryEnd implements pgx.QueryTracer.
@@ -88,9 +88,12 @@ func (t tracer) TraceBatchStart(ctx context.Context, _ *pgx.Conn, b pgx.TraceBat
 	summary := ""
 	for _, q := range b.Batch.QueuedQueries {
 		texts = append(texts, q.SQL)
-		if q.SQL != readSQL && q.SQL != streamSQL && summary == "" {
+		if !slices.Contains(framing, q.SQL) && summary == "" {
 			summary = summarize(q.SQL)
 		}
+	}
+	if summary == "" {
+		summary = summarize(texts[len(texts)-1])
 	}
 	return t.start(ctx, "BATCH "+summary, strings.Join(texts, ";\n"), attribute.Int("db.operation.batch.size", len(texts)))
 }

@@ -4,7 +4,7 @@ import "testing"
 
 func TestSummarize(t *testing.T) {
 	for sql, want := range map[string]string{
-		"begin; set local app.company_id = 'x'":  "BEGIN",
+		"begin":                                  "BEGIN",
 		"commit":                                 "COMMIT",
 		"select id from customers where id = $1": "SELECT customers",
 		"insert into outbox (id) select e.id from unnest($1) e(id)":   "INSERT outbox",

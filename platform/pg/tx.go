@@ -16,56 +16,25 @@ import (
 	"reservation.dev/platform/pg/turns"
 )
 
-// Tx is a transaction of InTx. Only InTx calls Commit and Rollback; Begin creates a
-// savepoint.
+// Tx is a transaction of InTx. It begins with its first statement, in the same round trip. Only
+// InTx commits it and rolls it back.
 type Tx struct {
-	pgx.Tx
 	db    *DB
-	open  atomic.Bool
+	conn  *pgx.Conn
+	scope Scope
+	open  atomic.Bool // fn of InTx is running
 	hooks []func()
+
+	inner  pgx.Tx  // nil until the server has answered begin
+	queued []Query // statements that wait for the next round trip
+	failed error   // why the transaction could not begin
+	lost   bool    // because the connection had been lost while it was idle
 }
 
 // AfterCommit registers f to run after this transaction has committed, in the order of
 // registration and on InTx's goroutine. If the transaction is rolled back or repeated, f
 // does not run.
 func (tx *Tx) AfterCommit(f func()) { tx.hooks = append(tx.hooks, f) }
-
-// Pipeline runs queries in order, in one round trip. Each query sees everything that was
-// committed before it began, so a query after a lock sees the state that the lock
-// protects. The rows of a query without Scan are dropped.
-func (tx *Tx) Pipeline(ctx context.Context, queries ...Query) (err error) {
-	batch := &pgx.Batch{}
-	for _, q := range queries {
-		batch.Queue(q.SQL, q.Args...)
-	}
-	results := tx.SendBatch(ctx, batch)
-	defer func() {
-		if e := results.Close(); err == nil {
-			err = e
-		}
-	}()
-	for _, q := range queries {
-		if q.Scan == nil {
-			if _, err := results.Exec(); err != nil {
-				return err
-			}
-			continue
-		}
-		rows, err := results.Query()
-		if err != nil {
-			return err
-		}
-		err = q.Scan(rows)
-		rows.Close()
-		if e := rows.Err(); e != nil {
-			return e
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 type txKey struct{}
 
@@ -88,9 +57,9 @@ const (
 
 // InTx runs fn in a read-committed transaction under s and commits if fn returns nil. On
 // an error or a panic it rolls back. A transaction that loses to a concurrent one
-// (SQLSTATE 40001, 40P01) is repeated up to three times. So fn must be repeatable: all
-// its effects are in tx, in variables that it sets again, or in AfterCommit hooks. Errors
-// of fn are returned unchanged.
+// (SQLSTATE 40001, 40P01) is repeated up to three times, and one that finds its connection
+// lost on another connection. So fn must be repeatable: all its effects are in tx, in variables
+// that it sets again, or in AfterCommit hooks. Errors of fn are returned unchanged.
 func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx *Tx) error) error {
 	if err := db.guard(ctx); err != nil {
 		return err
@@ -113,16 +82,10 @@ func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx
 func (db *DB) tryTx(ctx context.Context, s Scope, fn func(context.Context, *Tx) error) error {
 	var hooks []func()
 	err := db.onConn(ctx, s, turns.Write, func(c *pgxpool.Conn) (bool, error) {
-		inner, err := c.Conn().BeginTx(ctx, pgx.TxOptions{BeginQuery: s.beginSQL()})
-		if err != nil {
-			return false, err
-		}
-		tx := &Tx{Tx: inner, db: db}
-		if err := tx.run(ctx, fn); err != nil {
-			return true, err
-		}
+		tx := &Tx{db: db, conn: c.Conn(), scope: s}
+		err := tx.run(ctx, fn)
 		hooks = tx.hooks
-		return true, nil
+		return !tx.lost, err
 	})
 	if err != nil {
 		return err
@@ -134,37 +97,67 @@ func (db *DB) tryTx(ctx context.Context, s Scope, fn func(context.Context, *Tx) 
 	return nil
 }
 
-func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err error) {
+func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) error {
 	tx.open.Store(true)
-	committed := false
-	defer func() {
-		tx.open.Store(false)
-		if committed {
-			return
-		}
-		// ctx may have ended, but the connection must be rolled back before its next
-		// use. If the rollback fails, pgx closes the connection.
-		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
-		defer cancel()
-		_ = tx.Tx.Rollback(end)
-	}()
+	defer tx.end(ctx)
 	if err := fn(context.WithValue(ctx, txKey{}, tx), tx); err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	return tx.commit(ctx)
+}
+
+// end rolls back what is not committed.
+func (tx *Tx) end(ctx context.Context) {
+	tx.open.Store(false)
+	if tx.conn.IsClosed() || tx.conn.PgConn().TxStatus() == idle {
+		return
+	}
+	// ctx may have ended, but the connection must be rolled back before its next use. If the
+	// rollback fails, the pool closes the connection, because it is not idle.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	defer cancel()
+	_, _ = tx.conn.Exec(ctx, "rollback")
+}
+
+// The states of a connection's transaction that the server reports.
+const (
+	idle    = 'I'
+	aborted = 'E'
+)
+
+// commit sends the queued statements and the commit in one round trip.
+func (tx *Tx) commit(ctx context.Context) error {
+	// If the only round trip of a transaction had the commit in it, it could not be repeated
+	// after the connection was lost while idle.
+	if tx.inner == nil && len(tx.queued) > 0 {
+		if err := tx.flush(ctx); err != nil {
+			return err
+		}
+	}
+	switch {
+	case tx.failed != nil, tx.conn.PgConn().TxStatus() == aborted:
+		return fmt.Errorf("commit: %w", pgx.ErrTxCommitRollback) // fn hid an error
+	case tx.inner == nil:
+		return nil // fn ran no statement
+	case tx.conn.IsClosed():
+		return fmt.Errorf("commit: %w", pgconn.ErrConnClosed)
+	}
 	// The outcome must be known from here on, so a cancelled ctx does not interrupt the
 	// commit.
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), finishTimeout)
 	defer cancel()
-	if err := tx.Tx.Commit(end); err != nil {
-		if isUncertain(err) {
-			return fmt.Errorf("%w: %w", ErrUncertain, err)
-		}
+	tag, err := tx.Exec(ctx, commitSQL)
+	switch {
+	case err != nil && isUncertain(err):
+		return fmt.Errorf("%w: %w", ErrUncertain, err)
+	case err != nil:
 		return fmt.Errorf("commit: %w", err)
+	case tag.String() == "ROLLBACK":
+		return fmt.Errorf("commit: %w", pgx.ErrTxCommitRollback)
 	}
-	committed = true
 	return nil
 }
 
@@ -172,10 +165,15 @@ func (tx *Tx) run(ctx context.Context, fn func(context.Context, *Tx) error) (err
 // apply it twice.
 var ErrUncertain = errors.New("it is not known whether the transaction was committed")
 
-// isUncertain reports whether a commit failed without being refused by PostgreSQL.
+// isUncertain reports whether a commit failed without being refused by PostgreSQL. A failure to
+// prepare or encode statements comes before they are sent.
 func isUncertain(err error) bool {
+	var unsent pgx.ErrPreprocessingBatch
+	if errors.As(err, &unsent) {
+		return false
+	}
 	var pe *pgconn.PgError
-	return !errors.Is(err, pgx.ErrTxCommitRollback) && (!errors.As(err, &pe) || strings.HasPrefix(pe.Code, "57P"))
+	return !errors.As(err, &pe) || strings.HasPrefix(pe.Code, "57P")
 }
 
 // isRepeatable reports whether PostgreSQL aborted a transaction in favour of another one,

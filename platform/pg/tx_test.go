@@ -117,11 +117,13 @@ func TestAfterCommit(t *testing.T) {
 		}
 	})
 	for name, fn := range map[string]func(ctx context.Context, tx *pg.Tx) error{
-		"fn fails":               func(context.Context, *pg.Tx) error { return errors.New("no") },
-		"the server aborts":      func(ctx context.Context, tx *pg.Tx) error { return add(company, 1, "twice")(ctx, tx) },
-		"the commit rolls back":  func(ctx context.Context, tx *pg.Tx) error { _ = add(company, 1, "twice")(ctx, tx); return nil },
-		"fn panics":              func(context.Context, *pg.Tx) error { panic("oh") },
-		"the connection is lost": func(_ context.Context, tx *pg.Tx) error { return tx.Conn().PgConn().Conn().Close() },
+		"fn fails":              func(context.Context, *pg.Tx) error { return errors.New("no") },
+		"the server aborts":     func(ctx context.Context, tx *pg.Tx) error { return add(company, 1, "twice")(ctx, tx) },
+		"the commit rolls back": func(ctx context.Context, tx *pg.Tx) error { _ = add(company, 1, "twice")(ctx, tx); return nil },
+		"fn panics":             func(context.Context, *pg.Tx) error { panic("oh") },
+		"the connection is lost": func(ctx context.Context, tx *pg.Tx) error {
+			return errors.Join(add(company, 2, "two")(ctx, tx), tx.Conn().PgConn().Conn().Close())
+		},
 	} {
 		t.Run("no hook runs when "+name, func(t *testing.T) {
 			defer func() { _ = recover() }()
@@ -139,6 +141,7 @@ func TestInTxRepeatsLostRaces(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
 	db := open(t, appURL, pg.Config{MaxConns: 10})
+	serializable := open(t, appURL+"&default_transaction_isolation=serializable", pg.Config{MaxConns: 10})
 	scope := pg.AllCompanies()
 	counter := func(n int) int32 { return one[int32](t, db, scope, `select n from counters where id = $1`, n) }
 
@@ -150,12 +153,9 @@ func TestInTxRepeatsLostRaces(t *testing.T) {
 		for range 2 {
 			callers.Go(func() {
 				var once sync.Once
-				err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
+				err := serializable.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 					runs.Add(1)
 					tx.AfterCommit(func() { hooks.Add(1) })
-					if _, err := tx.Exec(ctx, `set transaction isolation level serializable`); err != nil {
-						return err
-					}
 					var n int
 					if err := tx.QueryRow(ctx, `select n from counters where id = 1`).Scan(&n); err != nil {
 						return err
@@ -286,8 +286,11 @@ func TestLostConnections(t *testing.T) {
 		runs := 0
 		err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 			runs++
+			if err := add(company, 2, "two")(ctx, tx); err != nil {
+				return err
+			}
 			p.Cut()
-			return add(company, 2, "two")(ctx, tx)
+			return add(company, 3, "three")(ctx, tx)
 		})
 		if runs != 1 || !fault.Is(pg.Fault(err, nil), fault.Unavailable) {
 			t.Fatal(runs, err)

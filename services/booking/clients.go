@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -66,19 +68,52 @@ func NewPassClient(conn grpc.ClientConnInterface, source *token.Source) *PassCli
 }
 
 // Redeem implements Passes.
-func (c *PassClient) Redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
-	req := &passv1.RedeemCreditsRequest{RedemptionId: t.ID.String(), CustomerId: t.Purchaser.ID.String(), CustomerPassId: pass.String()}
+func (c *PassClient) Redeem(ctx context.Context, company id.Company, all []*Redemption) error {
+	ctx = rpc.As(ctx, c.source, company)
+	req := &passv1.BatchRedeemCreditsRequest{}
+	for _, r := range all {
+		req.Redemptions = append(req.Redemptions, redeemRequest(r))
+	}
+	resp, err := c.client.BatchRedeemCredits(ctx, req)
+	switch {
+	case status.Code(err) == codes.Unimplemented: // the previous release of the pass service
+		for i, r := range all {
+			one, err := c.client.RedeemCredits(ctx, req.GetRedemptions()[i])
+			r.finish(one, err)
+		}
+		return nil
+	case err != nil:
+		return rpc.OwnError("pass", err)
+	case len(resp.GetResults()) != len(all):
+		return fmt.Errorf("pass service: %d results for %d redemptions", len(resp.GetResults()), len(all))
+	}
+	for i, result := range resp.GetResults() {
+		if refused := result.GetRefused(); refused != nil {
+			all[i].finish(nil, status.ErrorProto(refused))
+		} else {
+			all[i].finish(result.GetRedeemed(), nil)
+		}
+	}
+	return nil
+}
+
+func redeemRequest(r *Redemption) *passv1.RedeemCreditsRequest {
+	t := r.Transaction
+	req := &passv1.RedeemCreditsRequest{RedemptionId: t.ID.String(), CustomerId: t.Purchaser.ID.String(), CustomerPassId: r.Requested.String()}
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
 		req.Items = append(req.Items, &passv1.RedemptionItem{
 			ItemId: b.ID.String(), EventType: string(b.Date.EventType), Credits: b.Payment.Credits, Day: b.Date.LocalDay(),
 		})
 	}
-	resp, err := c.client.RedeemCredits(rpc.As(ctx, c.source, company), req)
-	if err != nil {
-		return id.CustomerPass{}, ofPass(err)
+	return req
+}
+
+// finish sets the result of a redemption.
+func (r *Redemption) finish(resp *passv1.RedeemCreditsResponse, err error) {
+	if r.Err = ofPass(err); r.Err == nil {
+		r.Pass, r.Err = id.Parse[id.CustomerPass](resp.GetCustomerPassId())
 	}
-	return id.Parse[id.CustomerPass](resp.GetCustomerPassId())
 }
 
 // Cancel implements Passes.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/tokentest"
 	"reservation.dev/platform/fault"
@@ -25,7 +27,8 @@ type neighbours struct {
 	authv1.UnimplementedCompanyServiceServer
 	passv1.UnimplementedPassServiceServer
 
-	redeemed *passv1.RedeemCreditsRequest
+	redeemed []*passv1.RedeemCreditsRequest
+	refused  error // of each second redemption
 	company  id.Company
 	request  *customerv1.BatchGetCustomersRequest
 	answer   []*customerv1.Customer
@@ -43,8 +46,25 @@ func (n *neighbours) GetCompany(ctx context.Context, req *authv1.GetCompanyReque
 }
 
 func (n *neighbours) RedeemCredits(_ context.Context, req *passv1.RedeemCreditsRequest) (*passv1.RedeemCreditsResponse, error) {
-	n.redeemed = req
+	n.redeemed = append(n.redeemed, req)
+	if len(n.redeemed)%2 == 0 && n.refused != nil {
+		return nil, n.refused
+	}
 	return &passv1.RedeemCreditsResponse{CustomerPassId: req.GetCustomerPassId()}, n.err
+}
+
+func (n *neighbours) BatchRedeemCredits(ctx context.Context, req *passv1.BatchRedeemCreditsRequest) (*passv1.BatchRedeemCreditsResponse, error) {
+	resp := &passv1.BatchRedeemCreditsResponse{}
+	for _, r := range req.GetRedemptions() {
+		result := &passv1.RedemptionResult{}
+		if one, err := n.RedeemCredits(ctx, r); err != nil {
+			result.Result = &passv1.RedemptionResult_Refused{Refused: fault.Status(err).Proto()}
+		} else {
+			result.Result = &passv1.RedemptionResult_Redeemed{Redeemed: one}
+		}
+		resp.Results = append(resp.Results, result)
+	}
+	return resp, n.err
 }
 
 func TestClients(t *testing.T) {
@@ -54,16 +74,20 @@ func TestClients(t *testing.T) {
 		customerv1.CustomerService_BatchGetCustomers_FullMethodName: "customers:read",
 		authv1.CompanyService_GetCompany_FullMethodName:             rpc.AnyToken,
 		passv1.PassService_RedeemCredits_FullMethodName:             "redemptions:write",
+		passv1.PassService_BatchRedeemCredits_FullMethodName:        "redemptions:write",
 	}})
 	customerv1.RegisterCustomerServiceServer(srv, n)
 	authv1.RegisterCompanyServiceServer(srv, n)
 	passv1.RegisterPassServiceServer(srv, n)
-	target := serveOn(t, srv).Target()
-	conn, err := rpc.Dial(target, rpc.DialOptions{})
-	if err != nil {
-		t.Fatal(err)
+	dial := func(srv *rpc.Server) *grpc.ClientConn {
+		conn, err := rpc.Dial(serveOn(t, srv).Target(), rpc.DialOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
 	}
-	t.Cleanup(func() { conn.Close() })
+	conn := dial(srv)
 	source := token.NewSource(func(context.Context) (string, time.Time, error) {
 		return issuer.Admin(), time.Now().Add(time.Hour), nil
 	})
@@ -96,18 +120,51 @@ func TestClients(t *testing.T) {
 			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "Europe/Paris", EventType: model.Class}, Payment: model.Payment{Credits: 2}},
 			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "America/New_York", EventType: model.Class}, Payment: model.Payment{Credits: 1}},
 		}}
-		pass := id.New[id.CustomerPass]()
-		if got, err := NewPassClient(conn, source).Redeem(t.Context(), company, bought, pass); err != nil || got != pass {
-			t.Fatalf("got %v, %v", got, err)
+		r := &Redemption{Transaction: bought, Requested: id.New[id.CustomerPass]()}
+		if err := NewPassClient(conn, source).Redeem(t.Context(), company, []*Redemption{r}); err != nil || r.Err != nil || r.Pass != r.Requested {
+			t.Fatalf("got %v, %v, %v", err, r.Err, r.Pass)
 		}
 		var days []string
-		for _, i := range n.redeemed.GetItems() {
+		for _, i := range n.redeemed[0].GetItems() {
 			days = append(days, i.GetDay())
 		}
 		if want := []string{"2026-03-29", "2026-03-28"}; !slices.Equal(days, want) {
 			t.Errorf("got %v, want %v", days, want)
 		}
 	})
+	// The previous release of the pass service does not have BatchRedeemCredits.
+	previous := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: issuer.Verifier, Policy: rpc.Policy{
+		passv1.PassService_RedeemCredits_FullMethodName: "redemptions:write",
+	}})
+	desc := passv1.PassService_ServiceDesc
+	desc.Methods = slices.DeleteFunc(slices.Clone(desc.Methods), func(m grpc.MethodDesc) bool { return m.MethodName == "BatchRedeemCredits" })
+	previous.RegisterService(&desc, n)
+	for name, conn := range map[string]*grpc.ClientConn{"this release": conn, "the previous release": dial(previous)} {
+		t.Run("redeems for several transactions, and each has its own result, with "+name, func(t *testing.T) {
+			n.redeemed, n.refused = nil, fault.Refuse("PASS_EXHAUSTED", "the pass does not have that many uses left").With("credits", "3")
+			defer func() { n.refused = nil }()
+			var all []*Redemption
+			for range 3 {
+				bought := &model.Transaction{ID: id.New[id.Transaction](), Purchaser: model.Customer{ID: ann}}
+				all = append(all, &Redemption{Transaction: bought, Requested: id.New[id.CustomerPass]()})
+			}
+			if err := NewPassClient(conn, source).Redeem(t.Context(), company, all); err != nil {
+				t.Fatal(err)
+			}
+			for i, r := range all {
+				if n.redeemed[i].GetRedemptionId() != r.Transaction.ID.String() {
+					t.Errorf("number %d is out of order", i)
+				}
+				if i == 1 {
+					if f := fault.From(r.Err); f.Reason != "PASS_EXHAUSTED" || f.Meta["credits"] != "3" {
+						t.Errorf("got %v", r.Err)
+					}
+				} else if r.Err != nil || r.Pass != r.Requested {
+					t.Errorf("got %v, %v", r.Pass, r.Err)
+				}
+			}
+		})
+	}
 	t.Run("a company that does not exist is NOT_FOUND", func(t *testing.T) {
 		n.err = fault.Missing("company")
 		_, err := companies.Company(t.Context(), company)

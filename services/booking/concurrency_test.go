@@ -169,12 +169,12 @@ func TestPurchasesUnderConcurrency(t *testing.T) {
 
 func TestRefusalDoesNotFailTheCommit(t *testing.T) {
 	refusal := fault.Refuse(model.ReasonEventFull, "full")
-	s := &Server{queue: commitqueue.New(func(_ context.Context, _ queueKey, purchases []*purchase) error {
+	s := &Server{purchases: commitqueue.New[id.EventDate](func(_ context.Context, _ id.Company, purchases []*purchase, _ bool) ([]int, error) {
 		purchases[0].Refused = refusal
-		return nil
+		return nil, nil
 	})}
 	p := &purchase{Purchase: model.Purchase{Order: model.Order{Lines: []model.Line{{Date: id.New[id.EventDate]()}}}}}
-	if shared, err := s.settleInCommit(t.Context(), p, nil); !shared || !errors.Is(err, refusal) {
-		t.Errorf("got %v, %v", shared, err)
+	if err := s.commit(t.Context(), p); !errors.Is(err, refusal) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -2,8 +2,9 @@
 // transactions in which customers book spaces on them.
 //
 // A purchase locks the dates it names, applies the rules in memory, and stores the spaces, the
-// transaction, its bookings and their events in one commit. Purchases of a date that arrive while
-// another one is being committed share the next commit, up to 64 of them (package commitqueue).
+// transaction, its bookings, their events and the response of its Idempotency-Key in one commit.
+// Purchases of a company that arrive while another one is being committed share the next commit, up
+// to 64 of them (package commitqueue).
 //
 //	             ┌──────── cancel ────────▶ is_cancelled, spaces freed ─┐
 //	create ──▶ confirmed                                                ├─ one, both or neither;

@@ -26,7 +26,7 @@ func newMetrics() *metrics {
 			Name: "booking_holds_expired_total", Help: "Holds released because they expired.",
 		}),
 		shared: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "booking_purchases_per_commit", Help: "Number of purchases of one date in each shared commit.", Buckets: []float64{1, 2, 4, 8, 16, 32, 64},
+			Name: "booking_purchases_per_commit", Help: "Number of purchases in each shared commit.", Buckets: []float64{1, 2, 4, 8, 16, 32, 64},
 		}),
 	}
 }

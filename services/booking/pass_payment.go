@@ -1,25 +1,22 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
-	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
-	"reservation.dev/services/booking/store"
 )
 
-// A purchase by pass involves two services, and a crash can happen between any two steps:
+// A purchase by pass involves two services, and a crash can happen between any two steps. Purchases
+// of a company that arrive together share each step:
 //
 //	take the spaces, pending ──▶ take the credits ──▶ confirm, with its events
 //	                                   │ refused
@@ -34,88 +31,51 @@ import (
 // Passes calls the pass service. Its errors are faults; a pass that cannot pay is fault.Refused or
 // fault.NotFound.
 type Passes interface {
-	// Redeem takes the credits of a transaction, once, from the given pass, or from one that the
-	// pass service chooses.
-	Redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error)
+	// Redeem takes the credits of each redemption, once, and sets its Pass or its Err. The
+	// redemptions are of different transactions. The error is that of the call: it is not known
+	// which credits were taken.
+	Redeem(ctx context.Context, company id.Company, all []*Redemption) error
 	// Cancel returns the credits that a redemption holds, and refuses the redemption permanently.
 	Cancel(ctx context.Context, company id.Company, t id.Transaction) error
 	// Return returns the credits of a booking, once.
 	Return(ctx context.Context, r model.CreditReturn) error
 }
 
+// Redemption takes the credits of a transaction from a pass.
+type Redemption struct {
+	Transaction *model.Transaction
+	Requested   id.CustomerPass // zero: the pass service chooses
+
+	// The result.
+	Pass id.CustomerPass
+	Err  error
+}
+
 // undoWait is the longest time that a refused request waits for its purchase to be undone.
 const undoWait = 3 * time.Second
 
-// purchaseByPass makes the purchase of an order that is paid with credits.
+// errNotPending reports that the status of a transaction changed during its purchase.
+var errNotPending = errors.New("the transaction is not pending any more")
+
+// purchaseByPass makes the purchase of an order that is paid with credits. If an earlier request with
+// the same Idempotency-Key has begun the purchase, it continues that one.
 func (s *Server) purchaseByPass(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o model.Order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}
-	p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Pending, ExpiresAt: s.now().Add(model.PendingTime)}, company: company}
-	t, done, err := s.beginByPass(ctx, req, resp, p)
-	if err != nil || done {
-		return resp, err
-	}
-	err = s.payByPass(ctx, company.ID, t, o.Payment.Pass, func(ctx context.Context, tx *pg.Tx, confirm func() error) error {
-		return idem.Do(ctx, tx, req, resp, func() error {
-			if err := confirm(); err != nil {
-				return err
-			}
-			resp.Transaction = convert.Transaction(t)
-			return nil
-		})
-	})
+	p, err := newPurchase(ctx, req, resp, company, model.Purchase{Order: o, Status: model.Pending})
 	if err != nil {
+		return nil, err
+	}
+	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
+	if err := s.commit(ctx, p); err != nil {
+		return nil, err
+	}
+	if p.replayed {
+		return resp, nil
+	}
+	if err := s.payByPass(ctx, p, o.Payment.Pass); err != nil {
 		return nil, err
 	}
 	return resp, nil
-}
-
-// beginByPass takes the spaces of a purchase by pass. If an earlier request with the same
-// Idempotency-Key has begun the purchase, it returns that transaction. If the earlier request is
-// complete, it fills resp.
-func (s *Server) beginByPass(ctx context.Context, req, resp proto.Message, p *purchase) (t *model.Transaction, done bool, err error) {
-	shared, err := s.settleInCommit(ctx, p, func(ctx context.Context, tx *pg.Tx) error {
-		t = nil
-		if idem.Key(ctx) == "" {
-			err := s.settleOne(ctx, tx, p)
-			t = p.Bought
-			return err
-		}
-		if done, err = idem.Seen(ctx, tx, req, resp); err != nil || done {
-			return err
-		}
-		t, err = s.continueByPass(ctx, tx, req, p)
-		return err
-	})
-	if shared {
-		t = p.Bought
-	}
-	return t, done, err
-}
-
-// continueByPass returns the transaction that an earlier request with the same Idempotency-Key has
-// begun, or begins one.
-func (s *Server) continueByPass(ctx context.Context, tx *pg.Tx, req proto.Message, p *purchase) (*model.Transaction, error) {
-	company := p.company.ID
-	caller, text, hash, err := idem.Request(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	key := store.PurchaseKey{Caller: caller, Key: text, Hash: hash}
-	begun, err := s.store.BegunUnder(ctx, tx, company, key)
-	if err != nil {
-		return nil, err
-	}
-	if !begun.IsZero() {
-		t, err := s.store.Unconfirmed(ctx, tx, company, begun, model.Pending)
-		if fault.Is(err, fault.NotFound) {
-			return nil, errBeingUndone()
-		}
-		return t, err
-	}
-	if err := s.settleOne(ctx, tx, p); err != nil {
-		return nil, err
-	}
-	return p.Bought, s.store.BeginUnder(ctx, tx, company, key, p.Bought.ID, s.now())
 }
 
 // errBeingUndone refuses a retry while the first attempt is being undone. A later retry begins the
@@ -125,20 +85,20 @@ func errBeingUndone() error {
 		"an earlier attempt of this request is being undone: try again").After(2 * time.Second)
 }
 
-// confirmAlone runs confirm without storing a response.
-func confirmAlone(_ context.Context, _ *pg.Tx, confirm func() error) error { return confirm() }
+// payPending pays a pending transaction whose request has no Idempotency-Key.
+func (s *Server) payPending(ctx context.Context, company tenancy.Company, t *model.Transaction, pass id.CustomerPass) error {
+	p := &purchase{Purchase: model.Purchase{Bought: t, Status: model.Pending}, company: company, cause: outbox.CauseOf(ctx)}
+	return s.payByPass(ctx, p, pass)
+}
 
-// payByPass takes the credits of a pending transaction and confirms it. within runs confirm in the
-// database transaction that it receives.
-func (s *Server) payByPass(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass,
-	within func(ctx context.Context, tx *pg.Tx, confirm func() error) error,
-) error {
-	paid, err := s.passes.Redeem(ctx, company, t, pass)
+// payByPass takes the credits of a pending purchase and confirms it.
+func (s *Server) payByPass(ctx context.Context, p *purchase, pass id.CustomerPass) error {
+	company, t := p.company.ID, p.Bought
+	paid, err := s.redeem(ctx, company, t, pass)
 	if err == nil {
-		err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-			return within(ctx, tx, func() error { return s.confirmPending(ctx, tx, company, t, paid) })
-		})
-		if errors.Is(err, store.ErrNotPending) {
+		p.confirming, p.paid = true, paid
+		err = s.commit(ctx, p)
+		if errors.Is(err, errNotPending) {
 			// The payment took so long that the job undid the purchase, or a retry was faster.
 			return fault.Away(err)
 		}
@@ -161,6 +121,33 @@ func (s *Server) payByPass(ctx context.Context, company id.Company, t *model.Tra
 	return err
 }
 
+// redeem takes the credits of a transaction. Redemptions that arrive together share a call.
+func (s *Server) redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
+	r := &Redemption{Transaction: t, Requested: pass}
+	if err := s.redemptions.Do(ctx, company, r, t.ID); err != nil {
+		return id.CustomerPass{}, err
+	}
+	return r.Pass, r.Err
+}
+
+// redeemTogether takes the credits of redemptions in one call. Several attempts to pay one
+// transaction get one result.
+func (s *Server) redeemTogether(ctx context.Context, company id.Company, all []*Redemption, _ bool) (left []int, err error) {
+	first := map[id.Transaction]*Redemption{}
+	var distinct []*Redemption
+	for _, r := range all {
+		if first[r.Transaction.ID] == nil {
+			first[r.Transaction.ID] = r
+			distinct = append(distinct, r)
+		}
+	}
+	err = s.passes.Redeem(ctx, company, distinct)
+	for _, r := range all {
+		r.Pass, r.Err = first[r.Transaction.ID].Pass, cmp.Or(err, first[r.Transaction.ID].Err)
+	}
+	return nil, nil
+}
+
 // undo frees the spaces of a pending transaction, and returns the credits that any attempt to pay
 // it has taken or will take. It continues when the caller's context ends. If the spaces were for a
 // waitlist entry, it records why they were not booked.
@@ -175,16 +162,4 @@ func (s *Server) undo(ctx context.Context, company id.Company, t id.Transaction,
 		return nil // the job undoes it
 	}
 	return s.releaseUndone(ctx, company, t)
-}
-
-// confirmPending confirms a pending transaction, which makes it visible to readers.
-func (s *Server) confirmPending(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, pass id.CustomerPass) error {
-	for i := range t.Bookings {
-		t.Bookings[i].Payment.CustomerPass = pass
-	}
-	announced, err := s.outbox.Query(ctx, tx, s.stamp(company, s.now(), confirmations(t, outbox.Cause{}))...)
-	if err != nil {
-		return err
-	}
-	return s.store.ConfirmPending(ctx, tx, company, t.ID, pass, announced)
 }

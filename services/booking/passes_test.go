@@ -75,7 +75,14 @@ func (f *fakePasses) call(name string, do func() error) error {
 	return err
 }
 
-func (f *fakePasses) Redeem(_ context.Context, _ id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
+func (f *fakePasses) Redeem(_ context.Context, _ id.Company, all []*Redemption) error {
+	for _, r := range all {
+		r.Pass, r.Err = f.redeem(r.Transaction, r.Requested)
+	}
+	return nil
+}
+
+func (f *fakePasses) redeem(t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
 	err := f.call("redeem", func() error {
 		if f.cancelled[t.ID] {
 			return errPassAway

@@ -2,129 +2,326 @@ package booking
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/commitqueue"
 	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
-// purchase is a purchase by a customer of a company that is being committed.
+// Purchases of a company share commits (package commitqueue). A commit makes two round trips. The
+// first locks the Idempotency-Keys, then the pending transactions to confirm, then the dates, and
+// reads everything that decides. The second stores everything and commits.
+
+// lockWait is the longest time that a shared commit waits for a lock. Its purchases are tried again
+// after that, so that a lock does not keep a connection.
+const lockWait = 100 * time.Millisecond
+
+// purchase is a purchase by a customer of a company that is being committed: first the order, and if
+// it is paid by pass, later its confirmation.
 type purchase struct {
 	model.Purchase
 	company tenancy.Company
 	cause   outbox.Cause // the request's trace, because a commit can serve several requests
+
+	key    *idem.Request // nil: none
+	resp   proto.Message
+	answer func() // fills resp from the purchase
+	// replayed reports that resp is the stored response of an earlier request with the key.
+	replayed bool
+
+	// The second step of a purchase by pass: Bought is pending, and its credits are taken from paid.
+	confirming bool
+	paid       id.CustomerPass
 }
 
-// purchaseByCard makes the purchase of an order that is paid by card, and fills the response.
+// newPurchase returns the purchase of an order. answer fills resp once it is bought.
+func newPurchase(ctx context.Context, req, resp proto.Message, company tenancy.Company, of model.Purchase) (*purchase, error) {
+	key, err := idem.RequestOf(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	p := &purchase{Purchase: of, company: company, cause: outbox.CauseOf(ctx), key: key, resp: resp}
+	if key != nil && of.Status == model.Pending {
+		p.Request = model.RequestKey{Key: key.Fingerprint(), Hash: key.Hash()}
+	}
+	return p, nil
+}
+
+// purchaseByCard makes the purchase of an order that is paid by card.
 func (s *Server) purchaseByCard(ctx context.Context, req *bookingv1.CreateTransactionRequest, company tenancy.Company, o model.Order) (*bookingv1.CreateTransactionResponse, error) {
 	resp := &bookingv1.CreateTransactionResponse{}
-	p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Confirmed}, company: company}
-	err := s.settleOnce(ctx, req, resp, p, func() { resp.Transaction = convert.Transaction(p.Bought) })
+	p, err := newPurchase(ctx, req, resp, company, model.Purchase{Order: o, Status: model.Confirmed})
 	if err != nil {
+		return nil, err
+	}
+	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
+	if err := s.commit(ctx, p); err != nil {
 		return nil, err
 	}
 	return resp, nil
 }
 
-// settleOnce settles a purchase once per Idempotency-Key. answer fills resp from the purchase.
-func (s *Server) settleOnce(ctx context.Context, req, resp proto.Message, p *purchase, answer func()) error {
-	shared, err := s.settleInCommit(ctx, p, func(ctx context.Context, tx *pg.Tx) error {
-		return idem.Do(ctx, tx, req, resp, func() error {
-			if err := s.settleOne(ctx, tx, p); err != nil {
-				return err
-			}
-			answer()
-			return nil
-		})
-	})
-	if err == nil && shared {
-		answer()
+// commit settles or confirms a purchase in a shared commit, and fills its response if it is complete.
+func (s *Server) commit(ctx context.Context, p *purchase) error {
+	var rows []id.EventDate
+	if !p.confirming {
+		rows = p.Order.Dates()
 	}
-	return err
-}
-
-// settleInCommit chooses the commit of a purchase. Purchases of one date share commits. A purchase
-// with an Idempotency-Key has its own commit, because its response is stored in it. A purchase of
-// several dates has its own commit as well. In both cases alone settles the purchase.
-func (s *Server) settleInCommit(ctx context.Context, p *purchase, alone func(ctx context.Context, tx *pg.Tx) error) (shared bool, err error) {
-	date, one := p.OnlyDate()
-	if !one || idem.Key(ctx) != "" {
-		return false, s.store.Write(ctx, p.company.ID, alone)
-	}
-	p.cause = outbox.CauseOf(ctx)
-	if err := s.queue.Do(ctx, queueKey{p.company.ID, date}, p); err != nil {
-		return true, err
-	}
-	return true, p.Refused
-}
-
-// queueKey is the row that purchases of one date lock.
-type queueKey struct {
-	company id.Company
-	date    id.EventDate
-}
-
-// commitPurchases settles purchases of one date in one commit, in their order. The error that it
-// returns is an error of the commit; a refusal is recorded in its purchase.
-func (s *Server) commitPurchases(ctx context.Context, key queueKey, purchases []*purchase) error {
-	s.metrics.shared.Observe(float64(len(purchases)))
-	return s.store.Write(ctx, key.company, func(ctx context.Context, tx *pg.Tx) error {
-		return s.settle(ctx, tx, key.company, purchases)
-	})
-}
-
-// settleOne settles one purchase in tx and returns the refusal, if any.
-func (s *Server) settleOne(ctx context.Context, tx *pg.Tx, p *purchase) error {
-	if err := s.settle(ctx, tx, p.company.ID, []*purchase{p}); err != nil {
+	if err := s.purchases.Do(ctx, p.company.ID, p, rows...); err != nil {
 		return err
+	}
+	if p.Refused == nil && p.key == nil && p.completes() {
+		p.fill()
 	}
 	return p.Refused
 }
 
-// settle decides purchases of one company in their order, and stores the granted ones with their
-// events.
-func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purchases []*purchase) error {
-	var wanted model.Demand
-	for _, p := range purchases {
-		wanted.Add(&p.Order)
+// fill fills the response, if the purchase has one.
+func (p *purchase) fill() {
+	if p.answer != nil {
+		p.answer()
 	}
-	var kept tenancy.Company
-	of, err := s.store.LockOffer(ctx, tx, company, wanted, s.companies.Query(company, &kept))
+}
+
+// completes reports whether this commit is the last step of the purchase.
+func (p *purchase) completes() bool { return p.confirming || p.Status != model.Pending }
+
+// commitPurchases settles and confirms purchases of a company in one commit, in their order. The
+// error that it returns is an error of the commit; a refusal is recorded in its purchase.
+func (s *Server) commitPurchases(ctx context.Context, company id.Company, purchases []*purchase, wait bool) (left []int, err error) {
+	s.metrics.shared.Observe(float64(len(purchases)))
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		c := &sharedCommit{Server: s, tx: tx, company: company, purchases: purchases}
+		if err := c.lock(ctx, wait, pg.LimitLockWait(lockWait)); err != nil {
+			return err
+		}
+		if err := c.decide(ctx); err != nil {
+			return err
+		}
+		left = c.left
+		return c.save(ctx)
+	})
+	if pg.LockTimedOut(err) {
+		return nil, commitqueue.ErrLocked
+	}
+	return left, err
+}
+
+// sharedCommit is a commit of several purchases.
+type sharedCommit struct {
+	*Server
+	tx        *pg.Tx
+	company   id.Company
+	purchases []*purchase
+
+	kept    tenancy.Company
+	offer   *model.Offer
+	locked  []id.EventDate // dates that another process has locked, and dates of purchases that are left out
+	left    []int          // purchases that are left out because of them
+	payable store.Payable
+	begun   map[string]store.Begun
+
+	now    time.Time
+	sale   store.Sale
+	events []outbox.Event
+}
+
+// lock locks and reads everything that the purchases name, after it has run first, in one round trip.
+// If wait is false, it leaves out dates that another process has locked.
+func (c *sharedCommit) lock(ctx context.Context, wait bool, first ...pg.Query) (err error) {
+	var wanted model.Demand
+	var keys []*idem.Request
+	var requests [][]byte
+	var pending []id.Transaction
+	var dates []id.EventDate
+	for _, p := range c.purchases {
+		if p.key != nil {
+			keys = append(keys, p.key)
+		}
+		if !p.confirming {
+			wanted.Add(&p.Order)
+			if p.Request.Key != nil {
+				requests = append(requests, p.Request.Key)
+			}
+			continue
+		}
+		pending = append(pending, p.Bought.ID)
+		for i := range p.Bought.Bookings {
+			dates = append(dates, p.Bought.Bookings[i].Date.ID)
+		}
+		wanted.Customers = append(wanted.Customers, p.Bought.Customers()...)
+	}
+	if len(keys) > 0 {
+		first = append(first, idem.Lookup(keys...)...)
+	}
+	if len(requests) > 0 {
+		c.begun = map[string]store.Begun{}
+		first = append(first, store.BegunBy(c.company, requests, c.begun))
+	}
+	if len(pending) > 0 {
+		first = append(first, store.LockPayable(c.company, pending, model.Distinct(dates), &c.payable)...)
+	}
+	first = append(first, c.companies.Query(c.company, &c.kept))
+	if wait {
+		c.offer, err = c.store.LockOffer(ctx, c.tx, c.company, wanted, first...)
+	} else {
+		c.offer, c.locked, err = c.store.LockFreeOffer(ctx, c.tx, c.company, wanted, first...)
+	}
+	return err
+}
+
+// decide decides the purchases in their order, except those that locked dates leave out.
+func (c *sharedCommit) decide(ctx context.Context) error {
+	// The clock is read under the lock, so that a buyer who waited for the lock past the
+	// start time is refused.
+	c.now = c.Server.now()
+	for i, p := range c.purchases {
+		p.Refused, p.replayed = nil, false // the commit may be a retry
+		if p.key != nil {
+			if p.replayed, p.Refused = p.key.Replay(p.resp); p.replayed || p.Refused != nil {
+				continue
+			}
+		}
+		if !p.confirming && c.leaveOut(p) {
+			c.left = append(c.left, i)
+			continue
+		}
+		if err := c.decideOne(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaveOut reports whether an order names a locked date. Its other dates are then left out of later
+// orders as well, so that no later order overtakes it.
+func (c *sharedCommit) leaveOut(p *purchase) bool {
+	dates := p.Order.Dates()
+	if !slices.ContainsFunc(dates, func(d id.EventDate) bool { return slices.Contains(c.locked, d) }) {
+		return false
+	}
+	c.locked = append(c.locked, dates...)
+	return true
+}
+
+// decideOne decides a purchase whose Idempotency-Key is free.
+func (c *sharedCommit) decideOne(ctx context.Context, p *purchase) error {
+	begun, ok := c.begun[string(p.Request.Key)]
+	switch {
+	case p.confirming:
+		return c.confirm(p)
+	case ok && p.Request.Key != nil:
+		return c.resume(ctx, p, begun)
+	}
+	return c.settle(p)
+}
+
+// settle grants or refuses an order.
+func (c *sharedCommit) settle(p *purchase) error {
+	p.Settle(c.offer, c.now, p.company.Newest(c.kept).Timezone, c.newID)
+	if p.Refused != nil {
+		return nil
+	}
+	c.sale.Granted = append(c.sale.Granted, &p.Purchase)
+	if p.Status == model.Confirmed { // the others are announced when they are paid
+		c.events = append(c.events, confirmations(p.Bought, p.cause)...)
+	}
+	return c.respond(p)
+}
+
+// resume continues the purchase by pass that an earlier request with the same Idempotency-Key began.
+func (c *sharedCommit) resume(ctx context.Context, p *purchase, begun store.Begun) (err error) {
+	if p.Refused = p.key.Matches(begun.Hash); p.Refused != nil {
+		return nil
+	}
+	p.Bought, err = c.store.Unconfirmed(ctx, c.tx, c.company, begun.Transaction, model.Pending)
+	if fault.Is(err, fault.NotFound) {
+		p.Refused, err = errBeingUndone(), nil
+	}
+	return err
+}
+
+// confirm confirms a pending transaction, which makes it visible to readers, unless it was undone,
+// one of its dates was cancelled, or one of its customers deleted.
+func (c *sharedCommit) confirm(p *purchase) error {
+	p.Refused = p.unpayable(c.payable, c.offer)
+	if p.Refused != nil {
+		return nil
+	}
+	for i := range p.Bought.Bookings {
+		p.Bought.Bookings[i].Payment.CustomerPass = p.paid
+	}
+	c.sale.Confirmed = append(c.sale.Confirmed, store.Confirmation{Transaction: p.Bought.ID, Pass: p.paid})
+	c.events = append(c.events, confirmations(p.Bought, p.cause)...)
+	delete(c.payable.Pending, p.Bought.ID) // a second attempt finds it confirmed
+	return c.respond(p)
+}
+
+// unpayable returns why a pending transaction whose credits are taken cannot be confirmed; nil if it
+// can.
+func (p *purchase) unpayable(payable store.Payable, of *model.Offer) error {
+	if !payable.Pending[p.Bought.ID] {
+		return errNotPending
+	}
+	for i := range p.Bought.Bookings {
+		if payable.Cancelled[p.Bought.Bookings[i].Date.ID] {
+			return fault.Refuse(model.ReasonEventCancelled, "the event is cancelled")
+		}
+	}
+	for _, customer := range p.Bought.Customers() {
+		if of.Customers[customer].Deleted {
+			return fault.Missing("customer")
+		}
+	}
+	return nil
+}
+
+// respond makes the response of a complete purchase, which is stored if the request has a key.
+func (c *sharedCommit) respond(p *purchase) error {
+	if p.key == nil || !p.completes() {
+		return nil
+	}
+	p.fill()
+	c.sale.Keys = append(c.sale.Keys, p.key)
+	return p.key.Respond(p.resp)
+}
+
+// save stores what was granted and confirmed, with the responses and the events, when tx commits.
+func (c *sharedCommit) save(ctx context.Context) error {
+	c.sale.Offer = c.offer
+	store.SaveSale(c.tx, c.company, c.sale)
+	if len(c.events) == 0 {
+		return nil
+	}
+	query, err := c.outbox.Query(ctx, c.tx, c.stamp(c.company, c.now, c.events)...)
 	if err != nil {
 		return err
 	}
-	// The clock is read under the lock, so that a buyer who waited for the lock past the
-	// start time is refused.
-	now := s.now()
-	var granted []*model.Purchase
-	var events []outbox.Event
-	for _, p := range purchases {
-		p.Settle(of, now, p.company.Newest(kept).Timezone, s.newID)
-		if p.Refused != nil {
-			continue
-		}
-		granted = append(granted, &p.Purchase)
-		if p.Status == model.Confirmed { // the others are announced when they are paid
-			events = append(events, confirmations(p.Bought, p.cause)...)
-		}
+	c.tx.Queue(query)
+	return nil
+}
+
+// settle decides purchases of one company in their order within tx, and stores the granted ones with
+// their events. None of them has an Idempotency-Key.
+func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purchases []*purchase) error {
+	c := &sharedCommit{Server: s, tx: tx, company: company, purchases: purchases}
+	if err := c.lock(ctx, true); err != nil {
+		return err
 	}
-	if len(granted) == 0 {
-		return nil
+	if err := c.decide(ctx); err != nil {
+		return err
 	}
-	var announced []pg.Query
-	if len(events) > 0 {
-		query, err := s.outbox.Query(ctx, tx, s.stamp(company, now, events)...)
-		if err != nil {
-			return err
-		}
-		announced = append(announced, query)
-	}
-	return s.store.SavePurchases(ctx, tx, company, of, granted, announced...)
+	return c.save(ctx)
 }

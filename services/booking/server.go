@@ -28,8 +28,10 @@ type Server struct {
 	customers Customers
 	companies *tenancy.Companies
 	passes    Passes
-	queue     *commitqueue.Queue[queueKey, *purchase]
-	metrics   *metrics
+	// purchases and redemptions batch the steps of purchases, by company.
+	purchases   *commitqueue.Queue[id.Company, id.EventDate, *purchase]
+	redemptions *commitqueue.Queue[id.Company, id.Transaction, *Redemption]
+	metrics     *metrics
 	// importing holds a token for each batch that is being stored, so that imports leave database
 	// connections to other requests.
 	importing chan struct{}
@@ -52,7 +54,8 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies *te
 		store: store.New(db), outbox: box, customers: customers, companies: companies, passes: passes,
 		importing: make(chan struct{}, importsAtOnce), metrics: newMetrics(), now: time.Now, newID: id.NewUUID,
 	}
-	s.queue = commitqueue.New(s.commitPurchases)
+	s.purchases = commitqueue.New[id.EventDate](s.commitPurchases)
+	s.redemptions = commitqueue.New[id.Transaction](s.redeemTogether)
 	return s
 }
 

@@ -46,8 +46,12 @@ func (s *Server) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesReques
 	resp := &bookingv1.HoldPlacesResponse{}
 	err = s.fetchMissingCustomers(ctx, company.ID, func() error {
 		expiresAt := pg.Instant(s.now().Add(time.Duration(minutes) * time.Minute))
-		p := &purchase{Purchase: model.Purchase{Order: o, Status: model.Held, ExpiresAt: expiresAt}, company: company}
-		return s.settleOnce(ctx, req, resp, p, func() { resp.Hold = convert.Hold(&p.Purchase) })
+		p, err := newPurchase(ctx, req, resp, company, model.Purchase{Order: o, Status: model.Held, ExpiresAt: expiresAt})
+		if err != nil {
+			return err
+		}
+		p.answer = func() { resp.Hold = convert.Hold(&p.Purchase) }
+		return s.commit(ctx, p)
 	})
 	if err != nil {
 		return nil, err
@@ -129,7 +133,7 @@ func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which
 		return err
 	})
 	if err == nil && needsCredits {
-		err = s.payByPass(ctx, company.ID, t, how.Pass, confirmAlone)
+		err = s.payPending(ctx, company, t, how.Pass)
 	}
 	return t, err
 }

@@ -91,13 +91,13 @@ func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candi
 	for _, w := range over {
 		events = append(events, waitlistPassedOver(w, now))
 	}
-	tx.AfterCommit(func() { s.payLater(company, unpaid) })
+	tx.AfterCommit(func() { s.payLater(unpaid) })
 	return s.append(ctx, tx, company, now, events...)
 }
 
 // payLater takes the credits of purchases by pass for waiting customers in the background.
 // A purchase that it does not finish is undone when it times out, and its entry is tried again.
-func (s *Server) payLater(company id.Company, unpaid []*purchase) {
+func (s *Server) payLater(unpaid []*purchase) {
 	if len(unpaid) == 0 {
 		return
 	}
@@ -105,7 +105,7 @@ func (s *Server) payLater(company id.Company, unpaid []*purchase) {
 		_ = forEachConcurrently(unpaid, func(p *purchase) error {
 			ctx, cancel := context.WithTimeout(context.Background(), model.PendingTime/2)
 			defer cancel()
-			return s.payByPass(ctx, company, p.Bought, p.Order.Payment.Pass, confirmAlone)
+			return s.payPending(ctx, p.company, p.Bought, p.Order.Payment.Pass)
 		})
 	}()
 }

@@ -103,22 +103,22 @@ func rowOf(company id.Company, c Customer) pgx.NamedArgs {
 	return row
 }
 
-// insert stores a new customer and counts it.
-func (s *store) insert(ctx context.Context, tx *pg.Tx, company id.Company, c Customer) error {
-	batch := &pgx.Batch{}
-	batch.Queue(s.sql(insertSQL), rowOf(company, c))
-	batch.Queue(countSQL, company, slot(), 1)
-	return tx.SendBatch(ctx, batch).Close()
+// insert stores a new customer and counts it, when tx commits.
+func (s *store) insert(tx *pg.Tx, company id.Company, c Customer) {
+	tx.Queue(pg.Query{SQL: s.sql(insertSQL), Args: []any{rowOf(company, c)}}, count(company, 1))
 }
 
-// save stores a changed customer, and subtracts a deleted one from the counters.
-func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, c Customer) error {
-	batch := &pgx.Batch{}
-	batch.Queue(s.sql(updateSQL), rowOf(company, c))
+// save stores a changed customer, and subtracts a deleted one from the counters, when tx commits.
+func (s *store) save(tx *pg.Tx, company id.Company, c Customer) {
+	tx.Queue(pg.Query{SQL: s.sql(updateSQL), Args: []any{rowOf(company, c)}})
 	if c.DeletedAt != nil {
-		batch.Queue(countSQL, company, slot(), -1)
+		tx.Queue(count(company, -1))
 	}
-	return tx.SendBatch(ctx, batch).Close()
+}
+
+// count returns the statement that adds n customers to the company's count.
+func count(company id.Company, n int) pg.Query {
+	return pg.Query{SQL: countSQL, Args: []any{company, slot(), n}}
 }
 
 // slots is the number of rows that share a company's count.
@@ -171,8 +171,8 @@ func (s *store) importNew(ctx context.Context, tx *pg.Tx, company id.Company, li
 	for _, c := range added {
 		isNew[c] = true
 	}
-	_, err = tx.Exec(ctx, countSQL, company, slot(), len(added))
-	return isNew, err
+	tx.Queue(count(company, len(added)))
+	return isNew, nil
 }
 
 // rowsOf returns the rows of new customers as arguments: one array per column.

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/enum"
+	"reservation.dev/platform/fault"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
@@ -44,6 +45,17 @@ func ledgerMessage(e LedgerEntry) *passv1.LedgerEntry {
 		out.RedemptionId, out.ItemId = e.Redemption.String(), e.Item.String()
 	}
 	return out
+}
+
+func redeemedResponse(r storedRedemption) *passv1.RedeemCreditsResponse {
+	return &passv1.RedeemCreditsResponse{CustomerPassId: r.Pass.String(), Credits: r.Credits, RemainingUses: r.RemainingUses}
+}
+
+func redemptionResult(d decision) *passv1.RedemptionResult {
+	if d.err != nil {
+		return &passv1.RedemptionResult{Result: &passv1.RedemptionResult_Refused{Refused: fault.Status(d.err).Proto()}}
+	}
+	return &passv1.RedemptionResult{Result: &passv1.RedemptionResult_Redeemed{Redeemed: redeemedResponse(d.stored)}}
 }
 
 func redeemedMessage(r redeemed) *passv1.RedeemedCredits {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"reservation.dev/platform/id"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
@@ -48,11 +47,7 @@ func TestMidnight(t *testing.T) {
 		clock(20, 12)
 		p := w.assign("2026-03-21")
 		req := redeemRequest(p.GetCustomerId(), p.GetId(), 1)
-		redemption, err := id.Parse[id.Transaction](req.GetRedemptionId())
-		if err != nil {
-			t.Fatal(err)
-		}
-		pastMidnight(t, w.hold(claimRedemptionSQL, redemption, *now.Load()), "redemptions", func() error {
+		pastMidnight(t, w.hold(`select from customer_passes where company_id = $1 for update`), lockCandidatesSQL, func() error {
 			_, err := w.redeem(req)
 			return err
 		})

@@ -20,11 +20,9 @@ const (
 	ReasonRedemptionCancelled = "REDEMPTION_CANCELLED"
 )
 
-const (
-	// maxCost is the maximum cost of one item: the maximum price in credits for 1000 spaces. No
-	// pass ever has that many uses.
-	maxCost = 1000 * maxUses
-)
+// maxCost is the maximum cost of one item: the maximum price in credits for 1000 spaces. No pass
+// ever has that many uses.
+const maxCost = 1000 * maxUses
 
 // redemption is a request to pay a transaction with credits, all of them from one pass.
 type redemption struct {
@@ -124,27 +122,46 @@ func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fa
 
 // choose sorts passes in the order in which they are used: by expiry date, then by the fewest uses
 // left, then the oldest first.
-func choose(passes []candidate) {
-	slices.SortFunc(passes, func(a, b candidate) int {
+func choose(passes []*candidate) {
+	slices.SortFunc(passes, func(a, b *candidate) int {
 		return cmp.Or(a.ExpiryDate.Compare(b.ExpiryDate), cmp.Compare(a.RemainingUses, b.RemainingUses),
 			a.CreatedAt.Compare(b.CreatedAt), slices.Compare(a.ID[:], b.ID[:]))
 	})
 }
 
 // pick returns the pass that pays, or the refusal of the pass that is closest to being able to pay.
-func pick(passes []candidate, eventTypes []string, credits int32, when period) (*candidate, *fault.Error) {
+func pick(passes []*candidate, eventTypes []string, credits int32, when period) (*candidate, *fault.Error) {
 	choose(passes)
 	nearest := fault.Refuse(ReasonPassNotApplicable, "the customer has no pass that can pay for this")
-	for i := range passes {
-		refusal := passes[i].refuses(eventTypes, credits, when)
+	for _, p := range passes {
+		refusal := p.refuses(eventTypes, credits, when)
 		if refusal == nil {
-			return &passes[i], nil
+			return p, nil
 		}
 		if nearness(refusal) > nearness(nearest) {
 			nearest = refusal
 		}
 	}
 	return nil, nearest
+}
+
+// reason returns why none of the passes can pay. If the request has a pass, passes has at most that
+// one.
+func (r *redemption) reason(passes []*candidate, today time.Time) error {
+	if !r.pass.IsZero() {
+		if len(passes) == 0 {
+			return fault.Missing("customer pass")
+		}
+		if passes[0].CustomerID != r.customer {
+			return fault.Refuse(ReasonPassNotApplicable, "the pass belongs to another customer")
+		}
+	}
+	_, refusal := pick(passes, r.eventTypes(), r.credits(), r.period(today))
+	if refusal == nil {
+		// Credits were returned after the redemption was decided.
+		refusal = fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left")
+	}
+	return refusal
 }
 
 func nearness(refusal *fault.Error) int {

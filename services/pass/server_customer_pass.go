@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
@@ -30,9 +31,7 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 		if err := s.store.requirePresent(ctx, tx, company.ID, p.CustomerID, t.ID); err != nil {
 			return err
 		}
-		if err := s.store.addCustomerPass(ctx, tx, company.ID, p, rpc.Caller(ctx)); err != nil {
-			return err
-		}
+		addCustomerPass(tx, company.ID, p, rpc.Caller(ctx))
 		return s.outbox.Append(ctx, tx, customerPassAssigned(company.ID, resp.GetCustomerPass(), passTypeMessage(t)))
 	})
 }
@@ -209,20 +208,26 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 		adjusted.reason = nil
 	}
 	if credits != 0 {
-		adjusted.add(credits, p.RemainingUses, id.Transaction{}, id.Booking{})
+		adjusted.add(&p, credits, id.Transaction{}, id.Booking{})
 	}
-	err = s.savePass(ctx, tx, company, &p, adjusted)
+	err = s.savePasses(ctx, tx, company, []*CustomerPass{&p}, adjusted)
 	return p, err
 }
 
-// savePass stores a changed pass with its ledger entries and its event, and runs more in the same
-// round trip.
-func (s *Server) savePass(ctx context.Context, tx *pg.Tx, company tenant, p *CustomerPass, e entries, more ...pg.Query) error {
-	p.Version++
-	p.UpdatedAt = pg.Instant(s.now())
-	event, err := s.outbox.Query(ctx, tx, customerPassUpdated(company.ID, customerPassMessage(*p, s.today(company))))
+// savePasses stores changed passes with their ledger entries and one event each, and runs more in
+// the same round trip.
+func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, passes []*CustomerPass, e entries, more ...pg.Query) error {
+	now, today := pg.Instant(s.now()), s.today(company)
+	events := make([]outbox.Event, len(passes))
+	for n, p := range passes {
+		p.Version++
+		p.UpdatedAt = now
+		events[n] = customerPassUpdated(company.ID, customerPassMessage(*p, today))
+	}
+	event, err := s.outbox.Query(ctx, tx, events...)
 	if err != nil {
 		return err
 	}
-	return tx.Pipeline(ctx, append(append(saveCustomerPass(company.ID, *p, e), more...), event)...)
+	queries := append(saveCustomerPasses(company.ID, now, passes, e), event)
+	return tx.Pipeline(ctx, append(queries, more...)...)
 }

@@ -30,6 +30,7 @@ func Policy() rpc.Policy {
 		passv1.PassService_AdjustCredits_FullMethodName:      scopes.CustomerPassesWrite,
 		passv1.PassService_ListEligiblePasses_FullMethodName: scopes.CustomerPassesRead,
 		passv1.PassService_RedeemCredits_FullMethodName:      scopes.RedemptionsWrite,
+		passv1.PassService_BatchRedeemCredits_FullMethodName: scopes.RedemptionsWrite,
 		passv1.PassService_ReturnCredits_FullMethodName:      scopes.RedemptionsWrite,
 		passv1.PassService_CancelRedemption_FullMethodName:   scopes.RedemptionsWrite,
 		passv1.PassService_VerifyPasses_FullMethodName:       token.Admin + "|" + scopes.CustomerPassesRead,

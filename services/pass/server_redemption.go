@@ -1,7 +1,9 @@
 package pass
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -34,9 +36,9 @@ func (s *Server) ListEligiblePasses(ctx context.Context, req *passv1.ListEligibl
 	}
 	choose(passes)
 	resp := &passv1.ListEligiblePassesResponse{}
-	for i := range passes {
-		if passes[i].refuses(kinds, req.GetCredits(), when) == nil {
-			resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(passes[i].CustomerPass, today))
+	for _, p := range passes {
+		if p.refuses(kinds, req.GetCredits(), when) == nil {
+			resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(p.CustomerPass, today))
 		}
 	}
 	return resp, nil
@@ -44,90 +46,92 @@ func (s *Server) ListEligiblePasses(ctx context.Context, req *passv1.ListEligibl
 
 // RedeemCredits implements PassService.
 func (s *Server) RedeemCredits(ctx context.Context, req *passv1.RedeemCreditsRequest) (*passv1.RedeemCreditsResponse, error) {
+	results, err := s.redeem(ctx, []*passv1.RedeemCreditsRequest{req})
+	if err != nil {
+		return nil, err
+	}
+	if results[0].err != nil {
+		return nil, results[0].err
+	}
+	return redeemedResponse(results[0].stored), nil
+}
+
+// BatchRedeemCredits implements PassService.
+func (s *Server) BatchRedeemCredits(ctx context.Context, req *passv1.BatchRedeemCreditsRequest) (*passv1.BatchRedeemCreditsResponse, error) {
+	if len(req.GetRedemptions()) == 0 {
+		return nil, fault.InvalidFields(fault.Field{Field: "redemptions", Rule: "items", Message: "must have at least 1"})
+	}
+	decisions, err := s.redeem(ctx, req.GetRedemptions())
+	if err != nil {
+		return nil, err
+	}
+	resp := &passv1.BatchRedeemCreditsResponse{Results: make([]*passv1.RedemptionResult, len(decisions))}
+	for n, d := range decisions {
+		resp.Results[n] = redemptionResult(d)
+	}
+	return resp, nil
+}
+
+// redeem takes the credits of redemptions in one commit, or returns the results of earlier requests.
+// It returns one decision per request, in order. An error is about all of them.
+func (s *Server) redeem(ctx context.Context, requests []*passv1.RedeemCreditsRequest) ([]decision, error) {
 	company, err := s.tenant(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRedemption(req)
-	if err != nil {
-		return nil, err
+	results := make([]decision, len(requests))
+	var valid []*redemption
+	var places []int // of the valid ones among the results
+	for n, req := range requests {
+		r, err := newRedemption(req)
+		if err != nil {
+			results[n].err = err
+			continue
+		}
+		valid, places = append(valid, &r), append(places, n)
 	}
-	var stored storedRedemption
-	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
-		stored, err = s.redeemOnce(ctx, tx, company, &r)
+	if len(valid) == 0 {
+		return results, nil
+	}
+	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
+		decisions, err := s.redeemIn(ctx, tx, company, valid)
+		for n, d := range decisions {
+			results[places[n]] = d
+		}
 		return err
 	})
+	if err != nil && !errors.Is(err, errNothingTaken) {
+		return nil, err
+	}
+	return results, nil
+}
+
+// errNothingTaken rolls back a transaction that has only read and locked rows, which is cheaper than
+// to commit it.
+var errNothingTaken = errors.New("no redemption takes credits")
+
+// redeemIn decides redemptions and stores those that take credits.
+func (s *Server) redeemIn(ctx context.Context, tx *pg.Tx, company tenant, redemptions []*redemption) ([]decision, error) {
+	b, err := s.store.lockBatch(ctx, tx, company.ID, redemptions, s.today(company))
 	if err != nil {
 		return nil, err
 	}
-	return &passv1.RedeemCreditsResponse{
-		CustomerPassId: stored.Pass.String(), Credits: stored.Credits, RemainingUses: stored.RemainingUses,
-	}, nil
-}
-
-// redeemOnce takes the credits of a redemption, or returns the result of an earlier request. It
-// claims the redemption's row first, so that repeated requests wait for each other.
-func (s *Server) redeemOnce(ctx context.Context, tx *pg.Tx, company tenant, r *redemption) (storedRedemption, error) {
-	stored, isNew, err := s.store.claim(ctx, tx, company.ID, r.id, pg.Instant(s.now()))
-	switch {
-	case err != nil:
-		return stored, err
-	case stored.CancelledAt != nil:
-		return stored, fault.Refuse(ReasonRedemptionCancelled, "the redemption was cancelled")
-	case isNew:
-		return s.redeem(ctx, tx, company, r)
-	case stored.Pass.IsZero():
-		return stored, fault.Refuse(ReasonRedemptionCancelled, "the redemption was made in an earlier system")
-	}
-	return stored, nil
-}
-
-// redeem takes the credits of a claimed redemption.
-func (s *Server) redeem(ctx context.Context, tx *pg.Tx, company tenant, r *redemption) (storedRedemption, error) {
-	when := r.period(s.today(company))
-	passes, err := s.store.lockCandidates(ctx, tx, company.ID, r, when)
-	if err != nil {
-		return storedRedemption{}, err
-	}
-	p, refusal := pick(passes, r.eventTypes(), r.credits(), when)
-	if refusal != nil {
-		return storedRedemption{}, s.refusal(ctx, tx, company, r)
-	}
-	taken := entries{kind: entryRedeemed, actor: rpc.Caller(ctx)}
-	items := make([]storedItem, len(r.items))
-	for n, i := range r.items {
-		items[n] = storedItem{Item: i.id, Credits: i.credits}
-		if i.credits > 0 {
-			p.RemainingUses -= i.credits
-			taken.add(-i.credits, p.RemainingUses, r.id, i.id)
+	today := s.today(company)
+	decisions, taken := b.decide(today, rpc.Caller(ctx))
+	var reasons []pg.Query
+	for n, r := range redemptions {
+		if decisions[n].refused {
+			reasons = append(reasons, reasonOf(company.ID, r, today, &decisions[n].err))
 		}
 	}
-	stored := storedRedemption{ID: r.id, Pass: p.ID, Credits: r.credits(), RemainingUses: p.RemainingUses}
-	return stored, s.savePass(ctx, tx, company, &p.CustomerPass, taken,
-		saveRedemption(company.ID, stored), addItems(company.ID, r.id, p.ID, items))
-}
-
-// refusal returns the reason why the requested pass cannot pay or, if the request has no pass, why
-// no pass of the customer can pay.
-func (s *Server) refusal(ctx context.Context, tx *pg.Tx, company tenant, r *redemption) error {
-	passes, err := s.store.candidatesIn(ctx, tx, company.ID, r)
-	if err != nil {
-		return err
-	}
-	if !r.pass.IsZero() {
-		if len(passes) == 0 {
-			return fault.Missing("customer pass")
+	if len(taken.redemptions) == 0 {
+		if len(reasons) > 0 {
+			err = tx.Pipeline(ctx, reasons...)
 		}
-		if passes[0].CustomerID != r.customer {
-			return fault.Refuse(ReasonPassNotApplicable, "the pass belongs to another customer")
-		}
+		return decisions, cmp.Or(err, errNothingTaken)
 	}
-	_, refusal := pick(passes, r.eventTypes(), r.credits(), r.period(s.today(company)))
-	if refusal == nil {
-		// Credits were returned after the passes were read.
-		refusal = fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left")
-	}
-	return refusal
+	added := []pg.Query{addRedemptions(company.ID, pg.Instant(s.now()), taken.redemptions...), addItems(company.ID, taken.items)}
+	return decisions, s.savePasses(ctx, tx, company, taken.passes, taken.entries, append(added, reasons...)...)
 }
 
 // ReturnCredits implements PassService.
@@ -141,7 +145,7 @@ func (s *Server) ReturnCredits(ctx context.Context, req *passv1.ReturnCreditsReq
 		return nil, err
 	}
 	resp := &passv1.ReturnCreditsResponse{}
-	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
 		p, changed, err := s.returnOnce(ctx, tx, company, r)
 		resp.RemainingUses, resp.Changed = p.RemainingUses, changed
 		return err
@@ -154,11 +158,7 @@ func (s *Server) ReturnCredits(ctx context.Context, req *passv1.ReturnCreditsReq
 
 // returnOnce returns the credits of a booking, unless they were already returned.
 func (s *Server) returnOnce(ctx context.Context, tx *pg.Tx, company tenant, r returnedCredits) (p CustomerPass, changed bool, err error) {
-	stored, isNew, err := s.store.claim(ctx, tx, company.ID, r.redemption, pg.Instant(s.now()))
-	if err != nil {
-		return p, false, err
-	}
-	items, err := s.store.items(ctx, tx, company.ID, r.redemption)
+	stored, items, exists, err := s.store.lockRedemption(ctx, tx, company.ID, r.redemption)
 	if err != nil {
 		return p, false, err
 	}
@@ -171,7 +171,9 @@ func (s *Server) returnOnce(ctx context.Context, tx *pg.Tx, company tenant, r re
 		return p, false, err
 	case known >= 0:
 		p, err = s.returnItems(ctx, tx, company, r.redemption, items[known:known+1])
-	case isNew || stored.Pass.IsZero() && stored.CancelledAt == nil:
+	case !exists:
+		p, err = s.returnImported(ctx, tx, company, r, addRedemptions(company.ID, pg.Instant(s.now()), stored))
+	case stored.Pass.IsZero() && stored.CancelledAt == nil:
 		p, err = s.returnImported(ctx, tx, company, r)
 	default:
 		err = fault.Missing("redemption item")
@@ -186,22 +188,22 @@ func (s *Server) returnItems(ctx context.Context, tx *pg.Tx, company tenant, red
 	for n, i := range items {
 		bookings[n] = i.Item
 	}
-	return s.returnTo(ctx, tx, company, items[0].Pass, redemption, items, returnItems(company.ID, redemption, bookings))
+	return s.returnTo(ctx, tx, company, items[0].Pass, items, returnItems(company.ID, redemption, bookings))
 }
 
 // returnImported returns the credits of a booking that was paid in an earlier system, and stores
-// the item as taken and returned.
-func (s *Server) returnImported(ctx context.Context, tx *pg.Tx, company tenant, r returnedCredits) (CustomerPass, error) {
+// the item as taken and returned, after first.
+func (s *Server) returnImported(ctx context.Context, tx *pg.Tx, company tenant, r returnedCredits, first ...pg.Query) (CustomerPass, error) {
 	pass, err := check.ID[id.CustomerPass](r.pass, "customer pass")
 	if err != nil {
 		return CustomerPass{}, err
 	}
-	items := []storedItem{{Item: r.booking, Credits: r.credits, Returned: r.credits}}
-	return s.returnTo(ctx, tx, company, pass, r.redemption, items, addItems(company.ID, r.redemption, pass, items))
+	items := []storedItem{{Redemption: r.redemption, Item: r.booking, Pass: pass, Credits: r.credits, Returned: r.credits}}
+	return s.returnTo(ctx, tx, company, pass, items, append(first, addItems(company.ID, items))...)
 }
 
-// returnTo adds the credits of items to a pass and runs one more statement.
-func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass id.CustomerPass, redemption id.Transaction, items []storedItem, more pg.Query) (CustomerPass, error) {
+// returnTo adds the credits of items to a pass and runs more statements.
+func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass id.CustomerPass, items []storedItem, more ...pg.Query) (CustomerPass, error) {
 	p, err := s.store.lockCustomerPass(ctx, tx, company.ID, pass)
 	if err != nil {
 		return p, err
@@ -210,10 +212,10 @@ func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass i
 	for _, i := range items {
 		if i.Credits > 0 {
 			p.RemainingUses += i.Credits
-			returned.add(i.Credits, p.RemainingUses, redemption, i.Item)
+			returned.add(&p, i.Credits, i.Redemption, i.Item)
 		}
 	}
-	err = s.savePass(ctx, tx, company, &p, returned, more)
+	err = s.savePasses(ctx, tx, company, []*CustomerPass{&p}, returned, more...)
 	return p, err
 }
 
@@ -228,7 +230,7 @@ func (s *Server) CancelRedemption(ctx context.Context, req *passv1.CancelRedempt
 		return nil, fault.InvalidFields(fault.Field{Field: "redemption_id", Rule: "format", Message: "must be a txn_ identifier"})
 	}
 	resp := &passv1.CancelRedemptionResponse{}
-	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
+	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
 		resp.Credits, err = s.cancel(ctx, tx, company, redemption, pg.Instant(s.now()))
 		return err
 	})
@@ -240,13 +242,13 @@ func (s *Server) CancelRedemption(ctx context.Context, req *passv1.CancelRedempt
 
 // cancel cancels a redemption and returns the number of credits it returned to the pass.
 func (s *Server) cancel(ctx context.Context, tx *pg.Tx, company tenant, redemption id.Transaction, now time.Time) (credits int32, err error) {
-	stored, _, err := s.store.claim(ctx, tx, company.ID, redemption, now)
-	if err != nil || stored.CancelledAt != nil {
+	stored, items, exists, err := s.store.lockRedemption(ctx, tx, company.ID, redemption)
+	switch {
+	case err != nil || stored.CancelledAt != nil:
 		return 0, err
-	}
-	items, err := s.store.items(ctx, tx, company.ID, redemption)
-	if err != nil {
-		return 0, err
+	case !exists:
+		stored.CancelledAt = &now
+		return 0, tx.Pipeline(ctx, addRedemptions(company.ID, now, stored))
 	}
 	held := slices.DeleteFunc(items, func(i storedItem) bool { return i.Returned == i.Credits })
 	if len(held) > 0 {
@@ -257,6 +259,5 @@ func (s *Server) cancel(ctx context.Context, tx *pg.Tx, company tenant, redempti
 	for _, i := range held {
 		credits += i.Credits
 	}
-	stored.CancelledAt = &now
-	return credits, tx.Pipeline(ctx, saveRedemption(company.ID, stored))
+	return credits, tx.Pipeline(ctx, cancelRedemption(company.ID, redemption, now))
 }

@@ -18,9 +18,10 @@ const (
 
 	fenceSQL = `select from customers where company_id = $1 and id = $2 for update`
 
-	meetCustomerSQL = `insert into customers (company_id, id) values ($1, $2) on conflict (company_id, id) do nothing`
+	meetCustomersSQL = `insert into customers (company_id, id) select $1, n.id from unnest($2::uuid[]) n(id) order by n.id
+		on conflict (company_id, id) do nothing`
 
-	lockPresentSQL = `select deleted_at is not null from customers where company_id = $1 and id = $2 for key share`
+	lockCustomersSQL = `select id, deleted_at is not null from customers where company_id = $1 and id = any($2) order by id for key share`
 
 	onOfferSQL = `select status from pass_types where company_id = $1 and id = $2 for share`
 )
@@ -49,33 +50,34 @@ func (s *store) requirePresent(ctx context.Context, tx *pg.Tx, company id.Compan
 	if erased {
 		return fault.Missing("customer")
 	}
-	return tx.Pipeline(ctx, append(presentCustomer(company, customer), onOffer(company, passType))...)
-}
-
-// presentCustomer returns the queries that refuse a deleted customer. They lock the row of any
-// other customer, so that a deletion is confirmed only after tx.
-func presentCustomer(company id.Company, customer id.Customer) []pg.Query {
-	args := []any{company, customer}
-	return []pg.Query{
-		{SQL: meetCustomerSQL, Args: args},
-		{SQL: lockPresentSQL, Args: args, Scan: func(rows pgx.Rows) error {
-			deleted, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
-			if err == nil && deleted {
-				err = fault.Missing("customer")
-			}
-			return err
-		}},
-	}
-}
-
-// onOffer returns the query that refuses an archived pass type. It locks any other pass type, so
-// that it is not archived before the end of tx.
-func onOffer(company id.Company, passType id.PassType) pg.Query {
-	return pg.Query{SQL: onOfferSQL, Args: []any{company, passType}, Scan: func(rows pgx.Rows) error {
-		status, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])
-		if err == nil && status == typeArchived {
-			err = archivedType()
-		}
+	customers, deleted, status := []id.Customer{customer}, map[id.Customer]bool{}, ""
+	err = tx.Pipeline(ctx, meetCustomers(company, customers), lockCustomers(company, customers, deleted),
+		pg.Query{SQL: onOfferSQL, Args: []any{company, passType}, Scan: pg.First(&status)})
+	switch {
+	case err != nil:
 		return err
-	}}
+	case deleted[customer]:
+		return fault.Missing("customer")
+	case status == typeArchived:
+		return archivedType()
+	}
+	return nil
+}
+
+// meetCustomers returns the statement that adds the rows of customers who have none, in order of
+// their ids.
+func meetCustomers(company id.Company, customers []id.Customer) pg.Query {
+	return pg.Query{SQL: meetCustomersSQL, Args: []any{company, customers}}
+}
+
+// lockCustomers returns the query that locks the rows of customers, in order of their ids, so that
+// a deletion is confirmed only after the transaction. It adds to deleted whether each is deleted.
+func lockCustomers(company id.Company, customers []id.Customer, deleted map[id.Customer]bool) pg.Query {
+	return pg.Query{SQL: lockCustomersSQL, Args: []any{company, customers}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var customer id.Customer
+		var gone bool
+		err := rows.Scan(&customer, &gone)
+		deleted[customer] = gone
+		return err
+	})}
 }

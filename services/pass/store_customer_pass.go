@@ -87,9 +87,9 @@ func (l *list) status(status string, day time.Time) {
 	}
 }
 
-// addCustomerPass stores a new pass and the first entry of its ledger.
-func (s *store) addCustomerPass(ctx context.Context, tx *pg.Tx, company id.Company, p CustomerPass, actor string) error {
-	return tx.Pipeline(ctx,
+// addCustomerPass stores a new pass and the first entry of its ledger, when tx commits.
+func addCustomerPass(tx *pg.Tx, company id.Company, p CustomerPass, actor string) {
+	tx.Queue(
 		pg.Query{SQL: addCustomerPassSQL, Args: []any{pgx.NamedArgs{
 			"company": company, "id": p.ID, "customer": p.CustomerID, "pass_type": p.PassTypeID, "uses": p.RemainingUses,
 			"start": p.StartDate, "expiry": p.ExpiryDate, "status": p.Status, "version": p.Version,
@@ -123,18 +123,20 @@ func (s *store) ledger(ctx context.Context, company id.Company, pass id.Customer
 const (
 	lockCustomerPassSQL = customerPassSQL + ` for no key update`
 
-	saveCustomerPassSQL = `update customer_passes set remaining_uses = $3, expiry_date = $4, status = $5, paused_on = $6,
-			version = $7, updated_at = $8
-		where company_id = $1 and id = $2`
+	saveCustomerPassesSQL = `update customer_passes p set remaining_uses = n.remaining_uses, expiry_date = n.expiry_date, status = n.status,
+			paused_on = n.paused_on, version = n.version, updated_at = $2
+		from unnest($3::uuid[], $4::integer[], $5::date[], $6::text[], $7::date[], $8::bigint[])
+			n(id, remaining_uses, expiry_date, status, paused_on, version)
+		where p.company_id = $1 and p.id = n.id`
 
-	// The pass is locked, so the last sequence number does not change.
+	// The passes are locked, so their last sequence numbers do not change.
 	appendLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at,
 			redemption_id, item_id, reason)
-		select @company, @pass, n.place + (select coalesce(max(l.sequence), 0) from ledger_entries l
-				where l.company_id = @company and l.customer_pass_id = @pass),
-			@kind, n.credits, n.balance, @actor, @created_at, n.redemption_id, n.item_id, @reason
-		from unnest(@credits::integer[], @balances::integer[], @redemptions::uuid[], @items::uuid[])
-			with ordinality n(credits, balance, redemption_id, item_id, place)`
+		select $1, n.customer_pass_id, n.place + (select coalesce(max(l.sequence), 0) from ledger_entries l
+				where l.company_id = $1 and l.customer_pass_id = n.customer_pass_id),
+			$3, n.credits, n.balance, $4, $2, n.redemption_id, n.item_id, $5
+		from unnest($6::uuid[], $7::integer[], $8::integer[], $9::integer[], $10::uuid[], $11::uuid[])
+			n(customer_pass_id, place, credits, balance, redemption_id, item_id)`
 )
 
 // lockCustomerPass reads a customer pass and locks it until the end of tx.
@@ -142,33 +144,51 @@ func (s *store) lockCustomerPass(ctx context.Context, tx *pg.Tx, company id.Comp
 	return pg.GetInTx[CustomerPass](ctx, tx, "customer pass", lockCustomerPassSQL, company, pass)
 }
 
-// entries are ledger entries of one pass to add together.
+// entries are ledger entries to add together.
 type entries struct {
 	kind   string
 	reason *string
 	actor  string
 
+	passes            []id.CustomerPass
+	places            []int32 // of the entry among those of its pass, from 1
 	credits, balances []int32
 	redemptions       []id.Transaction
 	items             []id.Booking
 }
 
-// add adds an entry; balance is the pass's balance after it.
-func (e *entries) add(credits, balance int32, redemption id.Transaction, item id.Booking) {
+// add adds an entry of a pass. The pass has the credits already, so its remaining uses are the
+// balance.
+func (e *entries) add(p *CustomerPass, credits int32, redemption id.Transaction, item id.Booking) {
+	place := int32(1)
+	for n := len(e.passes) - 1; n >= 0; n-- {
+		if e.passes[n] == p.ID {
+			place = e.places[n] + 1
+			break
+		}
+	}
+	e.passes = append(e.passes, p.ID)
+	e.places = append(e.places, place)
 	e.credits = append(e.credits, credits)
-	e.balances = append(e.balances, balance)
+	e.balances = append(e.balances, p.RemainingUses)
 	e.redemptions = append(e.redemptions, redemption)
 	e.items = append(e.items, item)
 }
 
-// saveCustomerPass returns the statements that store a locked pass and append to its ledger.
-func saveCustomerPass(company id.Company, p CustomerPass, e entries) []pg.Query {
-	queries := []pg.Query{{SQL: saveCustomerPassSQL, Args: []any{company, p.ID, p.RemainingUses, p.ExpiryDate, p.Status, p.PausedOn, p.Version, p.UpdatedAt}}}
+// saveCustomerPasses returns the statements that store locked passes, all changed at the same time,
+// and append to their ledgers.
+func saveCustomerPasses(company id.Company, now time.Time, passes []*CustomerPass, e entries) []pg.Query {
+	n := len(passes)
+	ids, uses, expiries := make([]id.CustomerPass, n), make([]int32, n), make([]time.Time, n)
+	statuses, paused, versions := make([]string, n), make([]*time.Time, n), make([]int64, n)
+	for i, p := range passes {
+		ids[i], uses[i], expiries[i], statuses[i], paused[i], versions[i] = p.ID, p.RemainingUses, p.ExpiryDate, p.Status, p.PausedOn, p.Version
+	}
+	queries := []pg.Query{{SQL: saveCustomerPassesSQL, Args: []any{company, now, ids, uses, expiries, statuses, paused, versions}}}
 	if len(e.credits) > 0 {
-		queries = append(queries, pg.Query{SQL: appendLedgerSQL, Args: []any{pgx.NamedArgs{
-			"company": company, "pass": p.ID, "kind": e.kind, "actor": e.actor, "created_at": p.UpdatedAt, "reason": e.reason,
-			"credits": e.credits, "balances": e.balances, "redemptions": e.redemptions, "items": e.items,
-		}}})
+		queries = append(queries, pg.Query{SQL: appendLedgerSQL, Args: []any{
+			company, now, e.kind, e.actor, e.reason, e.passes, e.places, e.credits, e.balances, e.redemptions, e.items,
+		}})
 	}
 	return queries
 }

@@ -2,6 +2,8 @@ package pass
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -10,8 +12,26 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-// Writes of credits. To prevent deadlocks, all statements take locks in the same order: the
-// redemption, then the customer, then passes by id.
+// Writes of credits. To prevent deadlocks, all of them take locks in the same order, rows of each
+// kind by id:
+//
+//  1. one redemption that exists, to cancel it or to return its credits
+//  2. customers
+//  3. passes
+//  4. customers who have no row yet, with a new row
+//  5. redemptions that do not exist yet, with a new row
+//
+// A new row makes other transactions wait that add a row with the same key. When such a wait ends
+// with a row of the other transaction, the waiting transaction is rolled back and repeated, and then
+// finds the row. So nothing is locked before the decision, and a redemption is still decided once:
+// of two that add its row, one does not commit.
+//
+// Nobody waits in a circle. A transaction that has added a customer's row (4) holds passes, and can
+// only wait for another transaction of 4 or 5; these add their rows by id. The other transactions
+// that add a customer's row, to assign a pass or to delete the customer, never wait for a redemption
+// or for a pass of an earlier commit. A transaction that waits for a new redemption (5) waits for
+// one that has every other lock. Repeated redemptions read the existing row without a lock: it never
+// changes from a refusal to a success, and its pass and credits never change.
 
 // storedRedemption is a redemption that has arrived or was cancelled before it arrived.
 type storedRedemption struct {
@@ -24,28 +44,33 @@ type storedRedemption struct {
 
 // storedItem is the credits that one booking took.
 type storedItem struct {
-	Item     id.Booking      `db:"item_id"`
-	Pass     id.CustomerPass `db:"customer_pass_id"`
-	Credits  int32           `db:"credits"`
-	Returned int32           `db:"returned"`
+	Redemption id.Transaction  `db:"redemption_id"`
+	Item       id.Booking      `db:"item_id"`
+	Pass       id.CustomerPass `db:"customer_pass_id"`
+	Credits    int32           `db:"credits"`
+	Returned   int32           `db:"returned"`
 }
 
 const (
-	// Waits for a concurrent request of the same redemption to end.
-	claimRedemptionSQL = `insert into redemptions (company_id, id, credits, remaining_uses, created_at) values ($1, $2, 0, 0, $3)
-		on conflict (company_id, id) do nothing`
+	redemptionsSQL = `select id, customer_pass_id, credits, remaining_uses, cancelled_at from redemptions
+		where company_id = $1 and id = any($2)`
 
-	lockRedemptionSQL = `select id, customer_pass_id, credits, remaining_uses, cancelled_at from redemptions
-		where company_id = $1 and id = $2 for update`
+	lockRedemptionSQL = redemptionsSQL + ` for update`
 
-	saveRedemptionSQL = `update redemptions set customer_pass_id = $3, credits = $4, remaining_uses = $5, cancelled_at = $6
-		where company_id = $1 and id = $2`
+	addRedemptionsSQL = `insert into redemptions (company_id, id, customer_pass_id, credits, remaining_uses, cancelled_at, created_at)
+		select $1, n.id, n.customer_pass_id, n.credits, n.remaining_uses, n.cancelled_at, $2
+		from unnest($3::uuid[], $4::uuid[], $5::integer[], $6::integer[], $7::timestamptz[])
+			n(id, customer_pass_id, credits, remaining_uses, cancelled_at)
+		order by n.id on conflict (company_id, id) do nothing`
+
+	cancelRedemptionSQL = `update redemptions set cancelled_at = $3 where company_id = $1 and id = $2`
 
 	addItemsSQL = `insert into redemption_items (company_id, redemption_id, item_id, customer_pass_id, credits, returned)
-		select $1, $2, n.item_id, $3, n.credits, n.returned
-		from unnest($4::uuid[], $5::integer[], $6::integer[]) n(item_id, credits, returned)`
+		select $1, n.redemption_id, n.item_id, n.customer_pass_id, n.credits, n.returned
+		from unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::integer[], $6::integer[])
+			n(redemption_id, item_id, customer_pass_id, credits, returned)`
 
-	itemsSQL = `select item_id, customer_pass_id, credits, returned from redemption_items
+	itemsSQL = `select redemption_id, item_id, customer_pass_id, credits, returned from redemption_items
 		where company_id = $1 and redemption_id = $2 order by item_id`
 
 	returnItemsSQL = `update redemption_items set returned = credits
@@ -58,13 +83,13 @@ const (
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
 		where p.company_id = $1 and p.customer_id = $2 order by p.created_at desc, p.id desc limit 1000`
 
-	// The passes that can pay, by their status, dates, uses and event types. They are locked in the
-	// order that all statements use.
+	// The passes that can pay for a redemption, by their status, last day and uses.
 	lockCandidatesSQL = `select ` + candidateColumns + `
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
-		where p.company_id = $1 and p.customer_id = $2 and ($3::uuid is null or p.id = $3)
-			and p.status = 'active' and p.start_date <= $4 and p.expiry_date >= $5 and p.remaining_uses >= $6
-			and (cardinality(t.eligible_event_types) = 0 or t.eligible_event_types @> $7)
+		where p.company_id = $1 and p.customer_id = any($2) and p.status = 'active'
+			and exists (select from unnest($2::uuid[], $3::uuid[], $4::date[], $5::integer[]) r(customer_id, customer_pass_id, day, credits)
+				where r.customer_id = p.customer_id and (r.customer_pass_id is null or r.customer_pass_id = p.id)
+					and r.day <= p.expiry_date and r.credits <= p.remaining_uses)
 		order by p.id for no key update of p`
 
 	requestedCandidateSQL = `select ` + candidateColumns + `
@@ -72,65 +97,134 @@ const (
 		where p.company_id = $1 and p.id = $2`
 )
 
-// claim creates a redemption, or locks the existing one.
-func (s *store) claim(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction, now time.Time) (r storedRedemption, isNew bool, err error) {
-	tag, err := tx.Exec(ctx, claimRedemptionSQL, company, redemption, now)
-	if err != nil || tag.RowsAffected() == 1 {
-		return storedRedemption{ID: redemption}, true, err
+// errStoredMeanwhile rolls back a transaction that would add a redemption which another one has
+// added since this one looked for it.
+var errStoredMeanwhile = errors.New("another request has stored the redemption")
+
+// writeRedemptions is Write for transactions with addRedemptions. It repeats those that come second.
+// A redemption is never removed, so each attempt finds more of them.
+func (s *store) writeRedemptions(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
+	for {
+		if err := s.Write(ctx, company, fn); !errors.Is(err, errStoredMeanwhile) {
+			return err
+		}
 	}
-	r, err = pg.GetInTx[storedRedemption](ctx, tx, "redemption", lockRedemptionSQL, company, redemption)
-	return r, false, err
 }
 
-func saveRedemption(company id.Company, r storedRedemption) pg.Query {
-	return pg.Query{SQL: saveRedemptionSQL, Args: []any{company, r.ID, r.Pass, r.Credits, r.RemainingUses, r.CancelledAt}}
+// lockRedemption locks a redemption until the end of tx. It reports whether it exists.
+func (s *store) lockRedemption(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction) (r storedRedemption, items []storedItem, exists bool, err error) {
+	var found []storedRedemption
+	err = tx.Pipeline(ctx,
+		pg.Query{SQL: lockRedemptionSQL, Args: []any{company, []id.Transaction{redemption}}, Scan: pg.Collect(&found)},
+		pg.Query{SQL: itemsSQL, Args: []any{company, redemption}, Scan: pg.Collect(&items)})
+	if err != nil || len(found) == 0 {
+		return storedRedemption{ID: redemption}, nil, false, err
+	}
+	return found[0], items, true, nil
 }
 
-// items returns the items of a redemption.
-func (s *store) items(ctx context.Context, tx *pg.Tx, company id.Company, redemption id.Transaction) ([]storedItem, error) {
-	rows, err := tx.Query(ctx, itemsSQL, company, redemption)
-	if err != nil {
-		return nil, err
+// addRedemptions returns the statement that stores new redemptions.
+func addRedemptions(company id.Company, now time.Time, list ...storedRedemption) pg.Query {
+	n := len(list)
+	ids, passes := make([]id.Transaction, n), make([]id.CustomerPass, n)
+	credits, left, cancelled := make([]int32, n), make([]int32, n), make([]*time.Time, n)
+	for i, r := range list {
+		ids[i], passes[i], credits[i], left[i], cancelled[i] = r.ID, r.Pass, r.Credits, r.RemainingUses, r.CancelledAt
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByName[storedItem])
+	return pg.Query{
+		SQL: addRedemptionsSQL, Args: []any{company, now, ids, passes, credits, left, cancelled},
+		Scan: func(rows pgx.Rows) error {
+			rows.Close()
+			if rows.Err() == nil && rows.CommandTag().RowsAffected() < int64(n) {
+				return errStoredMeanwhile
+			}
+			return nil
+		},
+	}
 }
 
-// addItems returns the statement that stores the credits that bookings took from a pass.
-func addItems(company id.Company, redemption id.Transaction, pass id.CustomerPass, items []storedItem) pg.Query {
-	ids := make([]id.Booking, len(items))
-	credits, returned := make([]int32, len(items)), make([]int32, len(items))
-	for n, i := range items {
-		ids[n], credits[n], returned[n] = i.Item, i.Credits, i.Returned
+// addItems returns the statement that stores the credits that bookings took.
+func addItems(company id.Company, items []storedItem) pg.Query {
+	n := len(items)
+	redemptions, ids, passes := make([]id.Transaction, n), make([]id.Booking, n), make([]id.CustomerPass, n)
+	credits, returned := make([]int32, n), make([]int32, n)
+	for i, item := range items {
+		redemptions[i], ids[i], passes[i], credits[i], returned[i] = item.Redemption, item.Item, item.Pass, item.Credits, item.Returned
 	}
-	return pg.Query{SQL: addItemsSQL, Args: []any{company, redemption, pass, ids, credits, returned}}
+	return pg.Query{SQL: addItemsSQL, Args: []any{company, redemptions, ids, passes, credits, returned}}
+}
+
+func cancelRedemption(company id.Company, redemption id.Transaction, now time.Time) pg.Query {
+	return pg.Query{SQL: cancelRedemptionSQL, Args: []any{company, redemption, now}}
 }
 
 func returnItems(company id.Company, redemption id.Transaction, items []id.Booking) pg.Query {
 	return pg.Query{SQL: returnItemsSQL, Args: []any{company, redemption, items}}
 }
 
-// lockCandidates reads and locks the passes that can pay: passes of the customer, or only the pass
-// in the request.
-func (s *store) lockCandidates(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption, when period) ([]candidate, error) {
-	var list []candidate
-	err := tx.Pipeline(ctx, append(presentCustomer(company, r.customer), pg.Query{
-		SQL: lockCandidatesSQL, Args: []any{company, r.customer, r.pass, when.first, when.last, r.credits(), r.eventTypes()}, Scan: pg.Collect(&list),
-	})...)
-	return list, err
+// lockBatch reads what redemptions depend on, and locks the customers and the passes that can pay.
+func (s *store) lockBatch(ctx context.Context, tx *pg.Tx, company id.Company, redemptions []*redemption, today time.Time) (*batch, error) {
+	b := &batch{redemptions: redemptions, stored: map[id.Transaction]storedRedemption{}, deleted: map[id.Customer]bool{}}
+	n := len(redemptions)
+	ids, customers, passes := make([]id.Transaction, n), make([]id.Customer, n), make([]id.CustomerPass, n)
+	days, credits := make([]time.Time, n), make([]int32, n)
+	for i, r := range redemptions {
+		ids[i], customers[i], passes[i], days[i], credits[i] = r.id, r.customer, r.pass, r.period(today).last, r.credits()
+	}
+	err := tx.Pipeline(ctx,
+		lockCustomers(company, customers, b.deleted),
+		pg.Query{SQL: lockCandidatesSQL, Args: []any{company, customers, passes, days, credits}, Scan: collectCandidates(&b.passes)},
+		pg.Query{SQL: redemptionsSQL, Args: []any{company, ids}, Scan: pg.Each(func(rows pgx.Rows) error {
+			r, err := pgx.RowToStructByName[storedRedemption](rows)
+			b.stored[r.ID] = r
+			return err
+		})})
+	if err != nil {
+		return nil, err
+	}
+	return b, s.meetCustomers(ctx, tx, company, b)
+}
+
+// meetCustomers adds the missing rows of customers who have passes, and locks them. Only customers
+// whose passes were all assigned by an early release have none.
+func (s *store) meetCustomers(ctx context.Context, tx *pg.Tx, company id.Company, b *batch) error {
+	var missing []id.Customer
+	for _, p := range b.passes {
+		if _, known := b.deleted[p.CustomerID]; !known && !slices.Contains(missing, p.CustomerID) {
+			missing = append(missing, p.CustomerID)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return tx.Pipeline(ctx, meetCustomers(company, missing), lockCustomers(company, missing, b.deleted))
 }
 
 // candidates returns the newest 1000 passes of a customer.
-func (s *store) candidates(ctx context.Context, company id.Company, customer id.Customer) (list []candidate, err error) {
-	err = s.ReadOf(ctx, company, pg.Query{SQL: candidatesSQL, Args: []any{company, customer}, Scan: pg.Collect(&list)})
+func (s *store) candidates(ctx context.Context, company id.Company, customer id.Customer) (list []*candidate, err error) {
+	err = s.ReadOf(ctx, company, pg.Query{SQL: candidatesSQL, Args: []any{company, customer}, Scan: collectCandidates(&list)})
 	return list, err
 }
 
-// candidatesIn returns candidates within tx, or only the pass in the request.
-func (s *store) candidatesIn(ctx context.Context, tx *pg.Tx, company id.Company, r *redemption) (list []candidate, err error) {
-	query := pg.Query{SQL: candidatesSQL, Args: []any{company, r.customer}, Scan: pg.Collect(&list)}
+func collectCandidates(into *[]*candidate) func(pgx.Rows) error {
+	return func(rows pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(rows, pgx.RowToAddrOfStructByName[candidate])
+		return err
+	}
+}
+
+// reasonOf returns the query for the reason why no pass of the customer can pay for a redemption or,
+// if the request has a pass, why that pass cannot. It sets reason.
+func reasonOf(company id.Company, r *redemption, today time.Time, reason *error) pg.Query {
+	query := pg.Query{SQL: candidatesSQL, Args: []any{company, r.customer}}
 	if !r.pass.IsZero() {
 		query.SQL, query.Args[1] = requestedCandidateSQL, r.pass
 	}
-	err = tx.Pipeline(ctx, query)
-	return list, err
+	query.Scan = func(rows pgx.Rows) error {
+		var passes []*candidate
+		err := collectCandidates(&passes)(rows)
+		*reason = r.reason(passes, today)
+		return err
+	}
+	return query
 }

@@ -79,7 +79,7 @@ func (f *fakeAuth) Company(_ context.Context, company id.Company) (tenancy.Compa
 
 // world is the service with real gRPC and PostgreSQL, for one company.
 type world struct {
-	t         *testing.T
+	t         testing.TB
 	db        *pg.DB
 	server    *Server
 	client    passv1.PassServiceClient
@@ -92,9 +92,11 @@ type world struct {
 }
 
 // open starts the service on its own database. Tests that use it run in parallel.
-func open(t *testing.T) *world {
+func open(t testing.TB) *world {
 	t.Helper()
-	t.Parallel()
+	if t, ok := t.(*testing.T); ok {
+		t.Parallel()
+	}
 	w := &world{
 		t: t, db: testkit.DB(t, pg.Migrations{Part: "pass", FS: migrations.FS, AppRole: testkit.AppRole()}),
 		issuer: tokentest.New(t), auth: &fakeAuth{}, customers: &fakeCustomers{customers: map[id.Customer]id.Company{}, deleted: map[id.Customer]id.Company{}}, company: id.New[id.Company](),

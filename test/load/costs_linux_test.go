@@ -7,25 +7,19 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
-	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	"reservation.dev/test/harness"
 )
 
-const (
-	costClients   = 32
-	costDates     = 400
-	costCustomers = 2000
-)
+const costClients = 32
 
 // BenchmarkCosts reports what one request costs in every process of the platform, with one
 // process per service and a PostgreSQL that waits for the disk: the processor time of each
@@ -33,117 +27,90 @@ const (
 // JetStream's files. Everything that a request causes is included: events, copies, deliveries.
 // Unlike durations, processor time hardly depends on how busy the machine is.
 //
-// The idle row is the cost of one second without requests.
+// 32 clients make the requests; the rows "one at a time" have one client. Their costs include what
+// the platform uses in that time without requests. The row "idle" is one second of that.
+//
+// It prints the tables of docs/SCALING.md.
 func BenchmarkCosts(b *testing.B) {
 	w := newLedger(b)
-	kinds := []struct {
-		name     string
-		requests int
-		do       func(client int) error
-	}{
-		{"A a token", 200, w.tokenOfA},
-		{"A one customer", 6000, w.profile},
-		{"A a page of 30 transactions", 2000, w.page},
-		{"B a page of 25 events", 2000, w.events},
-		{"B a booking by card, of one of 400 dates", 3000, w.book(w.spread, "CARD")},
-		{"B a booking by card, of one date", 3000, w.book(w.hot, "CARD")},
-		{"B a booking by pass", 2000, w.book(w.spread, "PASS")},
-		{"B a booking by card that one endpoint is told of", 2000, w.bookTold},
-	}
+	var rows []costRow
 	b.Run("idle", func(b *testing.B) {
+		w.settle(b)
+		vacuum(b, w.Cluster, "auth", "customer", "booking", "pass", "webhook")
+		if _, err := w.admin.Exec(b.Context(), `checkpoint`); err != nil {
+			b.Fatal(err)
+		}
 		before, began := w.state(b), time.Now()
 		for b.Loop() {
-			<-time.After(5 * time.Second)
+			<-time.After(10 * time.Second)
 		}
-		w.report(b, before, time.Since(began).Seconds())
+		rows = append(rows, w.report(b, "one second without requests", before, time.Since(began).Seconds()))
 	})
-	for _, kind := range kinds {
+	for _, kind := range w.kinds() {
 		b.Run(kind.name, func(b *testing.B) {
-			atOnce(b, costClients, kind.requests/4, kind.do) // warm up
+			atOnce(b, kind.clients, kind.requests/4, kind.do) // warm up
 			w.settle(b)
 			before := w.state(b)
 			for b.Loop() {
-				atOnce(b, costClients, kind.requests, kind.do)
+				atOnce(b, kind.clients, kind.requests, kind.do)
 				w.settle(b)
 			}
-			w.report(b, before, float64(kind.requests*b.N))
+			rows = append(rows, w.report(b, kind.name, before, float64(kind.requests*b.N)))
 		})
+	}
+	printCosts(rows)
+}
+
+// costKind is a kind of request.
+type costKind struct {
+	name              string
+	clients, requests int
+	do                func(client int) error
+}
+
+func (w *ledger) kinds() []costKind {
+	spread, hot, pass := w.books(w.spread, "CARD"), w.books(w.hot, "CARD"), w.books(w.spread, "PASS")
+	return []costKind{
+		{"A: a token", costClients, 200, w.tokenOfA},
+		{"A: one customer", costClients, 6000, w.profile},
+		{"A: a page of 30 transactions", costClients, 2000, w.page},
+		{"B: a page of 25 events", costClients, 2000, w.events},
+		{"B: a booking by card, spread over 400 dates", costClients, 3000, spread},
+		{"B: a booking by card, all of one date", costClients, 3000, hot},
+		{"B: a booking by pass", costClients, 2000, pass},
+		{"B: a booking by card, with one webhook endpoint", costClients, 2000, w.bookTold},
+		{"B: a booking by card, spread over 400 dates, one at a time", 1, 400, spread},
+		{"B: a booking by card, all of one date, one at a time", 1, 400, hot},
+		{"B: a booking by pass, one at a time", 1, 400, pass},
 	}
 }
 
 // ledger is the platform, and a company whose customers read and book.
 type ledger struct {
 	*newsroom
-	transport *http.Transport
+	*studio
 	client    harness.Credential
 	tokenA    string
-	tokens    []string // of Interface B, by client
-	customers []string
-	dates     []string // event/date, of the events with many bookings
-	hotDate   string
 	told      *publisher
 	toldToken []string
-	next      atomic.Int64
 }
 
 func newLedger(b *testing.B) *ledger {
-	w := &ledger{
-		newsroom:  newNewsroomOf(b, harness.ClusterOptions{Webhooks: 1, GatewaysB: 1, OwnNATS: true}),
-		transport: &http.Transport{MaxIdleConnsPerHost: costClients, DisableCompression: true},
-	}
-	b.Cleanup(w.transport.CloseIdleConnections)
-	c := w.op.NewCompany(b, "Europe/London")
-	w.client = c.NewClient(b)
+	w := &ledger{newsroom: newNewsroomOf(b, harness.ClusterOptions{Webhooks: 1, GatewaysB: 1, OwnNATS: true})}
+	w.studio = newStudio(b, w.op, w.GatewaysB[0], studioSize{dates: studioDates, customers: 2000, clients: costClients})
+	w.client = w.company.NewClient(b)
 	w.tokenA = w.A(b).Token(b, w.client)
-	face := harness.NewB(b, w.GatewaysB[0])
-	for range costClients { // one key for each client, because a key has a rate limit
-		w.tokens = append(w.tokens, face.Token(b, c.NewKey(b, 10_000)))
-	}
-	w.customers = c.ImportCustomers(b, "buyer", costCustomers)
-	w.passes(b, c)
-	soon := time.Now().AddDate(0, 1, 0).Truncate(time.Hour)
-	for i := range costDates {
-		w.dates = append(w.dates, w.event(b, c, soon.Add(time.Duration(i)*time.Hour)))
-	}
-	w.hotDate = w.event(b, c, soon)
-	w.history(b, c)
+	w.history(b)
 	w.told = w.newPublisher(b, 1, 0)
-	for range costClients {
+	face := harness.NewB(b, w.baseB)
+	for range costClients { // one key for each client, because a key has a rate limit
 		w.toldToken = append(w.toldToken, face.Token(b, w.told.company.NewKey(b, 10_000)))
 	}
 	return w
 }
 
-// passes gives every customer a pass.
-func (w *ledger) passes(b *testing.B, c *harness.Company) {
-	ctx := c.Ctx(b.Context())
-	kind, err := w.op.Passes.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
-		Title: "A hundred classes", TotalUses: 100, ValidityCount: 6, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH,
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, customer := range w.customers {
-		if _, err := w.op.Passes.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: kind.GetPassType().GetId()}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// event creates an event with one date, and returns its identifier.
-func (w *ledger) event(b *testing.B, c *harness.Company, at time.Time) string {
-	made, err := w.op.Events.CreateEvent(c.Ctx(b.Context()), &bookingv1.CreateEventRequest{
-		Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200, Credits: proto.Int32(1)}},
-		Dates: []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(at), DurationMinutes: 60}},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return made.GetEvent().GetId()
-}
-
 // history gives the first hundred customers the purchases that the benchmarks read.
-func (w *ledger) history(b *testing.B, c *harness.Company) {
+func (w *ledger) history(b *testing.B) {
 	began := time.Date(2025, 1, 6, 9, 0, 0, 0, time.UTC)
 	var all []*bookingv1.ImportedTransaction
 	for i, buyer := range w.customers[:100] {
@@ -151,21 +118,12 @@ func (w *ledger) history(b *testing.B, c *harness.Company) {
 			at := began.Add(time.Duration(n) * time.Hour)
 			all = append(all, &bookingv1.ImportedTransaction{
 				Reference: fmt.Sprint(i, "-", n), Customer: buyer, PurchasedAt: timestamppb.New(at),
-				Bookings: []*bookingv1.ImportedBooking{{
-					Spaces: 1, PricingOptionName: "Drop-in",
-					Date: &bookingv1.ImportedBooking_ImportedDate{ImportedDate: &bookingv1.ImportedDate{
-						EventReference: fmt.Sprint("class", n), Title: "Morning Vinyasa", Type: bookingv1.EventType_EVENT_TYPE_CLASS,
-						StartsAt: timestamppb.New(at.AddDate(0, 0, 1)), Timezone: "Europe/London", DurationMinutes: 60,
-					}},
-					Payment: &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 1200, Net: 1000}},
-				}},
+				Bookings: []*bookingv1.ImportedBooking{importedBooking(fmt.Sprint("class", n), at.AddDate(0, 0, 1))},
 			})
 		}
 	}
-	c.ImportTransactions(b, all...)
+	w.company.ImportTransactions(b, all...)
 }
-
-func (w *ledger) customer() string { return w.customers[w.next.Add(1)%costCustomers] }
 
 func (w *ledger) tokenOfA(int) error {
 	r := harness.TokenRequest(w.client)
@@ -188,26 +146,20 @@ func (w *ledger) page(int) error {
 	return err
 }
 
-func (w *ledger) events(client int) error {
-	path := fmt.Sprintf("/events?page=%d", 1+rand.IntN(costDates/25))
-	_, err := get(context.Background(), w.transport, w.GatewaysB[0]+path, w.tokens[client])
+func (w *ledger) events(int) error {
+	path := fmt.Sprintf("/events?page=%d", 1+rand.IntN(studioDates/25))
+	_, err := get(context.Background(), w.transport, w.GatewaysB[0]+path, w.token())
 	return err
 }
 
-func (w *ledger) spread() string { return w.dates[rand.IntN(costDates)] }
-func (w *ledger) hot() string    { return w.hotDate }
-
-// book returns a function that buys one space.
-func (w *ledger) book(event func() string, method string) func(int) error {
-	return func(client int) error {
-		body := fmt.Sprintf(`{"customerId":%q,"spots":1,"payment":{"method":%q}}`, w.customer(), method)
-		return post(context.Background(), w.transport, w.GatewaysB[0]+"/events/"+event()+"/registrations", w.tokens[client], body)
-	}
+// books returns a function that buys one space.
+func (w *ledger) books(event func() string, method string) func(int) error {
+	return func(int) error { return w.book(context.Background(), event(), method, withoutKey) }
 }
 
 func (w *ledger) bookTold(client int) error {
 	body := fmt.Sprintf(`{"customerId":%q,"spots":1}`, w.told.customer)
-	return post(context.Background(), w.transport, w.GatewaysB[0]+"/events/"+w.told.event+"/registrations", w.toldToken[client], body)
+	return post(context.Background(), w.transport, w.GatewaysB[0]+"/events/"+w.told.event+"/registrations", w.toldToken[client], "", body)
 }
 
 // settle returns when all follow-up work is done.
@@ -259,19 +211,56 @@ func files(b *testing.B, dir string) (sum float64) {
 	return sum
 }
 
+// costRow is what one request, or one idle second, uses: the difference between two states.
+type costRow struct {
+	name string
+	used map[string]float64 // by unit
+}
+
 // report reports the resources that n requests have used since before.
-func (w *ledger) report(b *testing.B, before map[string]float64, n float64) {
-	after := w.state(b)
-	var cpu float64
-	for unit, value := range after {
-		per := (value - before[unit]) / n
+func (w *ledger) report(b *testing.B, name string, before map[string]float64, n float64) costRow {
+	row := costRow{name: name, used: w.state(b)}
+	all := 0.0
+	for unit, value := range row.used {
+		row.used[unit] = (value - before[unit]) / n
 		if strings.HasPrefix(unit, "µs-") {
-			cpu += per
+			all += row.used[unit]
 		}
-		b.ReportMetric(per, unit)
+	}
+	row.used["µs-all"] = all
+	for unit, value := range row.used {
+		b.ReportMetric(value, unit)
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(cpu, "µs-all")
+	return row
+}
+
+// cell returns the sum of some amounts for a table, rounded to three digits, or a dash.
+func (r costRow) cell(units ...string) string {
+	sum := 0.0
+	for _, unit := range units {
+		sum += r.used[unit]
+	}
+	n, err := strconv.ParseFloat(strconv.FormatFloat(sum, 'g', 3, 64), 64)
+	switch {
+	case err != nil || n < 5:
+		return "–"
+	case n < 1000:
+		return strconv.Itoa(int(n))
+	}
+	return fmt.Sprintf("%d,%03d", int(n)/1000, int(n)%1000)
+}
+
+func printCosts(rows []costRow) {
+	fmt.Println("\n| request | gateway | auth | customer | booking | pass | webhook | NATS | PostgreSQL | **total** | log, B | databases, B | streams, B |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	for _, row := range rows {
+		fmt.Printf("| %s | %s |", row.name, row.cell("µs-gateway-a", "µs-gateway-b"))
+		for _, unit := range []string{"µs-auth", "µs-customer", "µs-booking", "µs-pass", "µs-webhook", "µs-nats", "µs-postgres"} {
+			fmt.Printf(" %s |", row.cell(unit))
+		}
+		fmt.Printf(" **%s** | %s | %s | %s |\n", row.cell("µs-all"), row.cell("B-wal"), row.cell("B-databases"), row.cell("B-streams"))
+	}
 }
 
 // BenchmarkLimits reports the throughput of one PostgreSQL server and of one stream on this

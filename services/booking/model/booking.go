@@ -26,6 +26,17 @@ type Transaction struct {
 	Bookings    []Booking // in the order of the purchase's lines
 }
 
+// Customers returns the purchaser and the customers for whom the bookings were bought.
+func (t *Transaction) Customers() []id.Customer {
+	all := []id.Customer{t.Purchaser.ID}
+	for i := range t.Bookings {
+		if c := t.Bookings[i].BoughtFor; c != nil {
+			all = append(all, c.ID)
+		}
+	}
+	return all
+}
+
 // Booking is a number of spaces on one event date.
 type Booking struct {
 	ID        id.Booking

@@ -78,6 +78,17 @@ func (o *Order) customers() []id.Customer {
 	return all
 }
 
+// Dates returns the dates of an order, each once.
+func (o *Order) Dates() []id.EventDate {
+	dates := make([]id.EventDate, 0, len(o.Lines))
+	for _, l := range o.Lines {
+		if !slices.Contains(dates, l.Date) {
+			dates = append(dates, l.Date)
+		}
+	}
+	return dates
+}
+
 // MissingInLine is the fault of line i of an order that names something that does not exist.
 func MissingInLine(i int, member, what string) error {
 	missing := fault.Missing(what)

@@ -14,31 +14,32 @@ type Purchase struct {
 	// The status of the stored transaction, and when it expires; zero means confirmed.
 	Status    TransactionStatus
 	ExpiresAt time.Time
+	// Request is the request of a pending purchase with an Idempotency-Key, so that a retry continues
+	// the purchase. Zero means none.
+	Request RequestKey
 	// Settle sets one of these.
 	Bought   *Transaction
 	Refused  error
 	Discount id.DiscountCode // the code whose use is counted
 }
 
+// RequestKey identifies the request of a purchase within its company.
+type RequestKey struct {
+	Key  []byte // of the caller and the Idempotency-Key
+	Hash []byte // of the request
+}
+
 // PendingTime is how long a purchase can stay pending before it is undone. It is longer than all
 // calls of one purchase can take together.
 const PendingTime = 30 * time.Second
-
-// OnlyDate returns the date of all lines. It returns false if there are several.
-func (p *Purchase) OnlyDate() (id.EventDate, bool) {
-	first := p.Order.Lines[0].Date
-	for _, l := range p.Order.Lines[1:] {
-		if l.Date != first {
-			return id.EventDate{}, false
-		}
-	}
-	return first, true
-}
 
 // Settle decides the purchase on an offer. A granted purchase becomes a transaction in the
 // timezone, with identifiers from newID.
 func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func() id.UUID) {
 	p.Bought, p.Refused = nil, nil // the commit may be a retry
+	if p.Status == Pending {
+		p.ExpiresAt = now.Add(PendingTime)
+	}
 	bookings, err := of.grant(&p.Order, now)
 	if err != nil {
 		p.Refused = err

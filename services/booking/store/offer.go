@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +22,11 @@ const (
 			from events e where e.company_id = $1 and e.id = d.event_id and e.deleted_at is null offset 0) e
 		where d.company_id = $1 and d.id = any($2) order by d.id for no key update of d`
 
+	lockFreeDatesSQL = LockDatesSQL + ` skip locked`
+
+	existingDatesSQL = `select d.id from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id and e.deleted_at is null
+		where d.company_id = $1 and d.id = any($2)`
+
 	OfferedOptionsSQL = `select o.*
 		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id = any($2)) e
 		cross join lateral (select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.ended_at is not null
@@ -34,34 +40,56 @@ const (
 // tx, and no deletion of the customers is confirmed before then. Pricing options need no lock.
 func (s *Store) LockOffer(ctx context.Context, tx *pg.Tx, company id.Company, d model.Demand, first ...pg.Query) (*model.Offer, error) {
 	d.Distinct()
-	of := &model.Offer{
+	of := newOffer()
+	return of, tx.Pipeline(ctx, append(first, offered(company, d, of, LockDatesSQL)...)...)
+}
+
+// LockFreeOffer is LockOffer, except that it does not wait for dates that are locked. It leaves them
+// out of the offer and returns them.
+func (s *Store) LockFreeOffer(ctx context.Context, tx *pg.Tx, company id.Company, d model.Demand, first ...pg.Query) (of *model.Offer, locked []id.EventDate, err error) {
+	d.Distinct()
+	of = newOffer()
+	err = tx.Pipeline(ctx, append(first, offered(company, d, of, lockFreeDatesSQL)...)...)
+	if err != nil || len(of.Dates) == len(d.Dates) {
+		return of, nil, err
+	}
+	missing := slices.DeleteFunc(d.Dates, func(date id.EventDate) bool { return of.Dates[date] != nil })
+	return of, locked, tx.Pipeline(ctx, pg.Query{SQL: existingDatesSQL, Args: []any{company, missing}, Scan: pg.Collect(&locked)})
+}
+
+func newOffer() *model.Offer {
+	return &model.Offer{
 		Dates: map[id.EventDate]*model.OfferedDate{}, Options: map[id.Event][]model.PricingOption{}, Ended: map[id.Event][]model.PricingOption{},
 		Customers: map[id.Customer]model.KnownCustomer{}, Codes: map[string]*model.DiscountCode{},
 	}
-	queries := append(first,
-		pg.Query{SQL: KnownCustomersSQL, Args: []any{company, d.Customers}, Scan: pg.Each(func(rows pgx.Rows) error {
-			var c model.KnownCustomer
-			if err := scanCustomer(rows, &c); err != nil {
-				return err
-			}
-			of.Customers[c.ID] = c
-			return nil
-		})},
-		pg.Query{SQL: OfferedOptionsSQL, Args: []any{company, d.Dates}, Scan: scanOfferedOptions(of)},
-		// This query is last, so that the lock is held as briefly as possible.
-		pg.Query{SQL: LockDatesSQL, Args: []any{company, d.Dates}, Scan: pg.Each(func(rows pgx.Rows) error {
-			var d model.OfferedDate
-			if err := scanOfferedDate(rows, &d); err != nil {
-				return err
-			}
-			of.Dates[d.ID] = &d
-			return nil
-		})},
-	)
+}
+
+// offered returns the queries that read an offer and lock its dates with lockDates.
+func offered(company id.Company, d model.Demand, of *model.Offer, lockDates string) []pg.Query {
+	queries := []pg.Query{{SQL: KnownCustomersSQL, Args: []any{company, d.Customers}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var c model.KnownCustomer
+		if err := scanCustomer(rows, &c); err != nil {
+			return err
+		}
+		of.Customers[c.ID] = c
+		return nil
+	})}}
+	if len(d.Dates) > 0 {
+		queries = append(queries, pg.Query{SQL: OfferedOptionsSQL, Args: []any{company, d.Dates}, Scan: scanOfferedOptions(of)},
+			// This query is last, so that the lock is held as briefly as possible.
+			pg.Query{SQL: lockDates, Args: []any{company, d.Dates}, Scan: pg.Each(func(rows pgx.Rows) error {
+				var d model.OfferedDate
+				if err := scanOfferedDate(rows, &d); err != nil {
+					return err
+				}
+				of.Dates[d.ID] = &d
+				return nil
+			})})
+	}
 	if len(d.Codes) > 0 {
 		queries = append(queries, pg.Query{SQL: lockCodesSQL, Args: []any{company, d.Codes}, Scan: scanOfferedCodes(of)})
 	}
-	return of, tx.Pipeline(ctx, queries...)
+	return queries
 }
 
 // scanOfferedOptions separates options on sale from ended options.

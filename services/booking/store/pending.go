@@ -2,14 +2,12 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
 	"reservation.dev/services/booking/model"
 )
@@ -31,18 +29,22 @@ const (
 	cancelledDatesSQL = `select count(*) from bookings b join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
 		where b.company_id = $1 and b.transaction_id = $2 and d.status = 'cancelled'`
 
-	confirmSQL = `with waited as (` + bookWaiterSQL + `)
-		update transactions set status = 'confirmed', expires_at = null, held_until = null, held_prices = null
-		where company_id = $1 and id = $2 and status = 'pending'`
+	lockAllPendingSQL = `select id from transactions where company_id = $1 and id = any($2) and status = 'pending' order by id for no key update`
 
-	nameUsedPassSQL = `update bookings set customer_pass_id = $3 where company_id = $1 and transaction_id = $2 and method = 'PASS'`
+	whichCancelledSQL = `select id from event_dates where company_id = $1 and id = any($2) and status = 'cancelled'`
 
-	begunSQL = `select transaction_id, request_hash from purchase_keys k where company_id = $1 and caller = $2 and key = $3
-		and exists (select from transactions t where t.company_id = $1 and t.id = k.transaction_id and t.status in ('pending', 'undoing'))`
+	bookWaitersSQL = `update waitlist_entries set state = 'booked', offer_expires_at = null
+		where company_id = $1 and transaction_id = any($2) and state in ('offered', 'booking')`
 
-	beginsSQL = `insert into purchase_keys (company_id, caller, key, request_hash, transaction_id, created_at) values ($1, $2, $3, $4, $5, $6)
-		on conflict (company_id, caller, key) do update set request_hash = excluded.request_hash,
-			transaction_id = excluded.transaction_id, created_at = excluded.created_at`
+	confirmSQL = `update transactions set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
+			request_key = null, request_hash = null
+		where company_id = $1 and id = any($2) and status = 'pending'`
+
+	nameUsedPassSQL = `update bookings b set customer_pass_id = n.pass from unnest($2::uuid[], $3::uuid[]) n(transaction_id, pass)
+		where b.company_id = $1 and b.transaction_id = n.transaction_id and b.method = 'PASS'`
+
+	begunSQL = `select request_key, request_hash, id from transactions
+		where company_id = $1 and request_key = any($2) and status in ('pending', 'undoing')`
 )
 
 // BackToHold turns a pending transaction back into the hold that it was, and reports whether it
@@ -73,24 +75,50 @@ func (s *Store) BeginUndo(ctx context.Context, company id.Company, t id.Transact
 	return begun, err
 }
 
-// ErrNotPending reports that the status of a transaction changed during its purchase.
-var ErrNotPending = errors.New("the transaction is not pending any more")
+// Confirmation is a pending transaction whose credits were taken from a pass.
+type Confirmation struct {
+	Transaction id.Transaction
+	Pass        id.CustomerPass
+}
 
-// ConfirmPending confirms a pending transaction and runs further queries. It returns ErrNotPending
-// if the transaction is no longer pending.
-func (s *Store) ConfirmPending(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction, pass id.CustomerPass, further pg.Query) error {
-	return tx.Pipeline(ctx,
-		pg.Query{SQL: confirmSQL, Args: []any{company, t}, Scan: func(rows pgx.Rows) error {
-			rows.Close()
-			if rows.CommandTag().RowsAffected() == 0 {
-				return ErrNotPending
-			}
-			return nil
-		}},
-		refuseCancelledDates(company, t),
-		refuseDeletedCustomers(company, t),
-		pg.Query{SQL: nameUsedPassSQL, Args: []any{company, t, pass}},
-		further)
+// Payable is the pending transactions, locked until the end of tx, and the dates of theirs that are
+// cancelled.
+type Payable struct {
+	Pending   map[id.Transaction]bool
+	Cancelled map[id.EventDate]bool
+}
+
+// LockPayable returns the queries that lock the transactions that are pending, and then read which
+// of the dates are cancelled.
+func LockPayable(company id.Company, transactions []id.Transaction, dates []id.EventDate, into *Payable) []pg.Query {
+	*into = Payable{Pending: map[id.Transaction]bool{}, Cancelled: map[id.EventDate]bool{}}
+	return []pg.Query{
+		{SQL: lockAllPendingSQL, Args: []any{company, transactions}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var t id.Transaction
+			err := rows.Scan(&t)
+			into.Pending[t] = true
+			return err
+		})},
+		{SQL: whichCancelledSQL, Args: []any{company, dates}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var d id.EventDate
+			err := rows.Scan(&d)
+			into.Cancelled[d] = true
+			return err
+		})},
+	}
+}
+
+// confirm returns the statements that confirm locked pending transactions.
+func confirm(company id.Company, all []Confirmation) []pg.Query {
+	ids, passes := make([]id.Transaction, len(all)), make([]id.CustomerPass, len(all))
+	for i, c := range all {
+		ids[i], passes[i] = c.Transaction, c.Pass
+	}
+	return []pg.Query{
+		pg.Query{SQL: confirmSQL, Args: []any{company, ids}}.Affecting(len(all)),
+		{SQL: bookWaitersSQL, Args: []any{company, ids}},
+		{SQL: nameUsedPassSQL, Args: []any{company, ids, passes}},
+	}
 }
 
 // refuseCancelledDates returns the query that refuses a transaction whose dates are cancelled.
@@ -104,29 +132,19 @@ func refuseCancelledDates(company id.Company, t id.Transaction) pg.Query {
 	}}
 }
 
-// PurchaseKey is the Idempotency-Key of a purchase by pass.
-type PurchaseKey struct {
-	Caller, Key string
-	Hash        []byte // of the request
+// Begun is the unfinished transaction of an earlier attempt of a request.
+type Begun struct {
+	Transaction id.Transaction // pending, or being undone
+	Hash        []byte         // of the request
 }
 
-// BegunUnder returns the unfinished transaction that an earlier request with the same key has
-// begun; zero if there is none.
-func (s *Store) BegunUnder(ctx context.Context, tx *pg.Tx, company id.Company, k PurchaseKey) (id.Transaction, error) {
-	var t id.Transaction
-	var stored []byte
-	err := tx.QueryRow(ctx, begunSQL, company, k.Caller, k.Key).Scan(&t, &stored)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return id.Transaction{}, nil
-	}
-	if err == nil && string(stored) != string(k.Hash) {
-		return t, idem.Reused()
-	}
-	return t, err
-}
-
-// BeginUnder stores the transaction that a request with a key has begun.
-func (s *Store) BeginUnder(ctx context.Context, tx *pg.Tx, company id.Company, k PurchaseKey, t id.Transaction, now time.Time) error {
-	_, err := tx.Exec(ctx, beginsSQL, company, k.Caller, k.Key, k.Hash, t, now)
-	return err
+// BegunBy returns the query that finds the unfinished purchases of requests, by their keys.
+func BegunBy(company id.Company, keys [][]byte, into map[string]Begun) pg.Query {
+	return pg.Query{SQL: begunSQL, Args: []any{company, keys}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var key []byte
+		var b Begun
+		err := rows.Scan(&key, &b.Hash, &b.Transaction)
+		into[string(key)] = b
+		return err
+	})}
 }

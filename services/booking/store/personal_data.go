@@ -82,7 +82,7 @@ func formatAll[T fmt.Stringer](list []T) []string {
 
 const (
 	// The customer's own purchases; and bookings for the customer that others bought.
-	exportTransactionsSQL = purchasesOfCustomerSQL + `select t.id, to_jsonb(t) - array['held_prices'] || jsonb_build_object('bookings', (
+	exportTransactionsSQL = purchasesOfCustomerSQL + `select t.id, to_jsonb(t) - array['held_prices', 'request_key', 'request_hash'] || jsonb_build_object('bookings', (
 			select jsonb_agg(to_jsonb(b) - array['transaction_id', 'position'] || jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at) order by b.position)
 			from bookings b
 			left join events e on e.company_id = b.company_id and e.id = b.event_id

@@ -1,13 +1,10 @@
 package store
 
 import (
-	"context"
-	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
 	"reservation.dev/services/booking/model"
 )
@@ -18,17 +15,18 @@ import (
 // lock, and it holds no other.
 
 const (
-	// The condition repeats the decision made under the lock, and a CHECK of the table repeats it
-	// again.
+	// A CHECK of the table repeats the decision made under the lock.
 	TakeSpacesSQL = `update event_dates d set booked = d.booked + n.spaces
-		from unnest($2::uuid[], $3::integer[]) n(id, spaces)
-		where d.company_id = $1 and d.id = n.id and (d.capacity is null or d.booked + n.spaces <= d.capacity)`
+		from unnest($2::uuid[], $3::integer[]) n(id, spaces) where d.company_id = $1 and d.id = n.id`
 
 	insertTransactionsSQL = `insert into transactions
-			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id)
-		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id
-		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[])
-			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id)`
+			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
+				request_key, request_hash)
+		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id,
+			n.request_key, n.request_hash
+		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[],
+				$12::bytea[], $13::bytea[])
+			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id, request_key, request_hash)`
 
 	insertBookingsSQL = `insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id,
 			pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
@@ -63,6 +61,8 @@ type purchases struct {
 	statuses   []string
 	expiries   []*time.Time
 	discounts  []id.DiscountCode
+	keys       [][]byte
+	hashes     [][]byte
 	bookings   bookingColumns
 }
 
@@ -88,18 +88,21 @@ type bookingColumns struct {
 
 // add adds a confirmed transaction. reference is its key in an earlier system, or "".
 func (p *purchases) add(t *model.Transaction, reference string) {
-	p.addAs(t, reference, model.Confirmed, time.Time{}, id.DiscountCode{})
+	p.addGranted(&model.Purchase{Bought: t, Status: model.Confirmed}, reference)
 }
 
-// addAs adds a transaction with any status, and the discount code that it uses.
-func (p *purchases) addAs(t *model.Transaction, reference string, as model.TransactionStatus, expiresAt time.Time, discount id.DiscountCode) {
-	p.statuses = append(p.statuses, string(as))
+// addGranted adds the transaction of a granted purchase. reference is its key in an earlier system,
+// or "".
+func (p *purchases) addGranted(granted *model.Purchase, reference string) {
+	t := granted.Bought
+	p.statuses = append(p.statuses, string(granted.Status))
 	var expiry *time.Time
-	if as != model.Confirmed {
-		expiry = &expiresAt
+	if granted.Status != model.Confirmed {
+		expiry = &granted.ExpiresAt
 	}
 	p.expiries = append(p.expiries, expiry)
-	p.discounts = append(p.discounts, discount)
+	p.discounts = append(p.discounts, granted.Discount)
+	p.keys, p.hashes = append(p.keys, granted.Request.Key), append(p.hashes, granted.Request.Hash)
 	p.ids = append(p.ids, t.ID)
 	p.purchasers = append(p.purchasers, t.Purchaser.ID)
 	p.times = append(p.times, t.PurchasedAt)
@@ -155,7 +158,7 @@ func (p *purchases) insert(company id.Company, from source) []pg.Query {
 	b := &p.bookings
 	return []pg.Query{
 		{SQL: insertTransactionsSQL, Args: []any{company, string(from),
-			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts}},
+			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts, p.keys, p.hashes}},
 		{SQL: insertBookingsSQL, Args: []any{company, b.ids, b.transactions, b.positions, b.events, b.dates,
 			b.options, b.boughtFor, b.spaces, b.cancelled, b.refunded,
 			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes}},
@@ -165,9 +168,6 @@ func (p *purchases) insert(company id.Company, from source) []pg.Query {
 // takes are the spaces to add to dates' counts.
 type takes map[id.EventDate]int32
 
-// errTakes reports that a date changed although it was locked.
-var errTakes = errors.New("the spaces of a locked date could not be taken")
-
 // update returns the statement that adds the spaces to the dates' counts.
 func (t takes) update(company id.Company) pg.Query {
 	dates := make([]id.EventDate, 0, len(t))
@@ -175,25 +175,34 @@ func (t takes) update(company id.Company) pg.Query {
 	for date, n := range t {
 		dates, spaces = append(dates, date), append(spaces, n)
 	}
-	return pg.Query{SQL: TakeSpacesSQL, Args: []any{company, dates, spaces}, Scan: func(rows pgx.Rows) error {
-		rows.Close()
-		if rows.CommandTag().RowsAffected() != int64(len(t)) {
-			return errTakes
-		}
-		return nil
-	}}
+	return pg.Query{SQL: TakeSpacesSQL, Args: []any{company, dates, spaces}}.Affecting(len(t))
 }
 
-// SavePurchases stores purchases that were granted on the locked offer, and then runs further
-// queries.
-func (s *Store) SavePurchases(ctx context.Context, tx *pg.Tx, company id.Company, of *model.Offer, granted []*model.Purchase, further ...pg.Query) error {
-	var p purchases
-	for _, t := range granted {
-		p.addAs(t.Bought, "", t.Status, t.ExpiresAt, t.Discount)
+// Sale is what a commit of purchases stores.
+type Sale struct {
+	Offer     *model.Offer // the locked offer on which the purchases were granted
+	Granted   []*model.Purchase
+	Confirmed []Confirmation
+	Keys      []*idem.Request // whose responses are stored
+}
+
+// SaveSale stores a sale when tx commits.
+func SaveSale(tx *pg.Tx, company id.Company, sale Sale) {
+	if len(sale.Confirmed) > 0 {
+		tx.Queue(confirm(company, sale.Confirmed)...)
 	}
-	queries := append([]pg.Query{takes(of.Taken()).update(company)}, p.insert(company, live)...)
-	queries = append(queries, countUses(company, of)...)
-	return tx.Pipeline(ctx, append(queries, further...)...)
+	if len(sale.Granted) > 0 {
+		var p purchases
+		for _, granted := range sale.Granted {
+			p.addGranted(granted, "")
+		}
+		tx.Queue(takes(sale.Offer.Taken()).update(company))
+		tx.Queue(p.insert(company, live)...)
+		tx.Queue(countUses(company, sale.Offer)...)
+	}
+	if len(sale.Keys) > 0 {
+		tx.Queue(idem.Save(sale.Keys...))
+	}
 }
 
 // countUses returns the statement that adds the uses of the offer's codes.

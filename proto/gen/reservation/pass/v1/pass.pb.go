@@ -11,6 +11,7 @@ package passv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	status "google.golang.org/genproto/googleapis/rpc/status"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -2207,6 +2208,180 @@ func (x *RedeemCreditsResponse) GetRemainingUses() int32 {
 	return 0
 }
 
+type BatchRedeemCreditsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At least one.
+	Redemptions   []*RedeemCreditsRequest `protobuf:"bytes,1,rep,name=redemptions,proto3" json:"redemptions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchRedeemCreditsRequest) Reset() {
+	*x = BatchRedeemCreditsRequest{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchRedeemCreditsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchRedeemCreditsRequest) ProtoMessage() {}
+
+func (x *BatchRedeemCreditsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchRedeemCreditsRequest.ProtoReflect.Descriptor instead.
+func (*BatchRedeemCreditsRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *BatchRedeemCreditsRequest) GetRedemptions() []*RedeemCreditsRequest {
+	if x != nil {
+		return x.Redemptions
+	}
+	return nil
+}
+
+type BatchRedeemCreditsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One per redemption, in the order of the request.
+	Results       []*RedemptionResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BatchRedeemCreditsResponse) Reset() {
+	*x = BatchRedeemCreditsResponse{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BatchRedeemCreditsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BatchRedeemCreditsResponse) ProtoMessage() {}
+
+func (x *BatchRedeemCreditsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BatchRedeemCreditsResponse.ProtoReflect.Descriptor instead.
+func (*BatchRedeemCreditsResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *BatchRedeemCreditsResponse) GetResults() []*RedemptionResult {
+	if x != nil {
+		return x.Results
+	}
+	return nil
+}
+
+// RedemptionResult is the outcome of one redemption of a batch.
+type RedemptionResult struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Types that are valid to be assigned to Result:
+	//
+	//	*RedemptionResult_Redeemed
+	//	*RedemptionResult_Refused
+	Result        isRedemptionResult_Result `protobuf_oneof:"result"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RedemptionResult) Reset() {
+	*x = RedemptionResult{}
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RedemptionResult) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RedemptionResult) ProtoMessage() {}
+
+func (x *RedemptionResult) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RedemptionResult.ProtoReflect.Descriptor instead.
+func (*RedemptionResult) Descriptor() ([]byte, []int) {
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *RedemptionResult) GetResult() isRedemptionResult_Result {
+	if x != nil {
+		return x.Result
+	}
+	return nil
+}
+
+func (x *RedemptionResult) GetRedeemed() *RedeemCreditsResponse {
+	if x != nil {
+		if x, ok := x.Result.(*RedemptionResult_Redeemed); ok {
+			return x.Redeemed
+		}
+	}
+	return nil
+}
+
+func (x *RedemptionResult) GetRefused() *status.Status {
+	if x != nil {
+		if x, ok := x.Result.(*RedemptionResult_Refused); ok {
+			return x.Refused
+		}
+	}
+	return nil
+}
+
+type isRedemptionResult_Result interface {
+	isRedemptionResult_Result()
+}
+
+type RedemptionResult_Redeemed struct {
+	Redeemed *RedeemCreditsResponse `protobuf:"bytes,1,opt,name=redeemed,proto3,oneof"`
+}
+
+type RedemptionResult_Refused struct {
+	// The error that RedeemCredits would have returned, with the same details.
+	Refused *status.Status `protobuf:"bytes,2,opt,name=refused,proto3,oneof"`
+}
+
+func (*RedemptionResult_Redeemed) isRedemptionResult_Result() {}
+
+func (*RedemptionResult_Refused) isRedemptionResult_Result() {}
+
 type ReturnCreditsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// booking_ identifier of an item of the redemption.
@@ -2223,7 +2398,7 @@ type ReturnCreditsRequest struct {
 
 func (x *ReturnCreditsRequest) Reset() {
 	*x = ReturnCreditsRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[27]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2235,7 +2410,7 @@ func (x *ReturnCreditsRequest) String() string {
 func (*ReturnCreditsRequest) ProtoMessage() {}
 
 func (x *ReturnCreditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[27]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2248,7 +2423,7 @@ func (x *ReturnCreditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnCreditsRequest.ProtoReflect.Descriptor instead.
 func (*ReturnCreditsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{27}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ReturnCreditsRequest) GetReturnId() string {
@@ -2290,7 +2465,7 @@ type ReturnCreditsResponse struct {
 
 func (x *ReturnCreditsResponse) Reset() {
 	*x = ReturnCreditsResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[28]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +2477,7 @@ func (x *ReturnCreditsResponse) String() string {
 func (*ReturnCreditsResponse) ProtoMessage() {}
 
 func (x *ReturnCreditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[28]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +2490,7 @@ func (x *ReturnCreditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnCreditsResponse.ProtoReflect.Descriptor instead.
 func (*ReturnCreditsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{28}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ReturnCreditsResponse) GetRemainingUses() int32 {
@@ -2342,7 +2517,7 @@ type CancelRedemptionRequest struct {
 
 func (x *CancelRedemptionRequest) Reset() {
 	*x = CancelRedemptionRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[29]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2529,7 @@ func (x *CancelRedemptionRequest) String() string {
 func (*CancelRedemptionRequest) ProtoMessage() {}
 
 func (x *CancelRedemptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[29]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2542,7 @@ func (x *CancelRedemptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRedemptionRequest.ProtoReflect.Descriptor instead.
 func (*CancelRedemptionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{29}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CancelRedemptionRequest) GetRedemptionId() string {
@@ -2387,7 +2562,7 @@ type CancelRedemptionResponse struct {
 
 func (x *CancelRedemptionResponse) Reset() {
 	*x = CancelRedemptionResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[30]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2399,7 +2574,7 @@ func (x *CancelRedemptionResponse) String() string {
 func (*CancelRedemptionResponse) ProtoMessage() {}
 
 func (x *CancelRedemptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[30]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2412,7 +2587,7 @@ func (x *CancelRedemptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRedemptionResponse.ProtoReflect.Descriptor instead.
 func (*CancelRedemptionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{30}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CancelRedemptionResponse) GetCredits() int32 {
@@ -2430,7 +2605,7 @@ type VerifyPassesRequest struct {
 
 func (x *VerifyPassesRequest) Reset() {
 	*x = VerifyPassesRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[31]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2442,7 +2617,7 @@ func (x *VerifyPassesRequest) String() string {
 func (*VerifyPassesRequest) ProtoMessage() {}
 
 func (x *VerifyPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[31]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2455,7 +2630,7 @@ func (x *VerifyPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyPassesRequest.ProtoReflect.Descriptor instead.
 func (*VerifyPassesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{31}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{34}
 }
 
 type VerifyPassesResponse struct {
@@ -2470,7 +2645,7 @@ type VerifyPassesResponse struct {
 
 func (x *VerifyPassesResponse) Reset() {
 	*x = VerifyPassesResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2482,7 +2657,7 @@ func (x *VerifyPassesResponse) String() string {
 func (*VerifyPassesResponse) ProtoMessage() {}
 
 func (x *VerifyPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[32]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2495,7 +2670,7 @@ func (x *VerifyPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyPassesResponse.ProtoReflect.Descriptor instead.
 func (*VerifyPassesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{32}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *VerifyPassesResponse) GetDifference() *PassDifference {
@@ -2528,7 +2703,7 @@ type PassDifference struct {
 
 func (x *PassDifference) Reset() {
 	*x = PassDifference{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2540,7 +2715,7 @@ func (x *PassDifference) String() string {
 func (*PassDifference) ProtoMessage() {}
 
 func (x *PassDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[33]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2553,7 +2728,7 @@ func (x *PassDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassDifference.ProtoReflect.Descriptor instead.
 func (*PassDifference) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{33}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PassDifference) GetWhat() string {
@@ -2592,7 +2767,7 @@ type ExportRedemptionsRequest struct {
 
 func (x *ExportRedemptionsRequest) Reset() {
 	*x = ExportRedemptionsRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2604,7 +2779,7 @@ func (x *ExportRedemptionsRequest) String() string {
 func (*ExportRedemptionsRequest) ProtoMessage() {}
 
 func (x *ExportRedemptionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[34]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2617,7 +2792,7 @@ func (x *ExportRedemptionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRedemptionsRequest.ProtoReflect.Descriptor instead.
 func (*ExportRedemptionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{34}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{37}
 }
 
 type ExportRedemptionsResponse struct {
@@ -2629,7 +2804,7 @@ type ExportRedemptionsResponse struct {
 
 func (x *ExportRedemptionsResponse) Reset() {
 	*x = ExportRedemptionsResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2641,7 +2816,7 @@ func (x *ExportRedemptionsResponse) String() string {
 func (*ExportRedemptionsResponse) ProtoMessage() {}
 
 func (x *ExportRedemptionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[35]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2654,7 +2829,7 @@ func (x *ExportRedemptionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportRedemptionsResponse.ProtoReflect.Descriptor instead.
 func (*ExportRedemptionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{35}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ExportRedemptionsResponse) GetRedemptions() []*RedeemedCredits {
@@ -2681,7 +2856,7 @@ type RedeemedCredits struct {
 
 func (x *RedeemedCredits) Reset() {
 	*x = RedeemedCredits{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2868,7 @@ func (x *RedeemedCredits) String() string {
 func (*RedeemedCredits) ProtoMessage() {}
 
 func (x *RedeemedCredits) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[36]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2881,7 @@ func (x *RedeemedCredits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RedeemedCredits.ProtoReflect.Descriptor instead.
 func (*RedeemedCredits) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{36}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RedeemedCredits) GetRedemptionId() string {
@@ -2762,7 +2937,7 @@ type LedgerEntry struct {
 
 func (x *LedgerEntry) Reset() {
 	*x = LedgerEntry{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2774,7 +2949,7 @@ func (x *LedgerEntry) String() string {
 func (*LedgerEntry) ProtoMessage() {}
 
 func (x *LedgerEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[37]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2787,7 +2962,7 @@ func (x *LedgerEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerEntry.ProtoReflect.Descriptor instead.
 func (*LedgerEntry) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{37}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *LedgerEntry) GetSequence() int64 {
@@ -2865,7 +3040,7 @@ type ListLedgerEntriesRequest struct {
 
 func (x *ListLedgerEntriesRequest) Reset() {
 	*x = ListLedgerEntriesRequest{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2877,7 +3052,7 @@ func (x *ListLedgerEntriesRequest) String() string {
 func (*ListLedgerEntriesRequest) ProtoMessage() {}
 
 func (x *ListLedgerEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[38]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2890,7 +3065,7 @@ func (x *ListLedgerEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgerEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListLedgerEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{38}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ListLedgerEntriesRequest) GetCustomerPassId() string {
@@ -2924,7 +3099,7 @@ type ListLedgerEntriesResponse struct {
 
 func (x *ListLedgerEntriesResponse) Reset() {
 	*x = ListLedgerEntriesResponse{}
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2936,7 +3111,7 @@ func (x *ListLedgerEntriesResponse) String() string {
 func (*ListLedgerEntriesResponse) ProtoMessage() {}
 
 func (x *ListLedgerEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_pass_v1_pass_proto_msgTypes[39]
+	mi := &file_reservation_pass_v1_pass_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2949,7 +3124,7 @@ func (x *ListLedgerEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLedgerEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListLedgerEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{39}
+	return file_reservation_pass_v1_pass_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListLedgerEntriesResponse) GetEntries() []*LedgerEntry {
@@ -2970,7 +3145,7 @@ var File_reservation_pass_v1_pass_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x91\x04\n" +
+	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x91\x04\n" +
 	"\bPassType\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -3145,7 +3320,15 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x15RedeemCreditsResponse\x12(\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\x05R\acredits\x12%\n" +
-	"\x0eremaining_uses\x18\x03 \x01(\x05R\rremainingUses\"\xb7\x01\n" +
+	"\x0eremaining_uses\x18\x03 \x01(\x05R\rremainingUses\"r\n" +
+	"\x19BatchRedeemCreditsRequest\x12U\n" +
+	"\vredemptions\x18\x01 \x03(\v2).reservation.pass.v1.RedeemCreditsRequestB\b\xbaH\x05\x92\x01\x02\x10@R\vredemptions\"]\n" +
+	"\x1aBatchRedeemCreditsResponse\x12?\n" +
+	"\aresults\x18\x01 \x03(\v2%.reservation.pass.v1.RedemptionResultR\aresults\"\x96\x01\n" +
+	"\x10RedemptionResult\x12H\n" +
+	"\bredeemed\x18\x01 \x01(\v2*.reservation.pass.v1.RedeemCreditsResponseH\x00R\bredeemed\x12.\n" +
+	"\arefused\x18\x02 \x01(\v2\x12.google.rpc.StatusH\x00R\arefusedB\b\n" +
+	"\x06result\"\xb7\x01\n" +
 	"\x14ReturnCreditsRequest\x12$\n" +
 	"\treturn_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\breturnId\x12,\n" +
 	"\rredemption_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\fredemptionId\x121\n" +
@@ -3225,7 +3408,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x1aLEDGER_ENTRY_KIND_ASSIGNED\x10\x01\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_REDEEMED\x10\x02\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_RETURNED\x10\x03\x12\x1e\n" +
-	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x042\xf1\r\n" +
+	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x042\xe8\x0e\n" +
 	"\vPassService\x12i\n" +
 	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\x12`\n" +
 	"\vGetPassType\x12'.reservation.pass.v1.GetPassTypeRequest\x1a(.reservation.pass.v1.GetPassTypeResponse\x12f\n" +
@@ -3237,7 +3420,8 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x12UpdateCustomerPass\x12..reservation.pass.v1.UpdateCustomerPassRequest\x1a/.reservation.pass.v1.UpdateCustomerPassResponse\x12f\n" +
 	"\rAdjustCredits\x12).reservation.pass.v1.AdjustCreditsRequest\x1a*.reservation.pass.v1.AdjustCreditsResponse\x12u\n" +
 	"\x12ListEligiblePasses\x12..reservation.pass.v1.ListEligiblePassesRequest\x1a/.reservation.pass.v1.ListEligiblePassesResponse\x12f\n" +
-	"\rRedeemCredits\x12).reservation.pass.v1.RedeemCreditsRequest\x1a*.reservation.pass.v1.RedeemCreditsResponse\x12f\n" +
+	"\rRedeemCredits\x12).reservation.pass.v1.RedeemCreditsRequest\x1a*.reservation.pass.v1.RedeemCreditsResponse\x12u\n" +
+	"\x12BatchRedeemCredits\x12..reservation.pass.v1.BatchRedeemCreditsRequest\x1a/.reservation.pass.v1.BatchRedeemCreditsResponse\x12f\n" +
 	"\rReturnCredits\x12).reservation.pass.v1.ReturnCreditsRequest\x1a*.reservation.pass.v1.ReturnCreditsResponse\x12o\n" +
 	"\x10CancelRedemption\x12,.reservation.pass.v1.CancelRedemptionRequest\x1a-.reservation.pass.v1.CancelRedemptionResponse\x12e\n" +
 	"\fVerifyPasses\x12(.reservation.pass.v1.VerifyPassesRequest\x1a).reservation.pass.v1.VerifyPassesResponse0\x01\x12t\n" +
@@ -3257,7 +3441,7 @@ func file_reservation_pass_v1_pass_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_pass_v1_pass_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
+var file_reservation_pass_v1_pass_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_reservation_pass_v1_pass_proto_goTypes = []any{
 	(ValidityUnit)(0),                  // 0: reservation.pass.v1.ValidityUnit
 	(PassTypeStatus)(0),                // 1: reservation.pass.v1.PassTypeStatus
@@ -3291,36 +3475,40 @@ var file_reservation_pass_v1_pass_proto_goTypes = []any{
 	(*RedeemCreditsRequest)(nil),       // 29: reservation.pass.v1.RedeemCreditsRequest
 	(*RedemptionItem)(nil),             // 30: reservation.pass.v1.RedemptionItem
 	(*RedeemCreditsResponse)(nil),      // 31: reservation.pass.v1.RedeemCreditsResponse
-	(*ReturnCreditsRequest)(nil),       // 32: reservation.pass.v1.ReturnCreditsRequest
-	(*ReturnCreditsResponse)(nil),      // 33: reservation.pass.v1.ReturnCreditsResponse
-	(*CancelRedemptionRequest)(nil),    // 34: reservation.pass.v1.CancelRedemptionRequest
-	(*CancelRedemptionResponse)(nil),   // 35: reservation.pass.v1.CancelRedemptionResponse
-	(*VerifyPassesRequest)(nil),        // 36: reservation.pass.v1.VerifyPassesRequest
-	(*VerifyPassesResponse)(nil),       // 37: reservation.pass.v1.VerifyPassesResponse
-	(*PassDifference)(nil),             // 38: reservation.pass.v1.PassDifference
-	(*ExportRedemptionsRequest)(nil),   // 39: reservation.pass.v1.ExportRedemptionsRequest
-	(*ExportRedemptionsResponse)(nil),  // 40: reservation.pass.v1.ExportRedemptionsResponse
-	(*RedeemedCredits)(nil),            // 41: reservation.pass.v1.RedeemedCredits
-	(*LedgerEntry)(nil),                // 42: reservation.pass.v1.LedgerEntry
-	(*ListLedgerEntriesRequest)(nil),   // 43: reservation.pass.v1.ListLedgerEntriesRequest
-	(*ListLedgerEntriesResponse)(nil),  // 44: reservation.pass.v1.ListLedgerEntriesResponse
-	(*timestamppb.Timestamp)(nil),      // 45: google.protobuf.Timestamp
+	(*BatchRedeemCreditsRequest)(nil),  // 32: reservation.pass.v1.BatchRedeemCreditsRequest
+	(*BatchRedeemCreditsResponse)(nil), // 33: reservation.pass.v1.BatchRedeemCreditsResponse
+	(*RedemptionResult)(nil),           // 34: reservation.pass.v1.RedemptionResult
+	(*ReturnCreditsRequest)(nil),       // 35: reservation.pass.v1.ReturnCreditsRequest
+	(*ReturnCreditsResponse)(nil),      // 36: reservation.pass.v1.ReturnCreditsResponse
+	(*CancelRedemptionRequest)(nil),    // 37: reservation.pass.v1.CancelRedemptionRequest
+	(*CancelRedemptionResponse)(nil),   // 38: reservation.pass.v1.CancelRedemptionResponse
+	(*VerifyPassesRequest)(nil),        // 39: reservation.pass.v1.VerifyPassesRequest
+	(*VerifyPassesResponse)(nil),       // 40: reservation.pass.v1.VerifyPassesResponse
+	(*PassDifference)(nil),             // 41: reservation.pass.v1.PassDifference
+	(*ExportRedemptionsRequest)(nil),   // 42: reservation.pass.v1.ExportRedemptionsRequest
+	(*ExportRedemptionsResponse)(nil),  // 43: reservation.pass.v1.ExportRedemptionsResponse
+	(*RedeemedCredits)(nil),            // 44: reservation.pass.v1.RedeemedCredits
+	(*LedgerEntry)(nil),                // 45: reservation.pass.v1.LedgerEntry
+	(*ListLedgerEntriesRequest)(nil),   // 46: reservation.pass.v1.ListLedgerEntriesRequest
+	(*ListLedgerEntriesResponse)(nil),  // 47: reservation.pass.v1.ListLedgerEntriesResponse
+	(*timestamppb.Timestamp)(nil),      // 48: google.protobuf.Timestamp
+	(*status.Status)(nil),              // 49: google.rpc.Status
 }
 var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	0,  // 0: reservation.pass.v1.PassType.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	1,  // 1: reservation.pass.v1.PassType.status:type_name -> reservation.pass.v1.PassTypeStatus
-	45, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
-	45, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
+	48, // 2: reservation.pass.v1.PassType.created_at:type_name -> google.protobuf.Timestamp
+	48, // 3: reservation.pass.v1.PassType.updated_at:type_name -> google.protobuf.Timestamp
 	2,  // 4: reservation.pass.v1.CustomerPass.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	45, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
-	45, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
+	48, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
+	48, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
 	17, // 7: reservation.pass.v1.CustomerPass.purchase:type_name -> reservation.pass.v1.PassPurchase
 	0,  // 8: reservation.pass.v1.CreatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	5,  // 9: reservation.pass.v1.CreatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
 	5,  // 10: reservation.pass.v1.GetPassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
 	3,  // 11: reservation.pass.v1.ListPassTypesRequest.order:type_name -> reservation.pass.v1.PassOrder
 	1,  // 12: reservation.pass.v1.ListPassTypesRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
-	45, // 13: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	48, // 13: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
 	5,  // 14: reservation.pass.v1.ListPassTypesResponse.pass_types:type_name -> reservation.pass.v1.PassType
 	0,  // 15: reservation.pass.v1.UpdatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
 	14, // 16: reservation.pass.v1.UpdatePassTypeRequest.eligible_event_types:type_name -> reservation.pass.v1.EventTypes
@@ -3331,55 +3519,61 @@ var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	6,  // 21: reservation.pass.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
 	3,  // 22: reservation.pass.v1.ListCustomerPassesRequest.order:type_name -> reservation.pass.v1.PassOrder
 	2,  // 23: reservation.pass.v1.ListCustomerPassesRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	45, // 24: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	48, // 24: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
 	6,  // 25: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
 	2,  // 26: reservation.pass.v1.UpdateCustomerPassRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
 	6,  // 27: reservation.pass.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
 	6,  // 28: reservation.pass.v1.AdjustCreditsResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
 	6,  // 29: reservation.pass.v1.ListEligiblePassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
 	30, // 30: reservation.pass.v1.RedeemCreditsRequest.items:type_name -> reservation.pass.v1.RedemptionItem
-	38, // 31: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
-	41, // 32: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
-	4,  // 33: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
-	45, // 34: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
-	42, // 35: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
-	7,  // 36: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
-	9,  // 37: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
-	11, // 38: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
-	13, // 39: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
-	16, // 40: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
-	19, // 41: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
-	21, // 42: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
-	23, // 43: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
-	25, // 44: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
-	27, // 45: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
-	29, // 46: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
-	32, // 47: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
-	34, // 48: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
-	36, // 49: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
-	39, // 50: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
-	43, // 51: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
-	8,  // 52: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
-	10, // 53: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
-	12, // 54: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
-	15, // 55: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
-	18, // 56: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
-	20, // 57: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
-	22, // 58: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
-	24, // 59: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
-	26, // 60: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
-	28, // 61: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
-	31, // 62: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
-	33, // 63: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
-	35, // 64: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
-	37, // 65: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
-	40, // 66: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
-	44, // 67: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
-	52, // [52:68] is the sub-list for method output_type
-	36, // [36:52] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	29, // 31: reservation.pass.v1.BatchRedeemCreditsRequest.redemptions:type_name -> reservation.pass.v1.RedeemCreditsRequest
+	34, // 32: reservation.pass.v1.BatchRedeemCreditsResponse.results:type_name -> reservation.pass.v1.RedemptionResult
+	31, // 33: reservation.pass.v1.RedemptionResult.redeemed:type_name -> reservation.pass.v1.RedeemCreditsResponse
+	49, // 34: reservation.pass.v1.RedemptionResult.refused:type_name -> google.rpc.Status
+	41, // 35: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
+	44, // 36: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
+	4,  // 37: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
+	48, // 38: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
+	45, // 39: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
+	7,  // 40: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
+	9,  // 41: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
+	11, // 42: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
+	13, // 43: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
+	16, // 44: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
+	19, // 45: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
+	21, // 46: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
+	23, // 47: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
+	25, // 48: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
+	27, // 49: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
+	29, // 50: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
+	32, // 51: reservation.pass.v1.PassService.BatchRedeemCredits:input_type -> reservation.pass.v1.BatchRedeemCreditsRequest
+	35, // 52: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
+	37, // 53: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
+	39, // 54: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
+	42, // 55: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
+	46, // 56: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
+	8,  // 57: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
+	10, // 58: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
+	12, // 59: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
+	15, // 60: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
+	18, // 61: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
+	20, // 62: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
+	22, // 63: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
+	24, // 64: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
+	26, // 65: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
+	28, // 66: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
+	31, // 67: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
+	33, // 68: reservation.pass.v1.PassService.BatchRedeemCredits:output_type -> reservation.pass.v1.BatchRedeemCreditsResponse
+	36, // 69: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
+	38, // 70: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
+	40, // 71: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
+	43, // 72: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
+	47, // 73: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
+	57, // [57:74] is the sub-list for method output_type
+	40, // [40:57] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_pass_proto_init() }
@@ -3390,13 +3584,17 @@ func file_reservation_pass_v1_pass_proto_init() {
 	file_reservation_pass_v1_pass_proto_msgTypes[8].OneofWrappers = []any{}
 	file_reservation_pass_v1_pass_proto_msgTypes[12].OneofWrappers = []any{}
 	file_reservation_pass_v1_pass_proto_msgTypes[18].OneofWrappers = []any{}
+	file_reservation_pass_v1_pass_proto_msgTypes[29].OneofWrappers = []any{
+		(*RedemptionResult_Redeemed)(nil),
+		(*RedemptionResult_Refused)(nil),
+	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_pass_v1_pass_proto_rawDesc), len(file_reservation_pass_v1_pass_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   40,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -33,6 +33,7 @@ const (
 	PassService_AdjustCredits_FullMethodName      = "/reservation.pass.v1.PassService/AdjustCredits"
 	PassService_ListEligiblePasses_FullMethodName = "/reservation.pass.v1.PassService/ListEligiblePasses"
 	PassService_RedeemCredits_FullMethodName      = "/reservation.pass.v1.PassService/RedeemCredits"
+	PassService_BatchRedeemCredits_FullMethodName = "/reservation.pass.v1.PassService/BatchRedeemCredits"
 	PassService_ReturnCredits_FullMethodName      = "/reservation.pass.v1.PassService/ReturnCredits"
 	PassService_CancelRedemption_FullMethodName   = "/reservation.pass.v1.PassService/CancelRedemption"
 	PassService_VerifyPasses_FullMethodName       = "/reservation.pass.v1.PassService/VerifyPasses"
@@ -91,6 +92,12 @@ type PassServiceClient interface {
 	// REDEMPTION_CANCELLED.
 	// Scope: redemptions:write.
 	RedeemCredits(ctx context.Context, in *RedeemCreditsRequest, opts ...grpc.CallOption) (*RedeemCreditsResponse, error)
+	// BatchRedeemCredits redeems credits for up to 64 transactions in one commit. It decides each
+	// redemption as RedeemCredits does, in the order of the request. A refused redemption changes
+	// nothing and does not affect the others. If two redemptions have the same redemption_id, the
+	// second one is treated as a repeated call.
+	// Scope: redemptions:write.
+	BatchRedeemCredits(ctx context.Context, in *BatchRedeemCreditsRequest, opts ...grpc.CallOption) (*BatchRedeemCreditsResponse, error)
 	// ReturnCredits returns credits of a redemption to the pass, once per return_id, regardless of
 	// the status of the pass. More credits than were taken is INVALID_ARGUMENT.
 	// Scope: redemptions:write.
@@ -230,6 +237,16 @@ func (c *passServiceClient) RedeemCredits(ctx context.Context, in *RedeemCredits
 	return out, nil
 }
 
+func (c *passServiceClient) BatchRedeemCredits(ctx context.Context, in *BatchRedeemCreditsRequest, opts ...grpc.CallOption) (*BatchRedeemCreditsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BatchRedeemCreditsResponse)
+	err := c.cc.Invoke(ctx, PassService_BatchRedeemCredits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *passServiceClient) ReturnCredits(ctx context.Context, in *ReturnCreditsRequest, opts ...grpc.CallOption) (*ReturnCreditsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ReturnCreditsResponse)
@@ -349,6 +366,12 @@ type PassServiceServer interface {
 	// REDEMPTION_CANCELLED.
 	// Scope: redemptions:write.
 	RedeemCredits(context.Context, *RedeemCreditsRequest) (*RedeemCreditsResponse, error)
+	// BatchRedeemCredits redeems credits for up to 64 transactions in one commit. It decides each
+	// redemption as RedeemCredits does, in the order of the request. A refused redemption changes
+	// nothing and does not affect the others. If two redemptions have the same redemption_id, the
+	// second one is treated as a repeated call.
+	// Scope: redemptions:write.
+	BatchRedeemCredits(context.Context, *BatchRedeemCreditsRequest) (*BatchRedeemCreditsResponse, error)
 	// ReturnCredits returns credits of a redemption to the pass, once per return_id, regardless of
 	// the status of the pass. More credits than were taken is INVALID_ARGUMENT.
 	// Scope: redemptions:write.
@@ -410,6 +433,9 @@ func (UnimplementedPassServiceServer) ListEligiblePasses(context.Context, *ListE
 }
 func (UnimplementedPassServiceServer) RedeemCredits(context.Context, *RedeemCreditsRequest) (*RedeemCreditsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RedeemCredits not implemented")
+}
+func (UnimplementedPassServiceServer) BatchRedeemCredits(context.Context, *BatchRedeemCreditsRequest) (*BatchRedeemCreditsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BatchRedeemCredits not implemented")
 }
 func (UnimplementedPassServiceServer) ReturnCredits(context.Context, *ReturnCreditsRequest) (*ReturnCreditsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReturnCredits not implemented")
@@ -645,6 +671,24 @@ func _PassService_RedeemCredits_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PassService_BatchRedeemCredits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BatchRedeemCreditsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PassServiceServer).BatchRedeemCredits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PassService_BatchRedeemCredits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PassServiceServer).BatchRedeemCredits(ctx, req.(*BatchRedeemCreditsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PassService_ReturnCredits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ReturnCreditsRequest)
 	if err := dec(in); err != nil {
@@ -771,6 +815,10 @@ var PassService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RedeemCredits",
 			Handler:    _PassService_RedeemCredits_Handler,
+		},
+		{
+			MethodName: "BatchRedeemCredits",
+			Handler:    _PassService_BatchRedeemCredits_Handler,
 		},
 		{
 			MethodName: "ReturnCredits",

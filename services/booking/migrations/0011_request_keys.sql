@@ -1,0 +1,11 @@
+-- +goose NO TRANSACTION
+-- +goose Up
+
+-- The request of a pending purchase by pass that has an Idempotency-Key, from the purchase's first
+-- step to its last, so that a retry continues the purchase. Both are hashes.
+alter table transactions
+    add column if not exists request_key bytea,
+    add column if not exists request_hash bytea;
+
+create unique index concurrently if not exists transactions_by_request on transactions (company_id, request_key)
+    where status in ('pending', 'undoing') and request_key is not null;
