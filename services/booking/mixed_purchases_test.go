@@ -68,8 +68,8 @@ func (w *mixedWorld) order(r *rand.Rand) *bookingv1.CreateTransactionRequest {
 	return req
 }
 
-// work makes the purchases of a client. Most have a key, and several callers use it at once, some of
-// them with another request.
+// work makes the purchases of a client. Most have a key, which several callers use at once, and one
+// of them sometimes with another request.
 func (w *mixedWorld) work(client int) {
 	r := rand.New(rand.NewPCG(uint64(client), 11))
 	for n := range mixedOrders {
@@ -141,8 +141,8 @@ func TestMixedPurchases(t *testing.T) { // invariants 1, 2 and 15
 			t.Errorf("nothing was refused with %s, so the test does not contend for it: %v", reason, w.refused)
 		}
 	}
-	// If a key is used with another request while its purchase by pass is pending, and that request is
-	// by card, the key can belong to the latter. The job then undoes the former.
+	// A purchase by card can take the key of another client's purchase by pass that is pending. The
+	// job then undoes the purchase by pass.
 	w.settleDown()
 	if open := one[int64](w.world, `select count(*) from transactions where status not in ('confirmed', 'released')`); open != 0 {
 		t.Errorf("%d purchases are neither confirmed nor released", open)

@@ -270,8 +270,8 @@ func (a *attempt) whole(one shown) shown {
 	return shown{n * one.listed, n * one.credits, n * one.spaces}
 }
 
-// ends returns how the purchase can end. Of several purchases at once, the database may have had
-// more than others saw at first.
+// ends returns how the purchase can end. If several purchases were made at once, the database may
+// have committed more than others saw at first.
 func (a *attempt) ends() []shown {
 	last, undone := a.whole(a.kind.steps[len(a.kind.steps)-1]), a.whole(a.kind.undone)
 	switch {

@@ -23,8 +23,8 @@ func TestSteps(t *testing.T) {
 	c.audit(t)
 }
 
-// TestSlowSteps stops booking or pass at every round trip to their databases, and so in the middle of
-// each transaction too.
+// TestSlowSteps also stops booking or pass at every round trip to their databases, in the middle of
+// their transactions.
 func TestSlowSteps(t *testing.T) {
 	t.Parallel()
 	c := newStepCluster(t, 1200)
@@ -136,9 +136,9 @@ func (c *stepCluster) awaitParts(t *testing.T) {
 	}
 }
 
-// sweep stops a process at the first round trip of a purchase, at the second one of another purchase,
-// and so on, until a purchase is complete before that round trip. Every second client repeats its
-// purchase, starting with client turn.
+// sweep stops a process at the first round trip of a purchase, at the second one of another
+// purchase, and so on, until a purchase is complete before that round trip. Every second client
+// repeats its purchase, starting with client turn.
 func (c *stepCluster) sweep(t *testing.T, kind *purchaseKind, stop stop, turn int, seen map[shown]bool) {
 	var made []*attempt
 	for n := 1; ; n++ {

@@ -251,7 +251,7 @@ func (c *proxied) count(request []byte) *trap {
 	return trap
 }
 
-// due counts, and reports whether this is the one that the trap waits for. DatabaseProxy.mu is held.
+// due counts one more, and reports whether the trap waits for this one. DatabaseProxy.mu is held.
 func (trap *trap) due() bool {
 	trap.seen++
 	return trap.seen == trap.N
