@@ -44,10 +44,7 @@ const columns = `id, reference, {fields}, archived, version, created_at, updated
 const (
 	getSQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 and deleted_at is null`
 
-	getSeveralSQL = `select ` + columns + ` from customers where company_id = $1 and id = any($2) and deleted_at is null`
-
-	// PostgreSQL would plan getSeveralSQL for each short array, which costs many times the read.
-	keepPlanSQL = `select set_config('plan_cache_mode', 'force_generic_plan', true)`
+	getSeveralSQL = `select ` + columns + ` from customers where company_id = $1 and id` + pg.AmongIDs + ` and deleted_at is null`
 
 	batchSQL = `select ` + columns + ` from customers
 		where company_id = $1 and (id = any($2) or reference = any($3)) and (deleted_at is null or $4)`
@@ -87,14 +84,12 @@ func (s *store) some(ctx context.Context, company id.Company, ids []id.Customer)
 
 // several returns the customers that exist and are not deleted, each once.
 func (s *store) several(ctx context.Context, company id.Company, ids []id.Customer) (list []Customer, err error) {
-	if len(ids) == 1 {
+	if len(ids) == 1 { // the cheaper plan
 		list, err = pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSQL), company, ids[0])
-		return list, pg.Fault(err, nil)
+	} else {
+		list, err = pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSeveralSQL), company, ids)
 	}
-	err = s.ReadOf(ctx, company,
-		setting(keepPlanSQL),
-		pg.Query{SQL: s.sql(getSeveralSQL), Args: []any{company, ids}, Scan: pg.Collect(&list)})
-	return list, err
+	return list, pg.Fault(err, nil)
 }
 
 // batch returns the customers that exist, each once.

@@ -36,7 +36,7 @@ const (
 // ErrFull is the error of a request beyond the length of its company's queue.
 var ErrFull = errors.New("too many requests of the company are waiting for a connection")
 
-// Turns hands out the turns of one pool to keys K. It is safe for concurrent use.
+// Turns gives the turns of one pool to keys K. It is safe for concurrent use.
 type Turns[K comparable] struct {
 	mu sync.Mutex
 	// limits[c] is the most turns of class c and the classes after it, and held[c] is how many of
