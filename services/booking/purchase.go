@@ -53,7 +53,7 @@ func newPurchase(ctx context.Context, req, resp proto.Message, company tenancy.C
 		return nil, err
 	}
 	p := &purchase{Purchase: of, company: company, cause: outbox.CauseOf(ctx), key: key, resp: resp}
-	if key != nil && of.Status == model.Pending {
+	if key != nil {
 		p.Request = model.RequestKey{Key: key.Fingerprint(), Hash: key.Hash()}
 	}
 	return p, nil

@@ -102,7 +102,11 @@ func (p *purchases) addGranted(granted *model.Purchase, reference string) {
 	}
 	p.expiries = append(p.expiries, expiry)
 	p.discounts = append(p.discounts, granted.Discount)
-	p.keys, p.hashes = append(p.keys, granted.Request.Key), append(p.hashes, granted.Request.Hash)
+	var request model.RequestKey // only a retry of a pending purchase needs it
+	if granted.Status == model.Pending {
+		request = granted.Request
+	}
+	p.keys, p.hashes = append(p.keys, request.Key), append(p.hashes, request.Hash)
 	p.ids = append(p.ids, t.ID)
 	p.purchasers = append(p.purchasers, t.Purchaser.ID)
 	p.times = append(p.times, t.PurchasedAt)
