@@ -18,6 +18,8 @@
 //     transaction begins, with the setting, in the round trip of its first statement, and
 //     without a statement it takes none. Statements of Tx.Queue share the round trip of
 //     the commit.
+//   - PostgreSQL keeps the plan of a prepared statement unless a plan for the arguments of each
+//     run seems cheaper, as it does for short arrays: see AmongIDs.
 //   - A policy's functions are uncorrelated sub-selects, so they run once per query and
 //     not once per row.
 //   - PostgreSQL uses an index for a condition only if it can apply the condition before

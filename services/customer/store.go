@@ -19,7 +19,7 @@ import (
 type store struct {
 	pg.Store
 	// customers reads single customers and batches concurrent reads into one round trip.
-	customers *combine.Reads[id.Customer, Customer]
+	customers *combine.Reads[id.Company, id.Customer, Customer]
 	// marks replaces the placeholders of statements; see sql.
 	marks *strings.Replacer
 }
@@ -42,7 +42,9 @@ func (s *store) sql(statement string) string { return s.marks.Replace(statement)
 const columns = `id, reference, {fields}, archived, version, created_at, updated_at, deleted_at`
 
 const (
-	getSQL = `select ` + columns + ` from customers where company_id = $1 and id = any($2) and deleted_at is null`
+	getSQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 and deleted_at is null`
+
+	getSeveralSQL = `select ` + columns + ` from customers where company_id = $1 and id` + pg.AmongIDs + ` and deleted_at is null`
 
 	batchSQL = `select ` + columns + ` from customers
 		where company_id = $1 and (id = any($2) or reference = any($3)) and (deleted_at is null or $4)`
@@ -72,16 +74,29 @@ func (s *store) get(ctx context.Context, company id.Company, customer id.Custome
 }
 
 func (s *store) some(ctx context.Context, company id.Company, ids []id.Customer) (map[id.Customer]Customer, error) {
-	rows, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSQL), company, ids)
-	found := make(map[id.Customer]Customer, len(rows))
-	for _, c := range rows {
+	list, err := s.several(ctx, company, ids)
+	found := make(map[id.Customer]Customer, len(list))
+	for _, c := range list {
 		found[c.ID] = c
 	}
-	return found, pg.Fault(err, nil)
+	return found, err
+}
+
+// several returns the customers that exist and are not deleted, each once.
+func (s *store) several(ctx context.Context, company id.Company, ids []id.Customer) (list []Customer, err error) {
+	if len(ids) == 1 { // the cheaper plan
+		list, err = pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSQL), company, ids[0])
+	} else {
+		list, err = pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSeveralSQL), company, ids)
+	}
+	return list, pg.Fault(err, nil)
 }
 
 // batch returns the customers that exist, each once.
 func (s *store) batch(ctx context.Context, company id.Company, ids []id.Customer, references []string, withDeleted bool) ([]Customer, error) {
+	if len(references) == 0 && !withDeleted {
+		return s.several(ctx, company, ids)
+	}
 	list, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(batchSQL), company, ids, references, withDeleted)
 	return list, pg.Fault(err, nil)
 }

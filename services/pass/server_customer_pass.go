@@ -214,8 +214,8 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 	return p, err
 }
 
-// savePasses stores changed passes with their ledger entries and one event each, and runs more in
-// the same round trip.
+// savePasses stores changed passes with their ledger entries and one event each, and runs more, when
+// tx commits.
 func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, passes []*CustomerPass, e entries, more ...pg.Query) error {
 	now, today := pg.Instant(s.now()), s.today(company)
 	events := make([]outbox.Event, len(passes))
@@ -224,10 +224,6 @@ func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, pass
 		p.UpdatedAt = now
 		events[n] = customerPassUpdated(company.ID, customerPassMessage(*p, today))
 	}
-	event, err := s.outbox.Query(ctx, tx, events...)
-	if err != nil {
-		return err
-	}
-	queries := append(saveCustomerPasses(company.ID, now, passes, e), event)
-	return tx.Pipeline(ctx, append(queries, more...)...)
+	tx.Queue(append(saveCustomerPasses(company.ID, now, passes, e), more...)...)
+	return s.outbox.Append(ctx, tx, events...)
 }

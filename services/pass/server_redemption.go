@@ -1,7 +1,6 @@
 package pass
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -124,14 +123,16 @@ func (s *Server) redeemIn(ctx context.Context, tx *pg.Tx, company tenant, redemp
 			reasons = append(reasons, reasonOf(company.ID, r, today, &decisions[n].err))
 		}
 	}
-	if len(taken.redemptions) == 0 {
-		if len(reasons) > 0 {
-			err = tx.Pipeline(ctx, reasons...)
+	if len(reasons) > 0 {
+		if err := tx.Pipeline(ctx, reasons...); err != nil {
+			return nil, err
 		}
-		return decisions, cmp.Or(err, errNothingTaken)
 	}
-	added := []pg.Query{addRedemptions(company.ID, pg.Instant(s.now()), taken.redemptions...), addItems(company.ID, taken.items)}
-	return decisions, s.savePasses(ctx, tx, company, taken.passes, taken.entries, append(added, reasons...)...)
+	if len(taken.redemptions) == 0 {
+		return decisions, errNothingTaken
+	}
+	return decisions, s.savePasses(ctx, tx, company, taken.passes, taken.entries,
+		addRedemptions(company.ID, pg.Instant(s.now()), taken.redemptions...), addItems(company.ID, taken.items))
 }
 
 // ReturnCredits implements PassService.
@@ -248,7 +249,8 @@ func (s *Server) cancel(ctx context.Context, tx *pg.Tx, company tenant, redempti
 		return 0, err
 	case !exists:
 		stored.CancelledAt = &now
-		return 0, tx.Pipeline(ctx, addRedemptions(company.ID, now, stored))
+		tx.Queue(addRedemptions(company.ID, now, stored))
+		return 0, nil
 	}
 	held := slices.DeleteFunc(items, func(i storedItem) bool { return i.Returned == i.Credits })
 	if len(held) > 0 {
@@ -259,5 +261,6 @@ func (s *Server) cancel(ctx context.Context, tx *pg.Tx, company tenant, redempti
 	for _, i := range held {
 		credits += i.Credits
 	}
-	return credits, tx.Pipeline(ctx, cancelRedemption(company.ID, redemption, now))
+	tx.Queue(cancelRedemption(company.ID, redemption, now))
+	return credits, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 )
@@ -61,7 +62,7 @@ const (
 		select $1, n.id, n.customer_pass_id, n.credits, n.remaining_uses, n.cancelled_at, $2
 		from unnest($3::uuid[], $4::uuid[], $5::integer[], $6::integer[], $7::timestamptz[])
 			n(id, customer_pass_id, credits, remaining_uses, cancelled_at)
-		order by n.id on conflict (company_id, id) do nothing`
+		order by n.id`
 
 	cancelRedemptionSQL = `update redemptions set cancelled_at = $3 where company_id = $1 and id = $2`
 
@@ -99,7 +100,7 @@ const (
 
 // errStoredMeanwhile rolls back a transaction that would add a redemption which another one has
 // added since this one looked for it.
-var errStoredMeanwhile = errors.New("another request has stored the redemption")
+var errStoredMeanwhile = fault.New(fault.Conflict, "REDEMPTION_STORED", "another request has stored the redemption")
 
 // writeRedemptions is Write for transactions with addRedemptions. It repeats those that come second.
 // A redemption is never removed, so each attempt finds more of them.
@@ -131,16 +132,7 @@ func addRedemptions(company id.Company, now time.Time, list ...storedRedemption)
 	for i, r := range list {
 		ids[i], passes[i], credits[i], left[i], cancelled[i] = r.ID, r.Pass, r.Credits, r.RemainingUses, r.CancelledAt
 	}
-	return pg.Query{
-		SQL: addRedemptionsSQL, Args: []any{company, now, ids, passes, credits, left, cancelled},
-		Scan: func(rows pgx.Rows) error {
-			rows.Close()
-			if rows.Err() == nil && rows.CommandTag().RowsAffected() < int64(n) {
-				return errStoredMeanwhile
-			}
-			return nil
-		},
-	}
+	return pg.Query{SQL: addRedemptionsSQL, Args: []any{company, now, ids, passes, credits, left, cancelled}}
 }
 
 // addItems returns the statement that stores the credits that bookings took.

@@ -17,7 +17,7 @@ import (
 const (
 	// A CHECK of the table repeats the decision made under the lock.
 	TakeSpacesSQL = `update event_dates d set booked = d.booked + n.spaces
-		from unnest($2::uuid[], $3::integer[]) n(id, spaces) where d.company_id = $1 and d.id = n.id`
+		from unnest((select $2::uuid[]), (select $3::integer[])) n(id, spaces) where d.company_id = $1 and d.id = n.id`
 
 	insertTransactionsSQL = `insert into transactions
 			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
