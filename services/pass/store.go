@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
@@ -16,7 +17,9 @@ import (
 // the others make one round trip of their own.
 type store struct{ pg.Store }
 
-func newStore(db *pg.DB) *store { return &store{pg.Store{DB: db}} }
+func newStore(db *pg.DB) *store {
+	return &store{pg.Store{DB: db, Constraints: map[string]*fault.Error{redemptionKey: errStoredMeanwhile()}}}
+}
 
 const passTypeColumns = `id, title, description, total_uses, validity_count, validity_unit, price, currency,
 	eligible_event_types, status, version, created_at, updated_at`

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 )
@@ -61,7 +62,7 @@ const (
 		select $1, n.id, n.customer_pass_id, n.credits, n.remaining_uses, n.cancelled_at, $2
 		from unnest($3::uuid[], $4::uuid[], $5::integer[], $6::integer[], $7::timestamptz[])
 			n(id, customer_pass_id, credits, remaining_uses, cancelled_at)
-		order by n.id on conflict (company_id, id) do nothing`
+		order by n.id`
 
 	cancelRedemptionSQL = `update redemptions set cancelled_at = $3 where company_id = $1 and id = $2`
 
@@ -97,15 +98,20 @@ const (
 		where p.company_id = $1 and p.id = $2`
 )
 
-// errStoredMeanwhile rolls back a transaction that would add a redemption which another one has
-// added since this one looked for it.
-var errStoredMeanwhile = errors.New("another request has stored the redemption")
+// redemptionKey is the constraint that a redemption violates if another transaction has added it
+// since this one looked for it.
+const redemptionKey = "redemptions_pkey"
+
+// errStoredMeanwhile is the fault of a violated redemptionKey. No caller sees it.
+func errStoredMeanwhile() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonInternal, "another request has stored the redemption")
+}
 
 // writeRedemptions is Write for transactions with addRedemptions. It repeats those that come second.
 // A redemption is never removed, so each attempt finds more of them.
 func (s *store) writeRedemptions(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
 	for {
-		if err := s.Write(ctx, company, fn); !errors.Is(err, errStoredMeanwhile) {
+		if err := s.Write(ctx, company, fn); !errors.Is(err, errStoredMeanwhile()) {
 			return err
 		}
 	}
@@ -131,16 +137,7 @@ func addRedemptions(company id.Company, now time.Time, list ...storedRedemption)
 	for i, r := range list {
 		ids[i], passes[i], credits[i], left[i], cancelled[i] = r.ID, r.Pass, r.Credits, r.RemainingUses, r.CancelledAt
 	}
-	return pg.Query{
-		SQL: addRedemptionsSQL, Args: []any{company, now, ids, passes, credits, left, cancelled},
-		Scan: func(rows pgx.Rows) error {
-			rows.Close()
-			if rows.Err() == nil && rows.CommandTag().RowsAffected() < int64(n) {
-				return errStoredMeanwhile
-			}
-			return nil
-		},
-	}
+	return pg.Query{SQL: addRedemptionsSQL, Args: []any{company, now, ids, passes, credits, left, cancelled}}
 }
 
 // addItems returns the statement that stores the credits that bookings took.
@@ -197,7 +194,13 @@ func (s *store) meetCustomers(ctx context.Context, tx *pg.Tx, company id.Company
 	if len(missing) == 0 {
 		return nil
 	}
-	return tx.Pipeline(ctx, meetCustomers(company, missing), lockCustomers(company, missing, b.deleted))
+	err := tx.Pipeline(ctx, meetCustomers(company, missing), lockCustomers(company, missing, b.deleted))
+	for _, customer := range missing {
+		if _, locked := b.deleted[customer]; !locked {
+			b.deleted[customer] = true
+		}
+	}
+	return err
 }
 
 // candidates returns the newest 1000 passes of a customer.
