@@ -1,6 +1,7 @@
 package gatewaya
 
 import (
+	"reservation.dev/platform/edge"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
@@ -11,5 +12,6 @@ import (
 type facade struct {
 	edgeav1.UnimplementedInterfaceAServiceServer
 	customers customerv1.CustomerServiceClient
+	single    *edge.Customers
 	bookings  bookingv1.BookingServiceClient
 }

@@ -4,17 +4,16 @@ import (
 	"context"
 
 	"reservation.dev/platform/edge"
-	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
 // GetProfile is GET /customer/{id}/profile.
 func (f *facade) GetProfile(ctx context.Context, req *edgeav1.GetProfileRequest) (*edgeav1.GetProfileResponse, error) {
-	res, err := f.customers.GetCustomer(ctx, &customerv1.GetCustomerRequest{Id: req.GetId()})
+	c, err := f.single.Get(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return &edgeav1.GetProfileResponse{Data: profile(edge.Tag(ctx, res.GetCustomer()))}, nil
+	return &edgeav1.GetProfileResponse{Data: profile(edge.Tag(ctx, c))}, nil
 }
 
 // UpdateProfile is PUT /customer/{id}/profile.

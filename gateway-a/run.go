@@ -56,7 +56,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	tokens := &tokens{edge: e, client: s.tokens}
 	list := &customerList{edge: e, client: s.customers}
 	err = errors.Join(
-		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{customers: s.customers, bookings: s.bookings}),
+		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{customers: s.customers, single: edge.NewCustomers(s.customers), bookings: s.bookings}),
 		e.Handle(http.MethodPost, "/token", tokens.serve),
 		e.Handle(http.MethodGet, "/customers", list.serve),
 	)

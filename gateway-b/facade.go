@@ -17,6 +17,7 @@ import (
 type facade struct {
 	edgebv1.UnimplementedInterfaceBServiceServer
 	customers customerv1.CustomerServiceClient
+	single    *edge.Customers
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
 	passes    passv1.PassServiceClient

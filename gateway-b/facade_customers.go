@@ -31,11 +31,11 @@ func (f *facade) ListCustomers(ctx context.Context, req *edgebv1.ListCustomersRe
 
 // GetCustomer is GET /customers/{id}.
 func (f *facade) GetCustomer(ctx context.Context, req *edgebv1.GetCustomerRequest) (*edgebv1.GetCustomerResponse, error) {
-	res, err := f.customers.GetCustomer(ctx, &customerv1.GetCustomerRequest{Id: req.GetId()})
+	c, err := f.single.Get(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.GetCustomerResponse{Customer: customer(edge.Tag(ctx, res.GetCustomer()))}, nil
+	return &edgebv1.GetCustomerResponse{Customer: customer(edge.Tag(ctx, c))}, nil
 }
 
 // CreateCustomer is POST /customers.

@@ -63,7 +63,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	tokens := &tokens{edge: e, client: s.tokens}
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
-			customers: s.customers, events: s.events, bookings: s.bookings, passes: s.passes, now: time.Now,
+			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, passes: s.passes, now: time.Now,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

@@ -51,7 +51,7 @@ const (
 	drainTime      = 10 * time.Second
 	// pullHeartbeat is how often the server reports that it has nothing to deliver. Twice
 	// as long without a heartbeat is a failure.
-	pullHeartbeat = 2 * time.Second
+	pullHeartbeat = 5 * time.Second
 	// transitTime limits the wait for messages in transit when Consume ends.
 	transitTime = time.Second
 	// maxAckPending limits the delivered messages without an acknowledgement, which include
@@ -183,7 +183,7 @@ func (w *worker) session(ctx context.Context) error {
 }
 
 // watchEvery is how often the consumer's progress is read from the server.
-const watchEvery = 10 * time.Second
+const watchEvery = 15 * time.Second
 
 // watch reports the consumer's progress until ctx ends, even while nothing is delivered to
 // this process.
@@ -393,7 +393,6 @@ func (w *worker) call(ctx context.Context, batch []delivery) (err error) {
 
 // ack acknowledges a batch. It ignores errors, because a message whose acknowledgement is
 // lost is redelivered, and handling is idempotent.
-
 func (w *worker) ack(batch []delivery) {
 	for _, d := range batch {
 		_ = d.raw.Ack()

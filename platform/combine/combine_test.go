@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"reservation.dev/platform/id"
@@ -26,11 +27,11 @@ func TestReads(t *testing.T) {
 				t.Errorf("%d: got %q, %v, %v", key, v, ok, err)
 			}
 		}
-		if len(reads) != 2 || len(r.waiting) != 0 {
-			t.Errorf("read %v, %d companies with a read in progress", reads, len(r.waiting))
+		if len(reads) != 2 || len(r.groups) != 0 {
+			t.Errorf("read %v, %d groups with a read in progress", reads, len(r.groups))
 		}
 	})
-	t.Run("that arrive during a round trip share the next one of their company", func(t *testing.T) {
+	t.Run("that arrive during a round trip share the next one of their group", func(t *testing.T) {
 		started, release := make(chan id.Company), make(chan struct{})
 		var mu sync.Mutex
 		reads := map[id.Company][][]int{}
@@ -64,8 +65,8 @@ func TestReads(t *testing.T) {
 		}
 		for waiting := 0; waiting < 3; {
 			r.mu.Lock()
-			if batches := r.waiting[ours]; len(batches) > 0 {
-				waiting = len(batches[0].keys)
+			if g := r.groups[ours]; g != nil && len(g.waiting) > 0 {
+				waiting = len(g.waiting[0].keys)
 			}
 			r.mu.Unlock()
 			time.Sleep(time.Millisecond)
@@ -78,6 +79,45 @@ func TestReads(t *testing.T) {
 		if got := reads[ours]; len(got) != 2 || !slices.Equal(got[1], []int{1, 2, 3}) || len(reads[theirs]) != 1 {
 			t.Errorf("read %v", reads)
 		}
+	})
+	t.Run("do not wait for a round trip that hangs", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			hung := make(chan struct{})
+			r := New(func(_ context.Context, _ id.Company, keys []int) (map[int]int, error) {
+				if slices.Contains(keys, 0) {
+					<-hung
+				}
+				found := map[int]int{}
+				for _, k := range keys {
+					found[k] = k
+				}
+				return found, nil
+			})
+			var first, others sync.WaitGroup
+			get := func(wg *sync.WaitGroup, key int) {
+				wg.Go(func() {
+					if v, ok, err := r.Get(t.Context(), ours, key); v != key || !ok || err != nil {
+						t.Errorf("%d: got %v, %v, %v", key, v, ok, err)
+					}
+				})
+				synctest.Wait()
+			}
+			get(&first, 0)
+			get(&others, 1)
+			time.Sleep(slow)
+			get(&others, 2)
+			if n := len(r.groups[ours].waiting[0].keys); n != 2 {
+				t.Errorf("%d reads wait for one that is not slow yet", n)
+			}
+			time.Sleep(1)
+			get(&others, 3)
+			others.Wait()
+			close(hung)
+			first.Wait()
+			if len(r.groups) != 0 {
+				t.Errorf("%d groups with a read in progress", len(r.groups))
+			}
+		})
 	})
 	t.Run("see what was committed before they were called", func(t *testing.T) {
 		var committed atomic.Int64
@@ -100,7 +140,7 @@ func TestReads(t *testing.T) {
 		wg.Wait()
 		for left := 1; left > 0; { // wait until no read is in progress
 			r.mu.Lock()
-			left = len(r.waiting)
+			left = len(r.groups)
 			r.mu.Unlock()
 		}
 	})

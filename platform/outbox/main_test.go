@@ -47,6 +47,8 @@ type world struct {
 	bus     *bus.Bus
 	company id.Company
 	appURL  string
+
+	ownerURL string
 }
 
 func newWorld(t *testing.T) *world {
@@ -56,8 +58,8 @@ func newWorld(t *testing.T) *world {
 
 func newWorldOn(t *testing.T, b *bus.Bus) *world {
 	t.Helper()
-	_, appURL := testkit.DBURLs(t, schema)
-	w := &world{bus: b, company: id.New[id.Company](), appURL: appURL}
+	ownerURL, appURL := testkit.DBURLs(t, schema)
+	w := &world{bus: b, company: id.New[id.Company](), appURL: appURL, ownerURL: ownerURL}
 	w.db = w.pool(t)
 	return w
 }

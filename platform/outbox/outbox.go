@@ -45,55 +45,67 @@ type Outbox struct {
 	log *slog.Logger
 	now func() time.Time
 
-	woken   chan struct{} // holds at most one signal that there may be work
+	lease   id.UUID // identifies the rows that this relay holds
+	queue   *queue
 	metrics *metrics
 }
 
 // New returns the outbox of db, whose Run publishes on b. b can be nil in a process that
 // only appends.
 func New(db *pg.DB, b *bus.Bus, log *slog.Logger, now func() time.Time) *Outbox {
-	o := &Outbox{db: db, bus: b, log: log, now: now, woken: make(chan struct{}, 1)}
+	o := &Outbox{db: db, bus: b, log: log, now: now, lease: id.NewUUID(), queue: newQueue()}
 	o.metrics = newMetrics(o)
 	return o
 }
 
-const appendSQL = `insert into outbox_events (id, company_id, subject, payload, trace, occurred_at)
-	select e.id, e.company_id, e.subject, e.payload, e.trace::jsonb, e.occurred_at
+// appendSQL inserts rows that this process's relay has leased ($7), or rows without a lease.
+const appendSQL = `insert into outbox_events (id, company_id, subject, payload, trace, occurred_at, lease, lease_until, attempt)
+	select e.id, e.company_id, e.subject, e.payload, e.trace::jsonb, e.occurred_at,
+		$7::uuid, clock_timestamp() + make_interval(secs => $8), ($7::uuid is not null)::integer
 	from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::timestamptz[])
 		as e (id, company_id, subject, payload, trace, occurred_at)`
 
-// Append adds events to tx, in one statement. They are published only if tx commits.
+// Append adds events to tx, in one statement that tx queues. They are published only if tx
+// commits. If a savepoint is open, it must not be rolled back.
 func (o *Outbox) Append(ctx context.Context, tx *pg.Tx, events ...Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	q, err := o.Query(ctx, tx, events...)
+	q, err := o.insert(ctx, tx, events)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, q.SQL, q.Args...); err != nil {
-		return fmt.Errorf("outbox: %w", err)
-	}
+	tx.Queue(q)
 	return nil
 }
 
-// Query returns the statement of Append, so that the caller can run it in tx together with
-// others in one round trip. It needs at least one event.
-func (o *Outbox) Query(ctx context.Context, tx *pg.Tx, events ...Event) (pg.Query, error) {
+// insert returns the statement that inserts events, which tx must run. After the commit, their rows
+// are published.
+func (o *Outbox) insert(ctx context.Context, tx *pg.Tx, events []Event) (pg.Query, error) {
 	n := len(events)
 	ids, companies := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 	subjects, payloads, times := make([]string, n), make([][]byte, n), make([]time.Time, n)
 	traces, shared := make([]*string, n), CauseOf(ctx)
+	rows, expires := make([]leased, n), time.Now().Add(leaseTime-publishTime)
 	for i, e := range events {
-		r, err := o.row(e)
+		m, err := o.message(e)
 		if err != nil {
 			return pg.Query{}, err
 		}
-		ids[i], companies[i], subjects[i], payloads[i], times[i] = r.id, r.company, e.Subject, r.payload, r.at
-		traces[i] = e.Cause.or(shared).text
+		cause := e.Cause.or(shared)
+		m.Trace = cause.carried
+		ids[i], companies[i] = rowID(m.ID), rowID(id.UUID(m.Company))
+		subjects[i], payloads[i], times[i], traces[i] = m.Subject, m.Payload, m.OccurredAt, cause.text
+		rows[i] = leased{Message: m, attempt: 1, expires: expires}
 	}
-	tx.AfterCommit(o.wake)
-	return pg.Query{SQL: appendSQL, Args: []any{ids, companies, subjects, payloads, traces, times}}, nil
+	q := pg.Query{SQL: appendSQL, Args: []any{ids, companies, subjects, payloads, traces, times, nil, nil}}
+	if n > mostDirect || !o.queue.isOpen() {
+		tx.AfterCommit(o.queue.search)
+		return q, nil
+	}
+	q.Args[6], q.Args[7] = o.lease, leaseTime.Seconds()
+	tx.AfterCommit(func() { o.queue.put(rows) })
+	return q, nil
 }
 
 // mostAtOnce is the largest number of events in a statement of AppendAll.
@@ -103,30 +115,28 @@ const mostAtOnce = 1000
 // COPY, which PostgreSQL refuses for tables with row level security.
 func (o *Outbox) AppendAll(ctx context.Context, tx *pg.Tx, events []Event) error {
 	for chunk := range slices.Chunk(events, mostAtOnce) {
-		if err := o.Append(ctx, tx, chunk...); err != nil {
+		q, err := o.insert(ctx, tx, chunk)
+		if err != nil {
 			return err
+		}
+		if err := tx.Pipeline(ctx, q); err != nil {
+			return fmt.Errorf("outbox: %w", err)
 		}
 	}
 	return nil
 }
 
-type row struct {
-	id, company pgtype.UUID
-	payload     []byte
-	at          time.Time
-}
-
-// row checks an event and returns its row.
-func (o *Outbox) row(e Event) (row, error) {
+// message checks an event and returns its message.
+func (o *Outbox) message(e Event) (bus.Message, error) {
 	if err := bus.CheckSubject(e.Subject); err != nil {
-		return row{}, fmt.Errorf("outbox: %w", err)
+		return bus.Message{}, fmt.Errorf("outbox: %w", err)
 	}
 	payload, err := proto.MarshalOptions{}.MarshalAppend([]byte{}, e.Payload)
 	if err != nil {
-		return row{}, fmt.Errorf("outbox: %s: %w", e.Subject, err)
+		return bus.Message{}, fmt.Errorf("outbox: %s: %w", e.Subject, err)
 	}
 	if len(payload) > maxPayload {
-		return row{}, fmt.Errorf("outbox: %s with %d bytes: %w", e.Subject, len(payload), ErrTooLarge)
+		return bus.Message{}, fmt.Errorf("outbox: %s with %d bytes: %w", e.Subject, len(payload), ErrTooLarge)
 	}
 	if e.ID.IsZero() {
 		e.ID = id.NewUUID()
@@ -134,18 +144,8 @@ func (o *Outbox) row(e Event) (row, error) {
 	if e.OccurredAt.IsZero() {
 		e.OccurredAt = o.now()
 	}
-	return row{
-		id:      pgtype.UUID{Bytes: e.ID, Valid: true},
-		company: pgtype.UUID{Bytes: e.Company, Valid: true},
-		payload: payload,
-		at:      e.OccurredAt,
+	return bus.Message{
+		ID: e.ID, Company: e.Company, Subject: e.Subject, Payload: payload,
+		OccurredAt: pg.Instant(e.OccurredAt), // as the row has it
 	}, nil
-}
-
-// wake signals to the relay of this process that there may be work.
-func (o *Outbox) wake() {
-	select {
-	case o.woken <- struct{}{}:
-	default: // a signal is already waiting
-	}
 }

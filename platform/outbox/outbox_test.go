@@ -182,7 +182,7 @@ func TestAppendInTransactions(t *testing.T) {
 		}
 	})
 
-	t.Run("appends and publishes thousands of events quickly", func(t *testing.T) {
+	t.Run("appends and publishes thousands of events", func(t *testing.T) {
 		w := newWorld(t)
 		o := w.outbox(t)
 		events := w.events(10_000)
@@ -192,14 +192,8 @@ func TestAppendInTransactions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		began := time.Now()
 		background(t, o.Run)
 		w.waitDrained(t)
-		took := time.Since(began)
-		t.Logf("10000 events drained in %s", took.Round(time.Millisecond))
-		if took > 10*time.Second {
-			t.Errorf("took %s", took)
-		}
 		if n := w.stored(t); n != 10_000 {
 			t.Errorf("%d published", n)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -134,8 +135,10 @@ func TestPreviousReleaseStillWorks(t *testing.T) {
 	w.waitDrained(t)
 }
 
-// TestClaimPlan checks that the policy does not slow down the relay's claim. The claim still
-// reads the oldest events by the index, and the policy's functions run once per statement.
+// TestClaimPlan checks that the policy does not slow down the relay's claim: the claim reads the
+// oldest events by the index, and the policy's functions run once per statement. It also checks
+// that a search does not pass the index entries of the events that it has deleted, although
+// another transaction still sees them.
 func TestClaimPlan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,21 +146,66 @@ func TestClaimPlan(t *testing.T) {
 	for range 10 {
 		w.commit(t, o, w.events(1000)...)
 	}
-	var plan string
-	err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, `explain (analyze, costs off, timing off, summary off) `+outbox.ClaimSQL, [16]byte(id.NewUUID()), 30.0, 500)
-		if err != nil {
-			return err
-		}
-		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		plan = strings.Join(lines, "\n")
+	plan := w.explainClaim(t, time.Time{})
+	if !strings.Contains(plan, "Index Scan using outbox_claim") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") || strings.Contains(plan, "loops=501") {
+		t.Errorf("the plan of a claim:\n%s", plan)
+	}
+
+	observer, err := w.db.Pool().BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = observer.Rollback(context.Background()) }()
+	var last time.Time
+	if err := observer.QueryRow(t.Context(), `select now()`).Scan(&last); err != nil {
+		t.Fatal(err)
+	}
+	all := pg.AllCompanies()
+	err = w.db.InTx(t.Context(), all, func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, `delete from outbox_events`)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(plan, "Index Scan using outbox_claim") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Sort") || strings.Contains(plan, "loops=501") {
-		t.Errorf("the plan of a claim:\n%s", plan)
+	w.commit(t, o, w.events(1)...)
+	whole, rest := reads(t, w.explainClaim(t, time.Time{})), reads(t, w.explainClaim(t, last))
+	if rest > 100 || whole < 10*rest {
+		t.Errorf("after a backlog, a claim reads %d pages, and %d pages from the place where the search continues", whole, rest)
 	}
-	t.Log(plan)
+}
+
+// explainClaim returns the plan of a claim of the rows after an instant, and undoes the claim.
+func (w *world) explainClaim(t *testing.T, after time.Time) (plan string) {
+	t.Helper()
+	undo := errors.New("undo")
+	err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		rows, err := tx.Query(ctx, `explain (analyze, buffers, costs off, timing off, summary off) `+outbox.ClaimSQL, [16]byte(id.NewUUID()), 30.0, 500, after, id.UUID{})
+		if err != nil {
+			return err
+		}
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		plan = strings.Join(lines, "\n")
+		return errors.Join(err, undo)
+	})
+	if !errors.Is(err, undo) {
+		t.Fatal(err)
+	}
+	return plan
+}
+
+// reads returns the number of pages that a plan has read.
+func reads(t *testing.T, plan string) int {
+	t.Helper()
+	for line := range strings.Lines(plan) {
+		if _, found, ok := strings.Cut(line, "shared hit="); ok {
+			n, err := strconv.Atoi(strings.FieldsFunc(found, func(r rune) bool { return r < '0' || r > '9' })[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n // of the whole statement
+		}
+	}
+	t.Fatalf("no pages in the plan:\n%s", plan)
+	return 0
 }

@@ -15,7 +15,10 @@ import (
 )
 
 // Cause is the request and the trace that caused an event; zero: none.
-type Cause struct{ text *string } // the value of bus.Message.Trace, as JSON
+type Cause struct {
+	carried map[string]string // the value of bus.Message.Trace, never modified
+	text    *string           // the same as JSON
+}
 
 // CauseOf returns the request and the trace of ctx.
 func CauseOf(ctx context.Context) Cause {
@@ -32,7 +35,7 @@ func CauseOf(ctx context.Context) Cause {
 		return Cause{}
 	}
 	s := string(text)
-	return Cause{text: &s}
+	return Cause{carried: carrier, text: &s}
 }
 
 func (c Cause) or(other Cause) Cause {

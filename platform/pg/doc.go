@@ -18,6 +18,8 @@
 //     transaction begins, with the setting, in the round trip of its first statement, and
 //     without a statement it takes none. Statements of Tx.Queue share the round trip of
 //     the commit.
+//   - PostgreSQL keeps the plan of a prepared statement unless a plan for the arguments of each
+//     run seems cheaper, as it does for short arrays: see AmongIDs.
 //   - A policy's functions are uncorrelated sub-selects, so they run once per query and
 //     not once per row.
 //   - PostgreSQL uses an index for a condition only if it can apply the condition before
@@ -42,4 +44,8 @@
 //     the same time.
 //  7. A binary does not serve from a database whose schema is older than its own
 //     migrations. A newer schema is fine.
+//  8. A request holds a connection only in its company's turn (package turns), and waits for the
+//     turn without one. A company whose requests wait, for a lock or for a reader, does not hold up
+//     those of another company. Jobs count as one company. A request beyond the queue of its
+//     company is refused with SERVICE_UNAVAILABLE, without a round trip.
 package pg

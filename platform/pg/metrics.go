@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"reservation.dev/platform/pg/turns"
 )
 
 // Collect registers the pool's metrics with part, the service's name, as a label. Pass "" if
@@ -25,6 +27,9 @@ func (db *DB) Collect(r prometheus.Registerer, part string) error {
 		waiting:     desc("pool_wait_seconds_total", "Total time spent waiting for a connection, in seconds."),
 		cancelled:   desc("pool_cancelled_acquires_total", "Times a caller gave up waiting for a connection."),
 		opened:      desc("pool_opened_total", "Connections opened."),
+		queued:      desc("turns_waiting", "Requests that wait for their turn to use a connection.", "class"),
+		oldest:      desc("turns_oldest_wait_seconds", "How long the oldest request has waited for its turn, in seconds; 0 if none waits.", "class"),
+		refused:     desc("turns_refused_total", "Requests refused because too many of their company were waiting.", "class"),
 		repeats:     desc("repeats_total", "Repeated work by cause: lost_race (deadlock or serialization failure) or lost_connection.", "cause"),
 	}
 	if err := r.Register(c); err != nil {
@@ -37,6 +42,7 @@ type collector struct {
 	db                                            *DB
 	connections, limit, acquired, waited, waiting *prometheus.Desc
 	cancelled, opened, repeats                    *prometheus.Desc
+	queued, oldest, refused                       *prometheus.Desc
 }
 
 // Describe implements prometheus.Collector.
@@ -56,9 +62,18 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge(c.connections, float64(s.ConstructingConns()), "opening")
 	gauge(c.limit, float64(s.MaxConns()))
 	counter(c.acquired, float64(s.AcquireCount()))
-	counter(c.waited, float64(s.EmptyAcquireCount()))
-	counter(c.waiting, s.EmptyAcquireWaitTime().Seconds())
-	counter(c.cancelled, float64(s.CanceledAcquireCount()))
+	// A request waits for its turn, and then rarely for the pool to open its connection.
+	waits, waited, gaveUp := s.EmptyAcquireCount(), s.EmptyAcquireWaitTime(), s.CanceledAcquireCount()
+	for class := turns.Read; class <= turns.Stream; class++ {
+		t := c.db.turns.Stats(class)
+		waits, waited, gaveUp = waits+t.Waits, waited+t.Waited, gaveUp+t.GaveUp
+		gauge(c.queued, float64(t.Waiting), class.String())
+		gauge(c.oldest, t.Oldest.Seconds(), class.String())
+		counter(c.refused, float64(t.Refused), class.String())
+	}
+	counter(c.waited, float64(waits))
+	counter(c.waiting, waited.Seconds())
+	counter(c.cancelled, float64(gaveUp))
 	counter(c.opened, float64(s.NewConnsCount()))
 	counter(c.repeats, float64(c.db.txRetries.Load()), "lost_race")
 	counter(c.repeats, float64(c.db.connRetries.Load()), "lost_connection")

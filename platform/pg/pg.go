@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/pg/turns"
 	"reservation.dev/platform/telemetry"
 )
 
@@ -68,6 +70,7 @@ func (c Config) withDefaults() Config {
 // DB is a pool of connections to a service's database. It is safe for concurrent use.
 type DB struct {
 	pool     *pgxpool.Pool
+	turns    *turns.Turns[Scope]
 	log      *slog.Logger
 	maxConns int
 
@@ -88,7 +91,7 @@ func Open(ctx context.Context, cfg Config, log *slog.Logger) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database: %w", err)
 	}
-	db := &DB{pool: pool, log: log, maxConns: cfg.MaxConns}
+	db := &DB{pool: pool, turns: turns.New[Scope](cfg.MaxConns), log: log, maxConns: cfg.MaxConns}
 	if err := waitFor(ctx, cfg.StartTimeout, log, db.Ping); err != nil {
 		pool.Close()
 		return nil, err
@@ -171,22 +174,39 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // Ping makes one round trip to the server. It is the readiness check.
 func (db *DB) Ping(ctx context.Context) error {
-	return db.onConn(ctx, func(c *pgxpool.Conn) (bool, error) {
+	return db.onConn(ctx, AllCompanies(), turns.Read, func(c *pgxpool.Conn) (bool, error) {
 		return false, c.Ping(ctx)
 	})
 }
 
-// Pool returns the underlying pool, for uses that this package does not cover. Its
-// statements run without a company and so see no tenant's rows.
+// Job runs a batch of a job's own statements in one round trip, as one implicit transaction.
+// It is not repeated. The batch sets its scope itself and its statements wait for no locks of
+// rows, so it takes its turn as a read.
+func (db *DB) Job(ctx context.Context, batch *pgx.Batch) error {
+	if err := db.guard(ctx); err != nil {
+		return err
+	}
+	return db.onConn(ctx, AllCompanies(), turns.Read, func(c *pgxpool.Conn) (bool, error) {
+		return true, c.SendBatch(ctx, batch).Close()
+	})
+}
+
+// Pool returns the underlying pool, for tests. Its statements run without a company and so
+// see no tenant's rows. They take no turn, so a service does not use it.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
 // Close waits until all connections have been returned and closes them.
 func (db *DB) Close() { db.pool.Close() }
 
-// onConn calls use with a connection of the pool. If the connection was lost while idle, it
-// calls use again with another one. use reports whether it has already had an effect that
-// must not be repeated.
-func (db *DB) onConn(ctx context.Context, use func(*pgxpool.Conn) (started bool, err error)) error {
+// onConn calls use with a connection of the pool when it is the turn of the scope's company
+// (package turns). If the connection was lost while idle, it calls use again with another one.
+// use reports whether it has already had an effect that must not be repeated.
+func (db *DB) onConn(ctx context.Context, s Scope, class turns.Class, use func(*pgxpool.Conn) (started bool, err error)) error {
+	turn, err := db.turns.Take(ctx, s, class)
+	if err != nil {
+		return waitFault(err)
+	}
+	defer turn.End()
 	for attempt := 0; ; attempt++ {
 		started, lost, err := db.tryConn(ctx, use)
 		// Each lost connection leaves the pool. After maxConns of them, every attempt
@@ -196,6 +216,18 @@ func (db *DB) onConn(ctx context.Context, use func(*pgxpool.Conn) (started bool,
 		}
 		db.connRetries.Add(1)
 	}
+}
+
+// errTooMany is the fault of a request beyond the queue of its company.
+var errTooMany = fault.New(fault.Unavailable, fault.ReasonServiceUnavailable,
+	"too many requests of this company are waiting; wait, then send fewer at a time").After(time.Second)
+
+// waitFault translates an error of waiting for a turn.
+func waitFault(err error) error {
+	if errors.Is(err, turns.ErrFull) {
+		return errTooMany.Because(err)
+	}
+	return err
 }
 
 func (db *DB) tryConn(ctx context.Context, use func(*pgxpool.Conn) (bool, error)) (started, lost bool, err error) {

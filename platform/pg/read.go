@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"reservation.dev/platform/pg/turns"
 )
 
 // Query is one of several queries that share a round trip.
@@ -48,7 +50,7 @@ func One[T any](ctx context.Context, db *DB, s Scope, sql string, args ...any) (
 // Read runs queries under s in one round trip, as one read-only transaction in which
 // each query sees its own snapshot. It stops at the first error.
 func (db *DB) Read(ctx context.Context, s Scope, queries ...Query) error {
-	return db.pipeline(ctx, s, readSQL, queries)
+	return db.pipeline(ctx, s, turns.Read, readSQL, queries)
 }
 
 // Stream runs one query under s and calls each for every row as it arrives, in constant
@@ -57,7 +59,7 @@ func (db *DB) Read(ctx context.Context, s Scope, queries ...Query) error {
 func (db *DB) Stream(ctx context.Context, s Scope, sql string, args []any, each func(pgx.Rows) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	return db.pipeline(ctx, s, streamSQL, []Query{{SQL: sql, Args: args, Scan: func(rows pgx.Rows) error {
+	return db.pipeline(ctx, s, turns.Stream, streamSQL, []Query{{SQL: sql, Args: args, Scan: func(rows pgx.Rows) error {
 		for rows.Next() {
 			if err := each(rows); err != nil {
 				// Millions of rows may be left. Drop the connection instead of reading
@@ -70,11 +72,11 @@ func (db *DB) Stream(ctx context.Context, s Scope, sql string, args []any, each 
 	}}})
 }
 
-func (db *DB) pipeline(ctx context.Context, s Scope, setting string, queries []Query) error {
+func (db *DB) pipeline(ctx context.Context, s Scope, class turns.Class, setting string, queries []Query) error {
 	if err := db.guard(ctx); err != nil {
 		return err
 	}
-	return db.onConn(ctx, func(c *pgxpool.Conn) (bool, error) {
+	return db.onConn(ctx, s, class, func(c *pgxpool.Conn) (bool, error) {
 		return pipelineOn(ctx, c.Conn(), s, setting, queries)
 	})
 }

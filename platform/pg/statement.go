@@ -14,6 +14,12 @@ type Statement struct {
 	Args []any
 }
 
+// AmongIDs is the condition that a column is one of the identifiers in the array $2. PostgreSQL makes
+// a plan of "= any($2)" for each array, because the plan for one element seems cheaper than that for
+// any number, and making it takes longer than running it. It does not look into the sub-select, so it
+// keeps its plan.
+const AmongIDs = ` = any((select $2::uuid[])::uuid[])`
+
 // Arg adds an argument and returns its placeholder: "$3".
 func (s *Statement) Arg(v any) string {
 	s.Args = append(s.Args, v)

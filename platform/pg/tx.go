@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"reservation.dev/platform/pg/turns"
 )
 
 // Tx is a transaction of InTx. It begins with its first statement, in the same round trip. Only
@@ -79,7 +81,7 @@ func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx
 
 func (db *DB) tryTx(ctx context.Context, s Scope, fn func(context.Context, *Tx) error) error {
 	var hooks []func()
-	err := db.onConn(ctx, func(c *pgxpool.Conn) (bool, error) {
+	err := db.onConn(ctx, s, turns.Write, func(c *pgxpool.Conn) (bool, error) {
 		tx := &Tx{db: db, conn: c.Conn(), scope: s}
 		err := tx.run(ctx, fn)
 		hooks = tx.hooks

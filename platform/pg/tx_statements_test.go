@@ -142,7 +142,7 @@ func want[T comparable](err error, got, expected T) error {
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	_, appURL := testkit.DBURLs(t, things())
-	db := open(t, appURL, pg.Config{MaxConns: 2})
+	db := open(t, appURL, pg.Config{MaxConns: 8})
 	company := id.New[id.Company]()
 	scope := pg.For(company)
 	insert := func(number int, name string) pg.Query {

@@ -54,7 +54,8 @@ type Limiter struct {
 	log     *slog.Logger
 	metrics *metrics
 	start   time.Time
-	name    string // identifies this Limiter to the others
+	name    string        // identifies this Limiter to the others
+	toShare chan struct{} // holds a signal if there may be unshared requests
 
 	creating singleflight.Group
 
@@ -77,7 +78,8 @@ func New(b *bus.Bus, o Options) *Limiter {
 	}
 	return &Limiter{
 		bus: b, window: o.Window, log: o.Log, metrics: newMetrics(), start: time.Now(), name: id.NewUUID().String(),
-		keys: newHistories(mostKeys, o.Window), streams: map[int]struct{}{},
+		toShare: make(chan struct{}, 1),
+		keys:    newHistories(mostKeys, o.Window), streams: map[int]struct{}{},
 	}
 }
 
@@ -146,6 +148,10 @@ func (l *Limiter) record(h *history, now time.Duration) {
 	if h.unshared == 0 {
 		h.unsharedAt = now
 		l.unshared = append(l.unshared, h)
+		select {
+		case l.toShare <- struct{}{}:
+		default: // a signal is already waiting
+		}
 	}
 	h.unshared++
 }

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	// shareInterval is how often each process sends its allowed requests to the others.
+	// shareInterval is how often each process sends its allowed requests to the others, while
+	// there are any.
 	shareInterval = 250 * time.Millisecond
 	// mostShared is the largest number of keys in one message, which then has about 100 kB.
 	mostShared = 1000
@@ -26,20 +27,21 @@ func (l *Limiter) Run(ctx context.Context) error {
 		return fmt.Errorf("rate limits of other processes: %w", err)
 	}
 	defer func() { _ = sub.Unsubscribe() }()
-	ticker := time.NewTicker(shareInterval)
-	defer ticker.Stop()
-	swept := l.now()
+	sweep := time.NewTicker(l.window / 4)
+	defer sweep.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			l.publishCounts()
 			return nil
-		case <-ticker.C:
-		}
-		l.publishCounts()
-		if now := l.now(); now-swept > l.window/4 {
-			l.sweep(now)
-			swept = now
+		case <-sweep.C:
+			l.sweep(l.now())
+		case <-l.toShare:
+			select {
+			case <-ctx.Done():
+			case <-time.After(shareInterval):
+			}
+			l.publishCounts()
 		}
 	}
 }

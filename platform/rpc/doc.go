@@ -29,4 +29,7 @@
 //     declare.
 //  10. No response can break a connection, because the largest fault fits the header list of every
 //     client.
+//  11. A company has at most half of the calls in progress that the other companies leave of those
+//     of a connection, and can always have 64. A further call fails immediately, and another
+//     company's call does not wait for it.
 package rpc

@@ -46,6 +46,7 @@ type guard struct {
 	bounds      *bounds.Checker
 	// receiveWithin is how long the only message of a public method can take to arrive.
 	receiveWithin time.Duration
+	calls         calls
 }
 
 // protect returns the method desc of a service with a handler that first checks whether the caller can
@@ -66,6 +67,11 @@ func (g *guard) protect(service string, desc grpc.StreamDesc) grpc.StreamDesc {
 		if err != nil {
 			return err
 		}
+		company := Company(ctx)
+		if err := g.calls.begin(company); err != nil {
+			return err
+		}
+		defer g.calls.end(company)
 		admitted := &serverStream{ServerStream: ss, ctx: ctx, bounds: g.bounds, most: MaxRequest}
 		if g.policy[method] == Public {
 			admitted.ServerStream, admitted.most = g.newPublicStream(ss, desc), maxPublicRequest

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
@@ -252,16 +253,34 @@ func TestStreamsOfOneConnection(t *testing.T) {
 	t.Parallel()
 	p := newPart(t, nil)
 	p.does(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-	ctx, cancel := context.WithCancel(p.reader())
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for i := range 1024 {
-		if _, err := p.client.StreamingOutputCall(ctx, &grpc_testing.StreamingOutputCallRequest{}); err != nil {
-			t.Fatalf("stream %d: %v", i, err)
+	// open opens a stream of a company and returns when its method runs.
+	open := func(ctx context.Context, company id.Company) error {
+		claims := rpc.ClaimsFrom(p.as(p.issuer.Client(company, "bookings:read")))
+		s, err := p.client.StreamingOutputCall(rpc.WithClaims(ctx, claims), &grpc_testing.StreamingOutputCallRequest{})
+		if err == nil {
+			_, err = s.Recv()
+		}
+		return err
+	}
+	for _, most := range []int{512, 256, 128, 64, 64} {
+		company := id.New[id.Company]()
+		for i := range most {
+			if err := open(ctx, company); err != nil {
+				t.Fatalf("stream %d of %d: %v", i, most, err)
+			}
+		}
+		if most > 64 { // the last ones leave no stream for a call to be refused
+			f := fault.From(open(ctx, company))
+			if f == nil || f.Kind != fault.Unavailable || f.RetryAfter != time.Second {
+				t.Errorf("the stream after %d streams of a company: %v", most, f)
+			}
 		}
 	}
-	one, stop := context.WithTimeout(p.reader(), 200*time.Millisecond)
+	one, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer stop()
-	if _, err := p.client.StreamingOutputCall(one, &grpc_testing.StreamingOutputCallRequest{}); status.Code(err) != codes.DeadlineExceeded {
+	if err := open(one, p.company); status.Code(err) != codes.DeadlineExceeded {
 		t.Errorf("the next one does not wait: %v", err)
 	}
 	cancel()

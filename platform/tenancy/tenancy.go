@@ -63,7 +63,7 @@ type Companies struct {
 	// claimable means that tokens contain the facts of all columns.
 	claimable bool
 	// reads combines concurrent reads of one company's row.
-	reads *combine.Reads[id.Company, Company]
+	reads *combine.Reads[id.Company, id.Company, Company]
 }
 
 // New returns the copy in db. Its table companies has the columns company_id and version, and the

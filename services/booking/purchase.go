@@ -53,7 +53,7 @@ func newPurchase(ctx context.Context, req, resp proto.Message, company tenancy.C
 		return nil, err
 	}
 	p := &purchase{Purchase: of, company: company, cause: outbox.CauseOf(ctx), key: key, resp: resp}
-	if key != nil && of.Status == model.Pending {
+	if key != nil {
 		p.Request = model.RequestKey{Key: key.Fingerprint(), Hash: key.Hash()}
 	}
 	return p, nil
@@ -302,15 +302,7 @@ func (c *sharedCommit) respond(p *purchase) error {
 func (c *sharedCommit) save(ctx context.Context) error {
 	c.sale.Offer = c.offer
 	store.SaveSale(c.tx, c.company, c.sale)
-	if len(c.events) == 0 {
-		return nil
-	}
-	query, err := c.outbox.Query(ctx, c.tx, c.stamp(c.company, c.now, c.events)...)
-	if err != nil {
-		return err
-	}
-	c.tx.Queue(query)
-	return nil
+	return c.append(ctx, c.tx, c.company, c.now, c.events...)
 }
 
 // settle decides purchases of one company in their order within tx, and stores the granted ones with

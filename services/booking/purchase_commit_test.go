@@ -148,6 +148,9 @@ func TestRetriesOfPurchasesByPass(t *testing.T) { // invariant 15
 			if _, err := w.byPass(ctx, mia, e, 2); fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
 				t.Errorf("another body: got %v", err)
 			}
+			if _, err := w.book(ctx, mia, e, 1); fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
+				t.Errorf("by card: got %v", err)
+			}
 			first, err := w.byPass(ctx, mia, e, 1)
 			if err != nil {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/services/customer/migrations"
 )
 
@@ -240,4 +241,30 @@ func TestSlowListPlans(t *testing.T) { // invariant 7
 			})
 		}
 	})
+}
+
+func TestReadingOneCustomerIsPlannedOnce(t *testing.T) {
+	w := open(t)
+	made := w.create("Zoë")
+	const reads = 40
+	for range reads {
+		if _, err := w.client.GetCustomer(w.ctx(), &customerv1.GetCustomerRequest{Id: made.GetId()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	planned, kept := 0, 0
+	for _, conn := range w.db.Pool().AcquireAllIdle(t.Context()) {
+		var p, k int
+		err := conn.QueryRow(t.Context(), `select coalesce(sum(custom_plans), 0), coalesce(sum(generic_plans), 0)
+			from pg_prepared_statements where statement = $1`, newStore(w.db).sql(getSQL)).Scan(&p, &k)
+		conn.Release()
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned, kept = planned+p, kept+k
+	}
+	// PostgreSQL plans the first five executions on a connection before it keeps a plan.
+	if kept == 0 {
+		t.Errorf("of %d reads, %d were planned and none used a plan that was kept", reads, planned)
+	}
 }

@@ -64,9 +64,7 @@ func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCusto
 		if err := s.store.takeEmail(ctx, tx, company, c, ""); err != nil {
 			return err
 		}
-		if err := s.store.insert(ctx, tx, company, c); err != nil {
-			return err
-		}
+		s.store.insert(tx, company, c)
 		return s.outbox.Append(ctx, tx, created(company, c))
 	})
 }
@@ -156,9 +154,7 @@ func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, cust
 			return c, err
 		}
 	}
-	if err := s.store.save(ctx, tx, company, c); err != nil {
-		return c, err
-	}
+	s.store.save(tx, company, c)
 	return c, s.outbox.Append(ctx, tx, updated(company, c))
 }
 

@@ -77,9 +77,7 @@ func (s *Server) delete(ctx context.Context, tx *pg.Tx, company id.Company, cust
 		return err
 	}
 	c.Delete(pg.Instant(s.now()))
-	if err := s.store.save(ctx, tx, company, c); err != nil {
-		return err
-	}
+	s.store.save(tx, company, c)
 	return s.outbox.Append(ctx, tx, deleted(company, c))
 }
 

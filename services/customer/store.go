@@ -19,7 +19,7 @@ import (
 type store struct {
 	pg.Store
 	// customers reads single customers and batches concurrent reads into one round trip.
-	customers *combine.Reads[id.Customer, Customer]
+	customers *combine.Reads[id.Company, id.Customer, Customer]
 	// marks replaces the placeholders of statements; see sql.
 	marks *strings.Replacer
 }
@@ -42,7 +42,9 @@ func (s *store) sql(statement string) string { return s.marks.Replace(statement)
 const columns = `id, reference, {fields}, archived, version, created_at, updated_at, deleted_at`
 
 const (
-	getSQL = `select ` + columns + ` from customers where company_id = $1 and id = any($2) and deleted_at is null`
+	getSQL = `select ` + columns + ` from customers where company_id = $1 and id = $2 and deleted_at is null`
+
+	getSeveralSQL = `select ` + columns + ` from customers where company_id = $1 and id` + pg.AmongIDs + ` and deleted_at is null`
 
 	batchSQL = `select ` + columns + ` from customers
 		where company_id = $1 and (id = any($2) or reference = any($3)) and (deleted_at is null or $4)`
@@ -72,16 +74,29 @@ func (s *store) get(ctx context.Context, company id.Company, customer id.Custome
 }
 
 func (s *store) some(ctx context.Context, company id.Company, ids []id.Customer) (map[id.Customer]Customer, error) {
-	rows, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSQL), company, ids)
-	found := make(map[id.Customer]Customer, len(rows))
-	for _, c := range rows {
+	list, err := s.several(ctx, company, ids)
+	found := make(map[id.Customer]Customer, len(list))
+	for _, c := range list {
 		found[c.ID] = c
 	}
-	return found, pg.Fault(err, nil)
+	return found, err
+}
+
+// several returns the customers that exist and are not deleted, each once.
+func (s *store) several(ctx context.Context, company id.Company, ids []id.Customer) (list []Customer, err error) {
+	if len(ids) == 1 { // the cheaper plan
+		list, err = pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSQL), company, ids[0])
+	} else {
+		list, err = pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(getSeveralSQL), company, ids)
+	}
+	return list, pg.Fault(err, nil)
 }
 
 // batch returns the customers that exist, each once.
 func (s *store) batch(ctx context.Context, company id.Company, ids []id.Customer, references []string, withDeleted bool) ([]Customer, error) {
+	if len(references) == 0 && !withDeleted {
+		return s.several(ctx, company, ids)
+	}
 	list, err := pg.Rows[Customer](ctx, s.DB, pg.For(company), s.sql(batchSQL), company, ids, references, withDeleted)
 	return list, pg.Fault(err, nil)
 }
@@ -103,22 +118,22 @@ func rowOf(company id.Company, c Customer) pgx.NamedArgs {
 	return row
 }
 
-// insert stores a new customer and counts it.
-func (s *store) insert(ctx context.Context, tx *pg.Tx, company id.Company, c Customer) error {
-	batch := &pgx.Batch{}
-	batch.Queue(s.sql(insertSQL), rowOf(company, c))
-	batch.Queue(countSQL, company, slot(), 1)
-	return tx.SendBatch(ctx, batch).Close()
+// insert stores a new customer and counts it, when tx commits.
+func (s *store) insert(tx *pg.Tx, company id.Company, c Customer) {
+	tx.Queue(pg.Query{SQL: s.sql(insertSQL), Args: []any{rowOf(company, c)}}, count(company, 1))
 }
 
-// save stores a changed customer, and subtracts a deleted one from the counters.
-func (s *store) save(ctx context.Context, tx *pg.Tx, company id.Company, c Customer) error {
-	batch := &pgx.Batch{}
-	batch.Queue(s.sql(updateSQL), rowOf(company, c))
+// save stores a changed customer, and subtracts a deleted one from the counters, when tx commits.
+func (s *store) save(tx *pg.Tx, company id.Company, c Customer) {
+	tx.Queue(pg.Query{SQL: s.sql(updateSQL), Args: []any{rowOf(company, c)}})
 	if c.DeletedAt != nil {
-		batch.Queue(countSQL, company, slot(), -1)
+		tx.Queue(count(company, -1))
 	}
-	return tx.SendBatch(ctx, batch).Close()
+}
+
+// count returns the statement that adds n customers to the company's count.
+func count(company id.Company, n int) pg.Query {
+	return pg.Query{SQL: countSQL, Args: []any{company, slot(), n}}
 }
 
 // slots is the number of rows that share a company's count.
@@ -171,8 +186,8 @@ func (s *store) importNew(ctx context.Context, tx *pg.Tx, company id.Company, li
 	for _, c := range added {
 		isNew[c] = true
 	}
-	_, err = tx.Exec(ctx, countSQL, company, slot(), len(added))
-	return isNew, err
+	tx.Queue(count(company, len(added)))
+	return isNew, nil
 }
 
 // rowsOf returns the rows of new customers as arguments: one array per column.

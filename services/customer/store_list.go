@@ -148,6 +148,9 @@ const planSearchSQL = `select set_config('plan_cache_mode', 'force_custom_plan',
 // single letter and uses an index for a rare name, where a generic plan would do the same for both.
 // It also disables sequential scans: for a word that most customers match, the planner would read
 // the table from its beginning, where the company may have no customers.
-func planSearch() pg.Query {
-	return pg.Query{SQL: planSearchSQL, Scan: func(pgx.Rows) error { return nil }}
+func planSearch() pg.Query { return setting(planSearchSQL) }
+
+// setting changes the settings of the queries after it in the same round trip.
+func setting(sql string) pg.Query {
+	return pg.Query{SQL: sql, Scan: func(pgx.Rows) error { return nil }}
 }

@@ -74,9 +74,7 @@ func (s *Server) CreatePassType(ctx context.Context, req *passv1.CreatePassTypeR
 	resp := &passv1.CreatePassTypeResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		resp.PassType = passTypeMessage(t)
-		if err := s.store.addPassType(ctx, tx, company.ID, t); err != nil {
-			return err
-		}
+		addPassType(tx, company.ID, t)
 		return s.outbox.Append(ctx, tx, passTypeCreated(company.ID, resp.GetPassType()))
 	})
 }
@@ -156,8 +154,6 @@ func (s *Server) updatePassType(ctx context.Context, tx *pg.Tx, company id.Compa
 	}
 	t.Version++
 	t.UpdatedAt = pg.Instant(s.now())
-	if err := s.store.savePassType(ctx, tx, company, t); err != nil {
-		return t, err
-	}
+	savePassType(tx, company, t)
 	return t, s.outbox.Append(ctx, tx, passTypeUpdated(company, passTypeMessage(t)))
 }

@@ -31,9 +31,7 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 		if err := s.store.requirePresent(ctx, tx, company.ID, p.CustomerID, t.ID); err != nil {
 			return err
 		}
-		if err := s.store.addCustomerPass(ctx, tx, company.ID, p, rpc.Caller(ctx)); err != nil {
-			return err
-		}
+		addCustomerPass(tx, company.ID, p, rpc.Caller(ctx))
 		return s.outbox.Append(ctx, tx, customerPassAssigned(company.ID, resp.GetCustomerPass(), passTypeMessage(t)))
 	})
 }

@@ -112,9 +112,9 @@ func (l *list) count(table string, all *totals, matching *int64) pg.Query {
 	return pg.Query{SQL: "select count(*) from " + table + " where " + l.where.SQL, Args: l.where.Args, Scan: pg.First(matching)}
 }
 
-// addPassType stores a new pass type.
-func (s *store) addPassType(ctx context.Context, tx *pg.Tx, company id.Company, t PassType) error {
-	return tx.Pipeline(ctx, pg.Query{SQL: addPassTypeSQL, Args: rowOfPassType(company, t)}, pg.Query{SQL: countPassTypeSQL, Args: []any{company}})
+// addPassType stores a new pass type when tx commits.
+func addPassType(tx *pg.Tx, company id.Company, t PassType) {
+	tx.Queue(pg.Query{SQL: addPassTypeSQL, Args: rowOfPassType(company, t)}, pg.Query{SQL: countPassTypeSQL, Args: []any{company}})
 }
 
 // lockPassType reads a pass type and locks it until the end of tx.
@@ -122,10 +122,9 @@ func (s *store) lockPassType(ctx context.Context, tx *pg.Tx, company id.Company,
 	return pg.GetInTx[PassType](ctx, tx, "pass type", lockPassTypeSQL, company, passType)
 }
 
-// savePassType stores a locked pass type.
-func (s *store) savePassType(ctx context.Context, tx *pg.Tx, company id.Company, t PassType) error {
-	_, err := tx.Exec(ctx, savePassTypeSQL, rowOfPassType(company, t)...)
-	return err
+// savePassType stores a locked pass type when tx commits.
+func savePassType(tx *pg.Tx, company id.Company, t PassType) {
+	tx.Queue(pg.Query{SQL: savePassTypeSQL, Args: rowOfPassType(company, t)})
 }
 
 // rowOfPassType returns the column values of a pass type.

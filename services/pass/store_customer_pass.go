@@ -87,9 +87,9 @@ func (l *list) status(status string, day time.Time) {
 	}
 }
 
-// addCustomerPass stores a new pass and the first entry of its ledger.
-func (s *store) addCustomerPass(ctx context.Context, tx *pg.Tx, company id.Company, p CustomerPass, actor string) error {
-	return tx.Pipeline(ctx,
+// addCustomerPass stores a new pass and the first entry of its ledger, when tx commits.
+func addCustomerPass(tx *pg.Tx, company id.Company, p CustomerPass, actor string) {
+	tx.Queue(
 		pg.Query{SQL: addCustomerPassSQL, Args: []any{pgx.NamedArgs{
 			"company": company, "id": p.ID, "customer": p.CustomerID, "pass_type": p.PassTypeID, "uses": p.RemainingUses,
 			"start": p.StartDate, "expiry": p.ExpiryDate, "status": p.Status, "version": p.Version,

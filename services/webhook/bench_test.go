@@ -168,11 +168,9 @@ func BenchmarkDrain(b *testing.B) {
 		w.endpoint(u)
 	}
 	events := benchEvents(w, b.N/benchEndpoints+1)
-	w.engine.stopping = true // no delivery is leased immediately
 	for batch := range slices.Chunk(events, intakeBatch) {
 		w.consume(batch...)
 	}
-	w.engine.stopping = false
 	began, database := cpu(syscall.RUSAGE_SELF), w.databaseCPU()
 	b.ResetTimer()
 	w.start()

@@ -62,9 +62,8 @@ func (e *Engine) claimOnce(ctx context.Context) (time.Duration, error) {
 // claim leases due deliveries for requests and starts sending them. After an error, the leased
 // deliveries are claimed again when their leases end.
 func (e *Engine) claim(ctx context.Context, requests []claimRequest) ([]claimedRow, error) {
-	now := e.now()
-	lease, until := e.newID(), now.Add(e.settings.Lease)
-	claimed, err := e.store.claim(ctx, requests, lease, until, now)
+	lease, until := e.newLease()
+	claimed, err := e.store.claim(ctx, requests, lease, until, e.now())
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +101,7 @@ func (e *Engine) claimRequests() []claimRequest {
 	budget := e.budget()
 	var requests []claimRequest
 	for key, q := range e.queues {
-		most := min(e.wants(q, now), budget)
+		most := min(e.wants(q, now), portion(budget))
 		if most == 0 {
 			continue
 		}
@@ -113,14 +112,21 @@ func (e *Engine) claimRequests() []claimRequest {
 	return requests
 }
 
-// budget returns how many more deliveries this process may lease. Leasing more would be useless,
-// because a delivery that waits for longer than its lease is not sent. The caller holds e.mu.
+// budget returns how many more deliveries this process may lease and keep in memory. The caller
+// holds e.mu.
 func (e *Engine) budget() int {
-	if e.stopping {
+	if e.stopping || !e.registered() {
 		return 0
 	}
-	return max(4*e.settings.Concurrency-e.waiting, 0)
+	return max(heldMost*e.settings.Concurrency-e.waiting, 0)
 }
+
+// heldMost is how many deliveries a process keeps in memory for each request that can be in flight.
+const heldMost = 16
+
+// portion returns how much of a budget one endpoint may take. However many endpoints hang, some of it
+// is left for the others.
+func portion(budget int) int { return (budget + 15) / 16 }
 
 // wants is how many deliveries a queue would claim now. The caller holds e.mu.
 func (e *Engine) wants(q *sendQueue, now time.Time) int {
@@ -236,8 +242,8 @@ func (e *Engine) targetsOf(ctx context.Context, claimed []claimedRow) (map[endpo
 	return found, nil
 }
 
-// sweepOnce finds work without a wake-up: deliveries queued before this process started, and
-// expired leases of processes that crashed.
+// sweepOnce finds work without a wake-up: deliveries queued before this process started, and leases
+// that have expired.
 func (e *Engine) sweepOnce(ctx context.Context) error {
 	nearest, err := e.store.sweep(ctx)
 	if err != nil || len(nearest) == 0 {

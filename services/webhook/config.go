@@ -35,7 +35,7 @@ type Delivery struct {
 	BreakerPauseMax     time.Duration   `env:"WEBHOOK_BREAKER_PAUSE_MAX" envDefault:"5m" doc:"longest pause of an endpoint"`
 	WarnAfter           time.Duration   `env:"WEBHOOK_WARN_AFTER" envDefault:"96h" doc:"how long an endpoint fails without a success before endpoint_failing is published"`
 	DisableAfter        time.Duration   `env:"WEBHOOK_DISABLE_AFTER" envDefault:"120h" doc:"how long an endpoint fails without a success before it is disabled"`
-	Sweep               time.Duration   `env:"WEBHOOK_SWEEP" envDefault:"5s" doc:"how often to look for deliveries without a wake-up, for example those of a crashed process"`
+	Sweep               time.Duration   `env:"WEBHOOK_SWEEP" envDefault:"5s" doc:"how often to look for deliveries that are due without a wake-up"`
 	PrivateAddresses    string          `env:"WEBHOOK_PRIVATE_ADDRESSES" envDefault:"refuse" doc:"refuse, or allow endpoints at private and local addresses (for development)"`
 	CAFile              string          `env:"WEBHOOK_CA_FILE" doc:"PEM file with CA certificates that are trusted in addition to the system's; read again when it changes"`
 }

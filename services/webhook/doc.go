@@ -21,9 +21,16 @@
 //     how often its domain event is repeated.
 //  2. An event is acknowledged only when its deliveries are committed, and a delivery ends only by the
 //     commit of its outcome. If a process crashes in between, the delivery is sent again. Delivery is
-//     at least once.
+//     at least once. A process has at most 128 deliveries in flight or without a committed outcome,
+//     or 64 without a committed outcome if more are in flight.
 //  3. The process that sends a delivery holds its lease, and an outcome is written only under that
-//     lease. A lease lasts longer than the longest exchange; any process can take an expired one.
+//     lease. A lease is the only one of its value, and shows which process created it. It ends with
+//     its outcome; when its process releases it; when its process has not reported to the database
+//     for 2.5 s, which another process has seen at three reports of its own; or at due_at, which is
+//     later than the longest exchange. All these instants are by the database's clock.
+//     A process begins a request only within 1.6 s of its last report, by a clock that nobody sets.
+//     So a process that was paused sends nothing that others have taken over, except requests that
+//     it had begun, and their outcomes are not written.
 //  4. A process has a limited number of requests in flight to each endpoint, and companies and their
 //     endpoints take turns: an endpoint that hangs delays only its own deliveries.
 //  5. Only a request to the endpoint counts as an attempt. Faults of the platform, an open breaker,

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,24 +28,30 @@ type Engine struct {
 	metrics  *metrics
 	client   *http.Client
 	periodic *service.Jobs
-	now      func() time.Time
-	newID    func() id.UUID
+	// clock is this process's clock, and offset by how much the database's is ahead of it.
+	clock  func() time.Time
+	offset atomic.Int64
+	pulse  pulse
 	// notifyPeers forwards a wake-up for endpoints to the other processes.
 	notifyPeers func(keys []endpointKey)
+	// notifyChange notifies the other processes that an endpoint has changed.
+	notifyChange func(key endpointKey)
 
 	// work ends after the context of Run, when the requests in flight have ended. Tests call abort,
 	// which ends everything immediately, as a crash does.
 	work  context.Context
 	abort context.CancelFunc
 
-	mu       sync.Mutex
-	queues   map[endpointKey]*sendQueue
-	targets  map[endpointKey]*target
-	turns    roundRobin
-	inFlight int
-	waiting  int // of all queues
-	stopping bool
-	senders  sync.WaitGroup
+	mu        sync.Mutex
+	own       registration
+	queues    map[endpointKey]*sendQueue
+	targets   map[endpointKey]*target
+	turns     roundRobin
+	inFlight  int
+	unsettled int // requests that have ended, and whose outcomes are not committed
+	waiting   int // of all queues
+	stopping  bool
+	senders   sync.WaitGroup
 
 	claims   chan struct{} // holds at most one reminder that there may be something to claim
 	outcomes chan *result
@@ -54,7 +61,7 @@ type Engine struct {
 func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Sealer, log *slog.Logger) *Engine {
 	e := &Engine{
 		settings: settings, store: newStore(db, sealer), outbox: box, log: log, metrics: newMetrics(), periodic: service.NewJobs(log),
-		now: time.Now, newID: id.NewUUID, notifyPeers: func([]endpointKey) {},
+		clock: time.Now, pulse: usualPulse(), own: registration{worker: newWorker()}, notifyPeers: func([]endpointKey) {}, notifyChange: func(endpointKey) {},
 		queues: map[endpointKey]*sendQueue{}, targets: map[endpointKey]*target{}, turns: roundRobin{groups: map[id.Company]*group{}},
 		claims: make(chan struct{}, 1), outcomes: make(chan *result, 4096),
 	}
@@ -63,32 +70,47 @@ func NewEngine(settings Delivery, db *pg.DB, box *outbox.Outbox, sealer *seal.Se
 	return e
 }
 
-// Run sends deliveries until ctx ends. Then it stops claiming, waits for the requests in flight,
-// writes their outcomes, and releases the deliveries that it has not begun to send.
+// now returns the time by the database's clock, which all processes share.
+func (e *Engine) now() time.Time { return e.clock().Add(time.Duration(e.offset.Load())) }
+
+// Run sends deliveries until ctx ends. Then it stops claiming, releases the deliveries that it has
+// not begun to send, waits for the requests in flight, and writes their outcomes.
 func (e *Engine) Run(ctx context.Context) error {
 	defer e.client.CloseIdleConnections()
 	var g errgroup.Group
-	ended := make(chan struct{})
+	reports, endReports := context.WithCancel(e.work)
+	var reporting, ended sync.WaitGroup
+	reporting.Go(func() { e.report(reports) })
+	ended.Go(e.writeOutcomes)
 	g.Go(func() error { return e.claimLoop(ctx) })
 	g.Go(func() error { return e.periodic.Every(ctx, "sweep_deliveries", e.settings.Sweep, e.sweepOnce) })
 	g.Go(func() error { return e.periodic.Every(ctx, "cut_log", retainEvery, e.retainOnce) })
-	g.Go(func() error {
-		defer close(ended)
-		e.writeOutcomes()
-		return nil
-	})
 	<-ctx.Done()
-	left := e.stop()
+	e.handOver(e.stop())
+	err := g.Wait()
 	e.senders.Wait()
 	close(e.outcomes)
-	err := g.Wait()
-	<-ended
-	limit, cancel := context.WithTimeout(e.work, 5*time.Second)
-	defer cancel()
-	if releaseErr := e.store.release(limit, left, e.now()); releaseErr != nil && e.work.Err() == nil {
-		e.log.Warn("webhook deliveries were not released; they are claimed again when their lease ends", "deliveries", len(left), "error", releaseErr)
+	ended.Wait()
+	endReports()
+	reporting.Wait()
+	if e.work.Err() == nil {
+		limit, cancel := context.WithTimeout(e.work, unregisterTime)
+		defer cancel()
+		err = errors.Join(err, e.store.unregister(limit, e.own.worker))
 	}
 	return errors.Join(err, ctx.Err())
+}
+
+// unregisterTime limits the end of a process while the database is unavailable. The others then
+// find out by themselves that it is gone.
+const unregisterTime = 5 * time.Second
+
+// handOver releases deliveries to the other processes and wakes them.
+func (e *Engine) handOver(left []*job) {
+	e.releaseJobs(left)
+	if keys := keysOf(left); len(keys) > 0 {
+		e.notifyPeers(keys)
+	}
 }
 
 // stop prevents further requests and returns the deliveries that have not begun.
@@ -131,6 +153,10 @@ func (e *Engine) enqueue(jobs []*job) (left []*job) {
 	}
 	now := e.now()
 	for _, j := range jobs {
+		if !e.own.worker.owns(j.lease) {
+			left = append(left, j) // this process has lost its leases since the claim
+			continue
+		}
 		q := e.queueOf(j.target.key)
 		// The breaker may have opened since the claim. No delivery waits while it is open.
 		if !q.breaker.closed() && q.breaker.room(1, q.held(), now) == 0 {
@@ -161,7 +187,7 @@ func (e *Engine) start() {
 // next removes the delivery whose turn it is and counts it as in flight. It returns nil if no
 // delivery can be sent. The caller holds e.mu.
 func (e *Engine) next() (*job, *sendQueue) {
-	if e.stopping {
+	if e.stopping || !e.registered() || e.unsettled >= e.unsettledLimit() {
 		return nil, nil
 	}
 	now := e.now()
@@ -191,6 +217,23 @@ func (e *Engine) next() (*job, *sendQueue) {
 	return nil, nil
 }
 
+// sendWindow is how many deliveries a process may have begun to send without an outcome in the
+// database. After a crash, these are sent again.
+const sendWindow = 128
+
+// unsettledLimit returns the number of results without a committed outcome at which no further
+// request begins. If endpoints are so slow that the requests in flight alone fill the window, it is
+// half of the window, because these requests do not wait for the database. The caller holds e.mu.
+func (e *Engine) unsettledLimit() int { return max(sendWindow-e.inFlight, sendWindow/2) }
+
+// settled makes room for further requests after the outcomes of n were written, or given up.
+func (e *Engine) settled(n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.unsettled -= n
+	e.start()
+}
+
 // leaseMargin is the time reserved for writing an outcome.
 const leaseMargin = 2 * time.Second
 
@@ -207,11 +250,11 @@ func (e *Engine) send(j *job, q *sendQueue) {
 	defer e.senders.Done()
 	for j != nil {
 		r := e.attempt(j)
+		j, q = e.done(r, q)
 		select {
 		case e.outcomes <- r:
 		case <-e.work.Done():
 		}
-		j, q = e.done(r, q)
 	}
 }
 
@@ -221,10 +264,11 @@ func (e *Engine) done(r *result, q *sendQueue) (*job, *sendQueue) {
 	defer e.mu.Unlock()
 	q.inFlight--
 	e.inFlight--
+	e.unsettled++
 	now := e.now()
 	var left []*job
 	if r.failure == "" {
-		q.latency.observe(r)
+		q.latency.observe(r.duration)
 		if q.breaker.success() {
 			e.log.Info("webhook endpoint has recovered", "endpoint", q.key.endpoint.String(), "company", q.key.company.String())
 			q.wake(now)
@@ -258,6 +302,28 @@ func (e *Engine) releaseJobs(left []*job) {
 	}
 	if err := e.store.release(e.work, left, e.now()); err != nil {
 		e.log.Warn("webhook deliveries were not released; they are claimed again when their lease ends", "deliveries", len(left), "error", err)
+	}
+}
+
+// Changed notifies this process and the others that an endpoint has changed: its deliveries that wait
+// in a process belong to its former state.
+func (e *Engine) Changed(key endpointKey) {
+	e.changed(key)
+	e.notifyChange(key)
+}
+
+// changed releases the deliveries that wait for an endpoint. They are claimed again, unless it is
+// disabled.
+func (e *Engine) changed(key endpointKey) {
+	e.mu.Lock()
+	var left []*job
+	if q := e.queues[key]; q != nil {
+		left = e.removeWaiting(q)
+	}
+	e.mu.Unlock()
+	if len(left) > 0 {
+		e.releaseJobs(left)
+		e.wake([]endpointKey{key})
 	}
 }
 

@@ -304,7 +304,7 @@ func TestFairness(t *testing.T) {
 	for _, hanging := range []int{1, 9} {
 		t.Run(fmt.Sprintf("%d of %d endpoints hang and hold up nobody (4)", hanging, endpoints), func(t *testing.T) {
 			settings := quick()
-			settings.Timeout, settings.Lease = 5*time.Second, 20*time.Second
+			settings.Timeout, settings.Lease = time.Minute, 2*time.Minute
 			w := open(t, settings)
 			release := make(chan struct{})
 			t.Cleanup(func() { close(release) })
@@ -324,13 +324,9 @@ func TestFairness(t *testing.T) {
 				w.endpoint(r.URL)
 				good = append(good, r)
 			}
-			began := time.Now()
 			w.bookings(each)
 			for _, r := range good {
-				r.wait(t, each)
-			}
-			if took := time.Since(began); took > settings.Timeout {
-				t.Errorf("the others took %s, as if they had waited for a timeout of %s", took, settings.Timeout)
+				r.wait(t, each) // gives up long before the requests that hang do
 			}
 		})
 	}

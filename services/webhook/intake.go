@@ -2,8 +2,8 @@ package webhook
 
 import (
 	"context"
-	"maps"
-	"slices"
+	"sync"
+	"time"
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
@@ -15,32 +15,53 @@ type Intake struct {
 	engine    *Engine
 	services  Services
 	catalogue message.Catalogue
+
+	mu       sync.Mutex
+	notified map[id.Company]time.Time // until when a company is assumed to have an enabled endpoint
 }
 
 // NewIntake returns an intake whose deliveries engine sends.
 func NewIntake(engine *Engine, services Services) *Intake {
-	return &Intake{engine: engine, services: services, catalogue: message.NewCatalogue()}
+	return &Intake{engine: engine, services: services, catalogue: message.NewCatalogue(), notified: map[id.Company]time.Time{}}
 }
 
-// intakeBatch is the number of events in one commit.
-const intakeBatch = 500
+const (
+	// intakeBatch is the number of events in one commit.
+	intakeBatch = 500
+	// intakePause is the least time from the start of a small batch to the start of the next one.
+	// Events that arrive in between share a commit. An event after a pause does not wait.
+	intakePause = 8 * time.Millisecond
+	// notifiedFor is how long a company is assumed to still have an enabled endpoint. If it does not,
+	// storing its events finds no endpoint.
+	notifiedFor = time.Minute
+)
 
 // Run consumes events until ctx ends.
 func (in *Intake) Run(ctx context.Context, b *bus.Bus) error {
 	return b.Consume(ctx, bus.Consumer{
-		Name: consumer, Batch: intakeBatch, Handle: in.handle,
+		Name: consumer, Batch: intakeBatch, Handle: in.handleAndPause,
 		Subjects: in.catalogue.Subjects(),
 	})
+}
+
+// handleAndPause is handle, with a pause after a small batch.
+func (in *Intake) handleAndPause(ctx context.Context, events []bus.Message) error {
+	began := time.Now()
+	err := in.handle(ctx, events)
+	if err != nil || len(events) >= intakeBatch/10 {
+		return err
+	}
+	select {
+	case <-time.After(intakePause - time.Since(began)):
+	case <-ctx.Done():
+	}
+	return nil
 }
 
 // handle commits the deliveries of a batch of events. A repeated event creates the same messages,
 // which create no second delivery.
 func (in *Intake) handle(ctx context.Context, events []bus.Message) error {
-	companies := map[id.Company]bool{}
-	for _, e := range events {
-		companies[e.Company] = true
-	}
-	interested, err := in.engine.store.interested(ctx, slices.Collect(maps.Keys(companies)))
+	interested, err := in.interested(ctx, events)
 	if err != nil {
 		return err
 	}
@@ -55,6 +76,42 @@ func (in *Intake) handle(ctx context.Context, events []bus.Message) error {
 		return err
 	}
 	return in.engine.queue(ctx, msgs)
+}
+
+// interested returns which companies of events have an enabled endpoint, or had one lately. That a
+// company has none is never assumed, because it can create one at any time.
+func (in *Intake) interested(ctx context.Context, events []bus.Message) (map[id.Company]bool, error) {
+	now := time.Now()
+	interested, unknown := in.lately(events, now)
+	if len(unknown) == 0 {
+		return interested, nil
+	}
+	found, err := in.engine.store.interested(ctx, unknown)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for company := range found {
+		interested[company] = true
+		in.notified[company] = now.Add(notifiedFor)
+	}
+	return interested, err
+}
+
+// lately returns which companies of events had an enabled endpoint lately, and the others.
+func (in *Intake) lately(events []bus.Message, now time.Time) (interested map[id.Company]bool, unknown []id.Company) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	interested = map[id.Company]bool{}
+	for _, e := range events {
+		if _, seen := interested[e.Company]; seen {
+			continue
+		}
+		interested[e.Company] = now.Before(in.notified[e.Company])
+		if !interested[e.Company] {
+			delete(in.notified, e.Company)
+			unknown = append(unknown, e.Company)
+		}
+	}
+	return interested, unknown
 }
 
 // messages returns the messages of events.
@@ -105,9 +162,8 @@ func (in *Intake) customers(ctx context.Context, drafts []message.Draft) (map[id
 // queue commits the deliveries of messages and starts sending as many as this process has room for.
 // The rest wait in the database for a process with room.
 func (e *Engine) queue(ctx context.Context, msgs []message.Message) error {
-	now := e.now()
-	lease, until := e.newID(), now.Add(e.settings.Lease)
-	queued, err := e.store.queue(ctx, msgs, e.room(), lease, until, now)
+	lease, until := e.newLease()
+	queued, err := e.store.queue(ctx, msgs, e.room(), lease, until, e.now())
 	if err != nil {
 		return err
 	}
@@ -143,16 +199,15 @@ func (e *Engine) queue(ctx context.Context, msgs []message.Message) error {
 	return nil
 }
 
-// room returns how many new deliveries this process can take. An endpoint with older deliveries
-// waiting in the database gets none, because those must be sent first.
+// room returns how many new deliveries this process can take. That is more than it claims at a time,
+// because a delivery that is leased when it is stored needs no claim, which would write its row once
+// more. An endpoint with older deliveries waiting in the database gets none, because those must be
+// sent first.
 func (e *Engine) room() room {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	now := e.now()
-	r := room{usual: e.settings.ahead()}
-	if e.budget() < e.settings.Concurrency {
-		r.usual = 0
-	}
+	r := room{usual: portion(e.budget())}
 	for key, q := range e.queues {
 		free := 0
 		if r.usual > 0 && (q.wakeAt.IsZero() || q.wakeAt.After(now)) && q.breaker.closed() {

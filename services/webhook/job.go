@@ -48,3 +48,15 @@ func (t *target) signersAt(at time.Time) []message.Signer {
 	}
 	return t.signers[:n]
 }
+
+// keysOf returns the endpoints of deliveries.
+func keysOf(jobs []*job) (keys []endpointKey) {
+	seen := map[endpointKey]bool{}
+	for _, j := range jobs {
+		if key := j.target.key; !seen[key] {
+			seen[key] = true
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}

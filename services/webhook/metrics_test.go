@@ -14,6 +14,9 @@ import (
 func TestReadQueue(t *testing.T) {
 	t.Parallel()
 	w := openStopped(t, quick())
+	if err := w.engine.reportOnce(t.Context(), sightings{}); err != nil {
+		t.Fatal(err)
+	}
 	read := func() []float64 {
 		t.Helper()
 		values, err := w.engine.readQueue(t.Context())

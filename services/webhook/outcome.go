@@ -46,9 +46,10 @@ type outcome struct {
 }
 
 const (
-	outcomeBatch = 500
+	// outcomeBatch is the number of outcomes for which a commit does not wait any longer.
+	outcomeBatch = sendWindow / 2
 	// outcomeWait is how long the first outcome of a batch waits for more.
-	outcomeWait = 8 * time.Millisecond
+	outcomeWait = 20 * time.Millisecond
 )
 
 // writeOutcomes writes results in batches until there are no more.
@@ -57,6 +58,7 @@ func (e *Engine) writeOutcomes() {
 		batch, more := e.gather()
 		if len(batch) > 0 {
 			e.settle(batch)
+			e.settled(len(batch))
 		}
 		if !more {
 			return
@@ -64,8 +66,8 @@ func (e *Engine) writeOutcomes() {
 	}
 }
 
-// gather waits for a result and collects those that follow shortly after it. It also ends when
-// everything is aborted.
+// gather waits for a result and collects those that follow shortly after it, and all that are there
+// already. It also ends when everything is aborted.
 func (e *Engine) gather() (batch []*result, more bool) {
 	select {
 	case r, ok := <-e.outcomes:
@@ -78,7 +80,7 @@ func (e *Engine) gather() (batch []*result, more bool) {
 	}
 	timer := time.NewTimer(outcomeWait)
 	defer timer.Stop()
-	for len(batch) < outcomeBatch {
+	for len(batch) < outcomeBatch || len(e.outcomes) > 0 {
 		select {
 		case r, ok := <-e.outcomes:
 			if !ok {
@@ -231,6 +233,7 @@ func (e *Engine) disable(ctx context.Context, t *target, reason string, at time.
 		return e.outbox.Append(ctx, tx, endpointDisabled(t.key.company, endpointMessage(endpoint)))
 	})
 	if disabled {
+		e.Changed(t.key)
 		e.log.Warn("webhook endpoint is disabled", "endpoint", t.key.endpoint.String(), "company", t.key.company.String(), "reason", reason)
 	}
 	return unlessMissing(err)

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 
 	"github.com/nats-io/nats.go"
 
@@ -77,11 +78,12 @@ func Run(ctx context.Context, h *service.Host) error {
 	return g.Wait()
 }
 
-// shareWakeUps forwards wake-ups to the other processes and receives theirs. Wake-ups are hints
-// that can be lost: the sweep finds the deliveries.
+// shareWakeUps forwards wake-ups and changes of endpoints to the other processes and receives theirs.
+// They are hints that can be lost: the sweep finds the deliveries, and those that wait in a process
+// are soon sent.
 func (e *Engine) shareWakeUps(b *bus.Bus) (stop func(), err error) {
-	subject := b.Prefix() + ".webhook.wake"
-	sub, err := b.Conn().Subscribe(subject, func(m *nats.Msg) {
+	wake, change := b.Prefix()+".webhook.wake", b.Prefix()+".webhook.change"
+	woken, err := b.Conn().Subscribe(wake, func(m *nats.Msg) {
 		if keys := parseKeys(m.Data); len(keys) > 0 {
 			e.wake(keys)
 		}
@@ -89,8 +91,17 @@ func (e *Engine) shareWakeUps(b *bus.Bus) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	e.notifyPeers = func(keys []endpointKey) { _ = b.Conn().Publish(subject, appendKeys(nil, keys)) }
-	return func() { _ = sub.Unsubscribe() }, nil
+	changed, err := b.Conn().Subscribe(change, func(m *nats.Msg) {
+		for _, key := range parseKeys(m.Data) {
+			e.changed(key)
+		}
+	})
+	if err != nil {
+		return nil, errors.Join(err, woken.Unsubscribe())
+	}
+	e.notifyPeers = func(keys []endpointKey) { _ = b.Conn().Publish(wake, appendKeys(nil, keys)) }
+	e.notifyChange = func(key endpointKey) { _ = b.Conn().Publish(change, appendKeys(nil, []endpointKey{key})) }
+	return func() { _, _ = woken.Unsubscribe(), changed.Unsubscribe() }, nil
 }
 
 const keySize = 32

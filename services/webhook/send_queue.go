@@ -18,32 +18,48 @@ type sendQueue struct {
 	listed bool // in the round robin
 }
 
-// latency is the average response time of an endpoint. An endpoint that responds quickly needs few
-// connections; one that has not responded yet gets few.
-type latency struct{ average time.Duration }
+// latency is the least response time of an endpoint among its last responses. An endpoint that
+// responds quickly needs few connections; one that has not responded yet gets few. The average would
+// also contain the time that requests and responses wait in this process on a busy machine, which
+// more connections only increase.
+type latency struct {
+	last    time.Duration // least of the last complete sample; 0: there is none yet
+	current time.Duration // least of the current sample
+	seen    int           // in the current sample
+}
 
 const (
 	// targetThroughput is the number of deliveries a second for which an endpoint's connections
 	// suffice.
 	targetThroughput = 1000
 	minConcurrency   = 4
+	// latencySample is the number of responses in a sample. The first sample has only two of each of
+	// the first connections, one of which is without a handshake.
+	latencySample      = 64
+	firstLatencySample = 2 * minConcurrency
 )
 
-// observe adds a request if its connection was already open, because the time of a handshake must
-// not count.
-func (l *latency) observe(r *result) {
-	switch {
-	case !r.reused && l.average > 0:
-	case l.average == 0:
-		l.average = r.duration
-	default:
-		l.average += (r.duration - l.average) / 8
+// observe adds the duration of a request.
+func (l *latency) observe(took time.Duration) {
+	if l.seen == 0 || took < l.current {
+		l.current = took
 	}
+	if l.seen++; l.seen == latencySample || l.last == 0 && l.seen == firstLatencySample {
+		l.last, l.seen = l.current, 0
+	}
+}
+
+// least returns the least duration in the last complete sample and the current one.
+func (l *latency) least() time.Duration {
+	if l.seen > 0 && l.last > 0 {
+		return min(l.last, l.current)
+	}
+	return l.last
 }
 
 // concurrency returns how many requests in flight suffice (Little's law).
 func (l *latency) concurrency() int {
-	return max(minConcurrency, int(l.average*targetThroughput/time.Second))
+	return max(minConcurrency, int(l.least()*targetThroughput/time.Second))
 }
 
 // held is how many deliveries of the endpoint this process has leased.

@@ -176,6 +176,7 @@ func (s *Server) UpdateEndpoint(ctx context.Context, req *webhookv1.UpdateEndpoi
 			return err
 		}
 		resp.Endpoint = endpointMessage(e)
+		tx.AfterCommit(func() { s.engine.Changed(endpointKey{company, endpoint}) })
 		return s.store.saveEndpoint(ctx, tx, company, e, now)
 	})
 }
@@ -187,6 +188,7 @@ func (s *Server) DeleteEndpoint(ctx context.Context, req *webhookv1.DeleteEndpoi
 		return nil, err
 	}
 	return idem.Write(ctx, s.store, company, req, &webhookv1.DeleteEndpointResponse{}, func(ctx context.Context, tx *pg.Tx) error {
+		tx.AfterCommit(func() { s.engine.Changed(endpointKey{company, endpoint}) })
 		return s.store.deleteEndpoint(ctx, tx, company, endpoint, pg.Instant(s.now()))
 	})
 }

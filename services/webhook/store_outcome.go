@@ -20,12 +20,12 @@ const settleSQL = `with o as (
 		update deliveries d set lease = null, state = case o.outcome when 'retried' then 'pending' else o.outcome end, due_at = o.due_at,
 			finished_at = o.finished_at, attempts = d.attempts + 1, tries = d.tries + 1, last_failure = o.failure, last_status = o.status
 		from o where d.company_id = o.company_id and d.id = o.id and d.lease = o.lease
-		returning d.company_id, d.id, d.attempts
+		returning d.attempts, o.*
 	)
 	insert into attempts (company_id, delivery_id, number, at, duration_us, outcome, failure, status, message, response, reused, url, secret_ids)
-	select o.company_id, o.id, s.attempts, o.at, o.duration_us, o.outcome, o.failure, o.status, o.message, o.response, o.reused, o.url,
-		array_remove(array[o.secret, o.previous], null)
-	from settled s join o on o.company_id = s.company_id and o.id = s.id`
+	select company_id, id, attempts, at, duration_us, outcome, failure, status, message, response, reused, url,
+		array_remove(array[secret, previous], null)
+	from settled`
 
 // settle writes outcomes in one commit.
 func (s *store) settle(ctx context.Context, outcomes []outcome) error {
@@ -56,7 +56,7 @@ func (s *store) settle(ctx context.Context, outcomes []outcome) error {
 		}
 	}
 	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		return sized(ctx, tx, settleSQL, []any{companies, ids, leases, states, due, finished, at, durations, failures, statuses, messages,
+		return byIndex(ctx, tx, settleSQL, []any{companies, ids, leases, states, due, finished, at, durations, failures, statuses, messages,
 			responses, reused, urls, secrets, previous}, nil)
 	})
 }

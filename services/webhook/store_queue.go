@@ -156,16 +156,21 @@ const claimSQL = `with wanted as (
 		select event, occurred_at, body, trace from messages where company_id = c.company_id and id = c.message_id limit 1
 	) m on true`
 
-// sized runs a statement over many deliveries with a plan for the current size of the table. A
-// cached plan from when the table was small would read all of it each time.
-func sized(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx.Rows) error) error {
-	batch := &pgx.Batch{}
-	batch.Queue(`set local plan_cache_mode = force_custom_plan`)
-	query := batch.Queue(sql, args...)
-	if scan != nil {
-		query.Query(scan)
+// byIndexSQL makes PostgreSQL plan a statement once, and look up every row in an index. A cached plan
+// from when the table was small would otherwise read all of it each time, and a new plan each time
+// costs as much as a small batch.
+const byIndexSQL = `select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
+
+// byIndex runs a statement over many deliveries, which must find every row that it joins in an index.
+// Without a scan, the statement shares the round trip of the commit.
+func byIndex(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx.Rows) error) error {
+	settings, statement := pg.Query{SQL: byIndexSQL}, pg.Query{SQL: sql, Args: args, Scan: scan}
+	if scan == nil {
+		tx.Queue(settings, statement)
+		return nil
 	}
-	return tx.SendBatch(ctx, batch).Close()
+	return tx.Pipeline(ctx, settings, statement)
 }
 
 // claim leases due deliveries.
@@ -173,7 +178,7 @@ func (s *store) claim(ctx context.Context, requests []claimRequest, lease id.UUI
 	companies, endpoints, most := claimColumns(requests)
 	var claimed []claimedRow
 	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		return sized(ctx, tx, claimSQL, []any{companies, endpoints, most, now, lease, until}, func(rows pgx.Rows) (err error) {
+		return byIndex(ctx, tx, claimSQL, []any{companies, endpoints, most, now, lease, until}, func(rows pgx.Rows) (err error) {
 			claimed, err = pgx.CollectRows(rows, pgx.RowToStructByName[claimedRow])
 			return err
 		})
@@ -264,7 +269,7 @@ func (s *store) release(ctx context.Context, jobs []*job, now time.Time) error {
 		companies, ids, leases = append(companies, uuidOf(j.target.key.company)), append(ids, uuidOf(j.delivery)), append(leases, uuidOf(j.lease))
 	}
 	return s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		return sized(ctx, tx, releaseSQL, []any{companies, ids, leases, now}, nil)
+		return byIndex(ctx, tx, releaseSQL, []any{companies, ids, leases, now}, nil)
 	})
 }
 

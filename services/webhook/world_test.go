@@ -340,11 +340,14 @@ func (w *world) delivery(endpoint string, state webhookv1.DeliveryState) *webhoo
 // settled waits until no delivery is pending.
 func (w *world) settled() {
 	w.t.Helper()
-	testkit.Eventually(w.t, 30*time.Second, func() error {
-		n, err := pg.One[int64](context.Background(), w.db, pg.AllCompanies(), `select count(*) from deliveries where state = 'pending'`)
-		if err == nil && n > 0 {
-			err = fmt.Errorf("%d deliveries are pending", n)
-		}
-		return err
-	})
+	testkit.Eventually(w.t, 30*time.Second, w.pending)
+}
+
+// pending returns an error while a delivery is pending.
+func (w *world) pending() error {
+	n, err := pg.One[int64](context.Background(), w.db, pg.AllCompanies(), `select count(*) from deliveries where state = 'pending'`)
+	if err == nil && n > 0 {
+		err = fmt.Errorf("%d deliveries are pending", n)
+	}
+	return err
 }

@@ -125,11 +125,14 @@ func (o *order) method() bookingv1.PaymentMethod {
 	return bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
 }
 
-// lines returns the order's line, sometimes with a second line for the event without a capacity
-// limit.
+// lines returns the order's lines. Without a series, there is sometimes a second line for the event
+// without a capacity limit.
 func (s *seller) lines(o *order) []*bookingv1.TransactionLine {
-	lines := []*bookingv1.TransactionLine{{EventId: o.event.GetId(), Spaces: o.spaces, BoughtForId: s.guests[o.guest]}}
-	if o.event == s.events[0] && rand.IntN(4) == 0 {
+	lines := []*bookingv1.TransactionLine{{EventId: o.event.GetId(), EventDateId: o.date, Spaces: o.spaces, BoughtForId: s.guests[o.guest]}}
+	for _, date := range o.more {
+		lines = append(lines, &bookingv1.TransactionLine{EventDateId: date, BoughtForId: s.guests[o.guest]})
+	}
+	if s.series == nil && o.event == s.events[0] && rand.IntN(4) == 0 {
 		lines = append(lines, &bookingv1.TransactionLine{EventId: s.events[2].GetId(), BoughtForId: s.guests[o.guest]})
 	}
 	return lines

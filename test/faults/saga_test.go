@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -51,19 +52,23 @@ func (s *seller) purchases(t *testing.T, clients []*harness.B, fickle int, meanw
 	return time.Since(began)
 }
 
-// placeHeld holds spaces and then pays for them by pass. The hold may expire in between.
+// placeHeld holds spaces and then pays for them. The hold may expire in between.
 func (s *seller) placeHeld(ctx context.Context, o *order, _ []*harness.B) error {
 	ctx = s.company.Ctx(ctx)
 	var held *bookingv1.HoldPlacesResponse
+	req := &bookingv1.HoldPlacesRequest{PurchaserId: o.buyer, Lines: s.lines(o)}
 	err := persist(ctx, func(ctx context.Context) (err error) {
-		held, err = s.m.op.Bookings.HoldPlaces(rpc.WithIdempotencyKey(ctx, o.key()), &bookingv1.HoldPlacesRequest{PurchaserId: o.buyer, Lines: s.lines(o)})
+		held, err = s.m.op.Bookings.HoldPlaces(rpc.WithIdempotencyKey(ctx, o.key()), req)
 		return err
 	})
+	if err != nil && slices.Contains(refusals(), fault.From(err).Reason) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("order %d: hold: %w", o.guest, err)
 	}
 	bought, err := s.confirm(ctx, s.m.op, o, held.GetHold().GetId())
-	if f := fault.From(err); f != nil && f.Reason == "HOLD_EXPIRED" {
+	if f := fault.From(err); err != nil && (f.Reason == "HOLD_EXPIRED" || slices.Contains(refusals(), f.Reason)) {
 		return nil
 	}
 	if err != nil {

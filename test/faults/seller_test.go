@@ -16,6 +16,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/rpc"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	"reservation.dev/test/harness"
@@ -35,8 +37,10 @@ type seller struct {
 	company *harness.Company
 	token   string // of Interface B
 	events  []*bookingv1.Event
+	series  *bookingv1.Event // also in events; nil: there is none
 	buyers  []string
 	guests  []string
+	mailbox *harness.Mailbox // gets the company's registrations; nil: there is none
 
 	mu     sync.Mutex
 	orders []*order
@@ -47,8 +51,11 @@ type order struct {
 	guest  int
 	buyer  string
 	event  *bookingv1.Event
+	date   string   // of the event; "": its only date
+	more   []string // further dates, of the series
 	spaces int32
 	byPass bool
+	held   bool // the spaces are held first
 
 	// sold are the acknowledged bookings, by identifier; none means the order was refused.
 	sold map[string]*sold
@@ -98,6 +105,58 @@ func (m *salesCluster) newSeller(t *testing.T, buyers, guests int) *seller {
 	return s
 }
 
+const (
+	// seriesDates is the number of dates of a series, and seriesCapacity their capacity.
+	seriesDates, seriesCapacity = 400, 4
+)
+
+// addSeries adds an event with many dates.
+func (s *seller) addSeries(t *testing.T) {
+	t.Helper()
+	req := &bookingv1.CreateEventRequest{
+		Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200, Credits: proto.Int32(1)}},
+	}
+	first := time.Now().Add(7 * aDay).Truncate(time.Second)
+	for n := range seriesDates {
+		req.Dates = append(req.Dates, &bookingv1.NewEventDate{
+			StartsAt: timestamppb.New(first.Add(time.Duration(n) * time.Hour)), DurationMinutes: 60, Capacity: proto.Int32(seriesCapacity),
+		})
+	}
+	made, err := s.m.op.Events.CreateEvent(s.company.Ctx(t.Context()), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.series = made.GetEvent()
+	s.events = append(s.events, s.series)
+}
+
+// anyOfSeries adds random dates of the series to an order. An order for the series gets one, and any
+// order sometimes gets one or two more.
+func (s *seller) anyOfSeries(o *order) {
+	dates := s.series.GetDates()
+	first := rand.IntN(len(dates) - 2)
+	if o.event == s.series {
+		o.date = dates[first].GetId()
+	}
+	if rand.IntN(4) > 0 || o.event.FreeCancellationMinutes != nil {
+		return
+	}
+	for n := range 1 + rand.IntN(2) {
+		o.more = append(o.more, dates[first+1+n].GetId())
+	}
+	if rand.IntN(2) == 0 {
+		slices.Reverse(o.more)
+	}
+}
+
+// dates returns the number of the seller's dates.
+func (s *seller) dates() (n int) {
+	for _, e := range s.events {
+		n += len(e.GetDates())
+	}
+	return n
+}
+
 // newOrder returns a random order for the next guest, or nil if there are no guests left.
 func (s *seller) newOrder() *order {
 	s.mu.Lock()
@@ -108,6 +167,10 @@ func (s *seller) newOrder() *order {
 	o := &order{
 		guest: len(s.orders), buyer: s.buyers[rand.IntN(len(s.buyers))], event: s.events[rand.IntN(len(s.events))],
 		spaces: int32(1 + rand.IntN(2)), byPass: rand.IntN(3) > 0, abandons: rand.IntN(4) == 0, sold: map[string]*sold{},
+	}
+	if s.series != nil {
+		s.anyOfSeries(o)
+		o.held = rand.IntN(6) == 0
 	}
 	s.orders = append(s.orders, o)
 	return o
@@ -125,9 +188,13 @@ func (s *seller) request(o *order) harness.Request {
 	if o.byPass {
 		method = "PASS"
 	}
-	body, err := json.Marshal(map[string]any{
+	members := map[string]any{
 		"customerId": s.guests[o.guest], "purchasedById": o.buyer, "spots": o.spaces, "payment": map[string]any{"method": method},
-	})
+	}
+	if o.date != "" {
+		members["eventDateId"] = o.date
+	}
+	body, err := json.Marshal(members)
 	if err != nil {
 		panic(err) // strings and numbers
 	}
@@ -166,6 +233,47 @@ func (s *seller) placeOrder(ctx context.Context, o *order, gateways []*harness.B
 		return fmt.Errorf("order %d was answered with another customer's registration: %s", o.guest, answer.Body)
 	}
 	o.sold["booking_"+strings.TrimPrefix(made.ID, "reg_")] = &sold{}
+	return nil
+}
+
+// placeMany makes an order of several dates over gRPC, as placeOrder does on Interface B.
+func (s *seller) placeMany(ctx context.Context, o *order) error {
+	ctx = rpc.WithIdempotencyKey(s.company.Ctx(ctx), o.key())
+	req := &bookingv1.CreateTransactionRequest{PurchaserId: o.buyer, Lines: s.lines(o), PaymentMethod: o.method()}
+	res, err := s.m.op.Bookings.CreateTransaction(ctx, req)
+	if inDoubt(err) {
+		o.lost++
+		if o.abandons {
+			o.unknown = true
+			return nil
+		}
+		err = persist(ctx, func(ctx context.Context) (err error) {
+			res, err = s.m.op.Bookings.CreateTransaction(ctx, req)
+			return err
+		})
+	}
+	if err != nil && slices.Contains(refusals(), fault.From(err).Reason) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("order %d: %w", o.guest, err)
+	}
+	for _, b := range res.GetTransaction().GetBookings() {
+		o.sold[b.GetId()] = &sold{}
+	}
+	return nil
+}
+
+// cancelOne cancels a booking over gRPC until there is an answer.
+func (s *seller) cancelOne(ctx context.Context, o *order, booking string) error {
+	err := persist(s.company.Ctx(ctx), func(ctx context.Context) error {
+		_, err := s.m.op.Bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{BookingId: booking})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("cancelling %s: %w", booking, err)
+	}
+	o.wasCancelled(booking)
 	return nil
 }
 

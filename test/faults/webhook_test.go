@@ -49,6 +49,8 @@ type webhookCluster struct {
 	calm    atomic.Bool
 	kills   []time.Time
 	outages []outage
+	// repeated is how many notifications of TestWebhookTakeover were sent twice so far.
+	repeated int
 }
 
 // outage is a period without PostgreSQL. During it, and some time before it, no outcome could be

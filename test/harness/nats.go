@@ -85,6 +85,12 @@ func (n *NATS) Stop(t testing.TB) {
 	n.end()
 }
 
+// Crash kills a server that runs in its own process with SIGKILL; its streams are kept.
+func (n *NATS) Crash(t testing.TB) {
+	t.Helper()
+	n.process.Kill(t)
+}
+
 func (n *NATS) end() {
 	n.server.Shutdown()
 	n.server.WaitForShutdown()

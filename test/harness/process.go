@@ -161,10 +161,18 @@ func (p *Process) PID() int {
 // Kill ends the process with SIGKILL, as a crash does, and waits until it has ended.
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
+	if err := p.Crash(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Crash is Kill for any goroutine.
+func (p *Process) Crash() error {
 	p.KillNow()
 	if _, err := p.wait(killLimit); err != nil {
-		t.Fatalf("%s, killed: %v", p.Name, err)
+		return fmt.Errorf("%s, killed: %w", p.Name, err)
 	}
+	return nil
 }
 
 // KillNow sends SIGKILL without waiting, and can be called from any goroutine. Kill then waits

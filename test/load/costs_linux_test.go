@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,41 +27,61 @@ const costClients = 32
 // JetStream's files. Everything that a request causes is included: events, copies, deliveries.
 // Unlike durations, processor time hardly depends on how busy the machine is.
 //
-// The idle row is the cost of one second without requests.
+// 32 clients make the requests; the rows "one at a time" have one client. Their costs include what
+// the platform uses in that time without requests. The row "idle" is one second of that.
+//
+// It prints the tables of docs/SCALING.md.
 func BenchmarkCosts(b *testing.B) {
 	w := newLedger(b)
-	kinds := []struct {
-		name     string
-		requests int
-		do       func(client int) error
-	}{
-		{"A a token", 200, w.tokenOfA},
-		{"A one customer", 6000, w.profile},
-		{"A a page of 30 transactions", 2000, w.page},
-		{"B a page of 25 events", 2000, w.events},
-		{"B a booking by card, of one of 400 dates", 3000, w.books(w.spread, "CARD")},
-		{"B a booking by card, of one date", 3000, w.books(w.hot, "CARD")},
-		{"B a booking by pass", 2000, w.books(w.spread, "PASS")},
-		{"B a booking by card that one endpoint is told of", 2000, w.bookTold},
-	}
+	var rows []costRow
 	b.Run("idle", func(b *testing.B) {
+		w.settle(b)
+		vacuum(b, w.Cluster, "auth", "customer", "booking", "pass", "webhook")
+		if _, err := w.admin.Exec(b.Context(), `checkpoint`); err != nil {
+			b.Fatal(err)
+		}
 		before, began := w.state(b), time.Now()
 		for b.Loop() {
-			<-time.After(5 * time.Second)
+			<-time.After(10 * time.Second)
 		}
-		w.report(b, before, time.Since(began).Seconds())
+		rows = append(rows, w.report(b, "one second without requests", before, time.Since(began).Seconds()))
 	})
-	for _, kind := range kinds {
+	for _, kind := range w.kinds() {
 		b.Run(kind.name, func(b *testing.B) {
-			atOnce(b, costClients, kind.requests/4, kind.do) // warm up
+			atOnce(b, kind.clients, kind.requests/4, kind.do) // warm up
 			w.settle(b)
 			before := w.state(b)
 			for b.Loop() {
-				atOnce(b, costClients, kind.requests, kind.do)
+				atOnce(b, kind.clients, kind.requests, kind.do)
 				w.settle(b)
 			}
-			w.report(b, before, float64(kind.requests*b.N))
+			rows = append(rows, w.report(b, kind.name, before, float64(kind.requests*b.N)))
 		})
+	}
+	printCosts(rows)
+}
+
+// costKind is a kind of request.
+type costKind struct {
+	name              string
+	clients, requests int
+	do                func(client int) error
+}
+
+func (w *ledger) kinds() []costKind {
+	spread, hot, pass := w.books(w.spread, "CARD"), w.books(w.hot, "CARD"), w.books(w.spread, "PASS")
+	return []costKind{
+		{"A: a token", costClients, 200, w.tokenOfA},
+		{"A: one customer", costClients, 6000, w.profile},
+		{"A: a page of 30 transactions", costClients, 2000, w.page},
+		{"B: a page of 25 events", costClients, 2000, w.events},
+		{"B: a booking by card, spread over 400 dates", costClients, 3000, spread},
+		{"B: a booking by card, all of one date", costClients, 3000, hot},
+		{"B: a booking by pass", costClients, 2000, pass},
+		{"B: a booking by card, with one webhook endpoint", costClients, 2000, w.bookTold},
+		{"B: a booking by card, spread over 400 dates, one at a time", 1, 400, spread},
+		{"B: a booking by card, all of one date, one at a time", 1, 400, hot},
+		{"B: a booking by pass, one at a time", 1, 400, pass},
 	}
 }
 
@@ -190,19 +211,56 @@ func files(b *testing.B, dir string) (sum float64) {
 	return sum
 }
 
+// costRow is what one request, or one idle second, uses: the difference between two states.
+type costRow struct {
+	name string
+	used map[string]float64 // by unit
+}
+
 // report reports the resources that n requests have used since before.
-func (w *ledger) report(b *testing.B, before map[string]float64, n float64) {
-	after := w.state(b)
-	var cpu float64
-	for unit, value := range after {
-		per := (value - before[unit]) / n
+func (w *ledger) report(b *testing.B, name string, before map[string]float64, n float64) costRow {
+	row := costRow{name: name, used: w.state(b)}
+	all := 0.0
+	for unit, value := range row.used {
+		row.used[unit] = (value - before[unit]) / n
 		if strings.HasPrefix(unit, "µs-") {
-			cpu += per
+			all += row.used[unit]
 		}
-		b.ReportMetric(per, unit)
+	}
+	row.used["µs-all"] = all
+	for unit, value := range row.used {
+		b.ReportMetric(value, unit)
 	}
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(cpu, "µs-all")
+	return row
+}
+
+// cell returns the sum of some amounts for a table, rounded to three digits, or a dash.
+func (r costRow) cell(units ...string) string {
+	sum := 0.0
+	for _, unit := range units {
+		sum += r.used[unit]
+	}
+	n, err := strconv.ParseFloat(strconv.FormatFloat(sum, 'g', 3, 64), 64)
+	switch {
+	case err != nil || n < 5:
+		return "–"
+	case n < 1000:
+		return strconv.Itoa(int(n))
+	}
+	return fmt.Sprintf("%d,%03d", int(n)/1000, int(n)%1000)
+}
+
+func printCosts(rows []costRow) {
+	fmt.Println("\n| request | gateway | auth | customer | booking | pass | webhook | NATS | PostgreSQL | **total** | log, B | databases, B | streams, B |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	for _, row := range rows {
+		fmt.Printf("| %s | %s |", row.name, row.cell("µs-gateway-a", "µs-gateway-b"))
+		for _, unit := range []string{"µs-auth", "µs-customer", "µs-booking", "µs-pass", "µs-webhook", "µs-nats", "µs-postgres"} {
+			fmt.Printf(" %s |", row.cell(unit))
+		}
+		fmt.Printf(" **%s** | %s | %s | %s |\n", row.cell("µs-all"), row.cell("B-wal"), row.cell("B-databases"), row.cell("B-streams"))
+	}
 }
 
 // BenchmarkLimits reports the throughput of one PostgreSQL server and of one stream on this

@@ -1,148 +1,178 @@
 package load
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// BenchmarkPlatform reports each cost of the platform as a multiple of the cost of command m.
+// BenchmarkPlatform reports each cost of the platform as a multiple of the cost of command m, and
+// prints the table of docs/SCALING.md.
 func BenchmarkPlatform(b *testing.B) {
 	w := newWorld(b)
 	customer := func() string { return "/customer/" + w.customers[rand.IntN(len(w.customers))] + "/profile" }
 	page := func() string {
 		return fmt.Sprintf("/customer/%s/bookings?startDate=2025-01-01&pageSize=30&page=%d", w.buyers[rand.IntN(len(w.buyers))], rand.IntN(purchases/30))
 	}
-	b.Run("R1 one customer, 32 connections", func(b *testing.B) { w.points(b, "customer", w.token, 32, 8000, customer) })
-	b.Run("R1 one customer, one connection", func(b *testing.B) { w.points(b, "customer", w.token, 1, 2000, customer) })
-	b.Run("R2 a page of 30 transactions", func(b *testing.B) { w.points(b, "booking", w.buyersToken, 8, 1500, page) })
-	b.Run("R3 all customers", w.document)
+	var rows []comparison
+	for _, kind := range []struct {
+		name    string
+		measure func(b *testing.B) comparison
+	}{
+		{"R1 one customer, 32 connections", func(b *testing.B) comparison { return w.points(b, "customer", w.token, 32, 8000, customer) }},
+		{"R1 one customer, one connection", func(b *testing.B) comparison { return w.points(b, "customer", w.token, 1, 2000, customer) }},
+		{"R2 a page of 30 transactions", func(b *testing.B) comparison { return w.points(b, "booking", w.buyersToken, 8, 1500, page) }},
+		{"R3 all customers", w.document},
+	} {
+		b.Run(kind.name, func(b *testing.B) {
+			c := kind.measure(b)
+			c.name = kind.name
+			c.report(b)
+			rows = append(rows, c)
+		})
+	}
+	printComparisons(rows)
+}
+
+// comparison is what a kind of request costs the platform and m.
+type comparison struct {
+	name         string
+	ours, theirs measured
+}
+
+func (c *comparison) cpu() float64  { return c.ours.each(c.ours.cpu()) / c.theirs.each(c.theirs.cpu()) }
+func (c *comparison) p50() float64  { return float64(c.ours.median()) / float64(c.theirs.median()) }
+func (c *comparison) rate() float64 { return c.ours.rate() / c.theirs.rate() }
+
+func (c *comparison) report(b *testing.B) {
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(c.cpu(), "cpu/m")
+	b.ReportMetric(c.p50(), "p50/m")
+	b.ReportMetric(c.rate(), "rate/m")
+	b.ReportMetric(float64(c.ours.bytes)/float64(len(c.ours.took)), "B/answer")
+	b.ReportMetric(float64(c.theirs.bytes)/float64(len(c.theirs.took)), "m-B/answer")
+}
+
+// printComparisons prints the ratios, and the processor time of each part for one request.
+func printComparisons(rows []comparison) {
+	fmt.Printf("\n| ÷ M | processor time | p50 | rate | gateway, ms | service, ms | PostgreSQL, ms | M, ms | its PostgreSQL, ms |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, c := range rows {
+		fmt.Printf("| %s | %.2f | %.2f | %.2f |", c.name, c.cpu(), c.p50(), c.rate())
+		for _, m := range []measured{c.ours, c.theirs} {
+			for _, part := range m.parts {
+				fmt.Printf(" %.3g |", m.each(part))
+			}
+		}
+		fmt.Println()
+	}
 }
 
 // points compares requests for random objects of one kind.
-func (w *world) points(b *testing.B, service, token string, connections, requests int, path func() string) {
+func (w *world) points(b *testing.B, service, token string, connections, requests int, path func() string) (c comparison) {
 	platform, m := w.platform(service), w.baseline()
 	w.load(b, platform, token, connections, requests/4, path) // warm up
 	w.load(b, m, token, connections, requests/4, path)
-	var ours, theirs measured
 	for b.Loop() {
-		ours.add(w.load(b, platform, token, connections, requests, path))
-		theirs.add(w.load(b, m, token, connections, requests, path))
+		c.ours.add(w.load(b, platform, token, connections, requests, path))
+		c.theirs.add(w.load(b, m, token, connections, requests, path))
 	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(ours.cpu)/float64(theirs.cpu), "cpu/m")
-	b.ReportMetric(float64(ours.median())/float64(theirs.median()), "p50/m")
-	b.ReportMetric(float64(ours.bytes)/float64(len(ours.took)), "B/answer")
-	b.ReportMetric(float64(theirs.bytes)/float64(len(theirs.took)), "m-B/answer")
+	return c
 }
 
 // measured is the cost of some load.
 type measured struct {
-	cpu   time.Duration
+	parts []time.Duration // processor time of each part of a side, and of PostgreSQL
+	whole time.Duration   // elapsed
 	bytes int64
 	took  []time.Duration // duration of each request
 }
 
 func (m *measured) add(o measured) {
-	m.cpu += o.cpu
+	m.parts = sum(m.parts, o.parts)
+	m.whole += o.whole
 	m.bytes += o.bytes
 	m.took = append(m.took, o.took...)
 }
 
-func (m *measured) median() time.Duration {
-	slices.Sort(m.took)
-	return m.took[len(m.took)/2]
+// sum adds the times of parts; a missing one is zero.
+func sum(a, b []time.Duration) []time.Duration {
+	all := make([]time.Duration, max(len(a), len(b)))
+	for i := range all {
+		for _, parts := range [][]time.Duration{a, b} {
+			if i < len(parts) {
+				all[i] += parts[i]
+			}
+		}
+	}
+	return all
 }
+
+// cpu returns the processor time of all parts.
+func (m *measured) cpu() (all time.Duration) {
+	for _, part := range m.parts {
+		all += part
+	}
+	return all
+}
+
+// each returns the part of a time that one request has, in milliseconds.
+func (m *measured) each(d time.Duration) float64 { return d.Seconds() * 1000 / float64(len(m.took)) }
+
+// rate returns the requests per second.
+func (m *measured) rate() float64 { return float64(len(m.took)) / m.whole.Seconds() }
+
+func (m *measured) median() time.Duration { return median(m.took) }
 
 // load makes requests over the given number of connections.
-func (w *world) load(b *testing.B, s side, token string, connections, requests int, path func() string) measured {
+func (w *world) load(b *testing.B, s side, token string, connections, requests int, path func() string) (m measured) {
 	transport := &http.Transport{MaxIdleConnsPerHost: connections, DisableCompression: true}
 	defer transport.CloseIdleConnections()
-	var wg sync.WaitGroup
-	var left, bytes atomic.Int64
-	left.Store(int64(requests))
-	took := make([][]time.Duration, connections)
+	var bytes atomic.Int64
 	before := w.cpu(b, s)
-	for i := range connections {
-		wg.Go(func() {
-			for left.Add(-1) >= 0 {
-				began := time.Now()
-				n, err := get(b.Context(), transport, s.url+path(), token)
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				bytes.Add(n)
-				took[i] = append(took[i], time.Since(began))
-			}
-		})
-	}
-	wg.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
-	return measured{cpu: w.cpu(b, s) - before, bytes: bytes.Load(), took: slices.Concat(took...)}
+	m.took, m.whole = atOnce(b, connections, requests, func(int) error {
+		n, err := get(b.Context(), transport, s.url+path(), token)
+		bytes.Add(n)
+		return err
+	})
+	m.parts, m.bytes = minus(w.cpu(b, s), before), bytes.Load()
+	return m
 }
 
-// get makes a request, returns an error unless the answer is 200, and returns the length of its
-// body.
-func get(ctx context.Context, transport *http.Transport, url, token string) (int64, error) {
-	req, err := request(ctx, url, token)
-	if err != nil {
-		return 0, err
+// minus returns what was added to the times of parts.
+func minus(after, before []time.Duration) []time.Duration {
+	added := slices.Clone(after)
+	for i := range added {
+		added[i] -= before[i]
 	}
-	res, err := transport.RoundTrip(req)
-	if err != nil {
-		return 0, err
-	}
-	defer res.Body.Close()
-	n, err := io.Copy(io.Discard, res.Body)
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = &unexpected{url: url, res: res}
-	}
-	return n, err
+	return added
 }
 
 // document compares the list of all customers, read as fast as it arrives.
-func (w *world) document(b *testing.B) {
+func (w *world) document(b *testing.B) (c comparison) {
 	platform, m := w.platform("customer"), w.baseline()
 	for _, s := range []side{platform, m} { // warm up
 		w.read(b, s)
 	}
-	var ours, theirs measured
-	var oursFirst, theirsFirst measured
+	var oursFirst, theirsFirst []time.Duration
 	for b.Loop() {
 		all, first := w.read(b, platform)
-		ours.add(all)
-		oursFirst.took = append(oursFirst.took, first)
+		c.ours.add(all)
+		oursFirst = append(oursFirst, first)
 		all, first = w.read(b, m)
-		theirs.add(all)
-		theirsFirst.took = append(theirsFirst.took, first)
+		c.theirs.add(all)
+		theirsFirst = append(theirsFirst, first)
 	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(ours.rate()/theirs.rate(), "MBps/m")
-	b.ReportMetric(float64(ours.cpu)/float64(ours.bytes)/(float64(theirs.cpu)/float64(theirs.bytes)), "cpu/m")
-	b.ReportMetric(float64(oursFirst.median().Microseconds())/1000, "ms-first-byte")
-	b.ReportMetric(float64(theirsFirst.median().Microseconds())/1000, "m-ms-first-byte")
-	b.ReportMetric(ours.rate()/1e6, "MB/s")
+	b.ReportMetric(ms(median(oursFirst)), "ms-first-byte")
+	b.ReportMetric(ms(median(theirsFirst)), "m-ms-first-byte")
+	b.ReportMetric(float64(c.ours.bytes)/c.ours.whole.Seconds()/1e6, "MB/s")
 	b.ReportMetric(float64(highWater(b, w.Part("gateway-a-1").PID()))/(1<<20), "MB-gateway")
 	b.ReportMetric(float64(highWater(b, w.Part("customer").PID()))/(1<<20), "MB-customer")
-}
-
-// rate returns the throughput in bytes per second.
-func (m *measured) rate() float64 {
-	var sum time.Duration
-	for _, t := range m.took {
-		sum += t
-	}
-	return float64(m.bytes) / sum.Seconds()
+	return c
 }
 
 // read reads the whole list once.
@@ -168,5 +198,6 @@ func (w *world) read(b *testing.B, s side) (all measured, first time.Duration) {
 	if err != nil || res.StatusCode != http.StatusOK {
 		b.Fatal(res.Status, err)
 	}
-	return measured{cpu: w.cpu(b, s) - before, bytes: n + int64(len(head)), took: []time.Duration{time.Since(began)}}, first
+	took := time.Since(began)
+	return measured{parts: minus(w.cpu(b, s), before), whole: took, bytes: n + int64(len(head)), took: []time.Duration{took}}, first
 }

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -39,7 +38,7 @@ const (
 
 // BenchmarkNeighbour loads the standalone program for one company as much as it can, while another
 // company reads an event and books, one request at a time. It reports how long the other company's
-// requests take, as multiples of the median without any load, and of the 99th percentile beside a
+// requests take, as multiples of the median without any load, and of the 99th percentile during a
 // load of reads. A round is a slice of every load, and then the same in reverse order.
 //
 // LOAD_CLIENTS, LOAD_ROWS and LOAD_PROFILES apply as in BenchmarkPurchases. The two loads to which
@@ -85,7 +84,7 @@ func newNeighbourhood(b *testing.B) *neighbourhood {
 	return n
 }
 
-// neighbourRow is a load of the busy company, and how the quiet company fared beside it.
+// neighbourRow is a load of the busy company, and how long the quiet company's requests took during it.
 type neighbourRow struct {
 	name    string
 	clients int
@@ -261,33 +260,31 @@ func (n *neighbourhood) measure(b *testing.B, row *neighbourRow) {
 	program, databases, client, began := used(b, n.PID()), tree(b, n.postgres.PID(b)), ownCPU(b), time.Now()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()
+	profiled := n.profile(b, row.name, neighbourSlice)
 	var done atomic.Bool
-	var all sync.WaitGroup
-	for i := range row.clients {
-		all.Go(func() {
-			for !done.Load() {
-				if err := row.request(ctx, i); err != nil {
-					b.Error(err)
-					return
+	concurrently(b, row.clients+1, func(client int, failed func() bool) error {
+		if client == row.clients { // the quiet company
+			defer done.Store(true)
+			<-time.After(neighbourSlice / 10) // until the load is at its height
+			for since := time.Now(); time.Since(since) < neighbourSlice && !failed(); {
+				if err := n.serve(ctx, row); err != nil {
+					return err
 				}
 			}
-		})
-	}
-	profiled := n.profile(b, row.name, neighbourSlice)
-	<-time.After(neighbourSlice / 10) // until the load is at its height
-	for since := time.Now(); time.Since(since) < neighbourSlice && !b.Failed(); {
-		n.fare(ctx, b, row)
-	}
-	done.Store(true)
-	all.Wait()
+			return nil
+		}
+		for !done.Load() {
+			if err := row.request(ctx, client); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	row.took += time.Since(began)
 	row.program += used(b, n.PID()) - program
 	row.databases += tree(b, n.postgres.PID(b)) - databases
 	row.client += ownCPU(b) - client
 	profiled.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
 }
 
 // request makes one request of the load. The platform may refuse a request of a company that
@@ -312,21 +309,20 @@ func (r *neighbourRow) request(ctx context.Context, client int) error {
 	return err
 }
 
-// fare lets the quiet company read an event and book, and adds how long both took.
-func (n *neighbourhood) fare(ctx context.Context, b *testing.B, row *neighbourRow) {
+// serve lets the quiet company read an event and book, and adds how long both took.
+func (n *neighbourhood) serve(ctx context.Context, row *neighbourRow) error {
 	event := n.quiet.spread()
 	began := time.Now()
 	if _, err := get(ctx, n.quiet.transport, n.quiet.baseB+"/events/"+event, n.quiet.token()); err != nil {
-		b.Error(err)
-		return
+		return err
 	}
 	read := time.Now()
 	if err := n.quiet.book(ctx, event, "CARD", withKey); err != nil {
-		b.Error(err)
-		return
+		return err
 	}
 	row.reads = append(row.reads, read.Sub(began))
 	row.bookings = append(row.bookings, time.Since(read))
+	return nil
 }
 
 // latencies are durations of requests.
@@ -339,14 +335,15 @@ func (l latencies) quantile(percent int) time.Duration {
 	return l[len(l)*percent/100]
 }
 
-// above returns the median as a multiple of another one, without the allowance.
+// above returns the part of the median above the allowance, as a multiple of another median.
 func (l latencies) above(alone latencies) float64 {
-	return float64(l.quantile(50)-neighbourAllowance) / float64(alone.quantile(50))
+	return float64(max(0, l.quantile(50)-neighbourAllowance)) / float64(alone.quantile(50))
 }
 
 // printNeighbours prints the tables of docs/SCALING.md.
 func printNeighbours(rows []*neighbourRow) {
-	fmt.Printf("\n| beside another company's … | request | median, ms | ÷ alone | less %v ÷ alone | p99, ms | ÷ p99 beside reads | requests |\n|---|---|---|---|---|---|---|---|\n", neighbourAllowance)
+	fmt.Printf("\n| during another company's … | request | median, ms | ÷ alone | (median − %d ms) ÷ alone | p99, ms | ÷ p99 during reads | requests |\n"+
+		"|---|---|---|---|---|---|---|---|\n", neighbourAllowance.Milliseconds())
 	of := map[string]func(*neighbourRow) latencies{
 		"an event":  func(r *neighbourRow) latencies { return r.reads },
 		"a booking": func(r *neighbourRow) latencies { return r.bookings },

@@ -14,7 +14,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -135,17 +134,11 @@ func (c *cost) add(o cost) {
 	c.bookingSessions += o.bookingSessions
 }
 
-// report reports the cost of n deliveries.
-func (c *cost) report(b *testing.B, n int) {
-	per := func(d time.Duration) float64 { return d.Seconds() / float64(n) * 1000 }
-	delivery := c.webhook + c.nats + c.sessions + c.server
-	b.ReportMetric(per(delivery), "CPU-s/1000")
-	b.ReportMetric(per(delivery+c.booking+c.bookingSessions), "CPU-s/1000-whole-stack")
-	b.ReportMetric(per(c.webhook), "CPU-s/1000-webhook")
-	b.ReportMetric(per(c.sessions), "CPU-s/1000-its-sessions")
-	b.ReportMetric(per(c.server), "CPU-s/1000-rest-of-PostgreSQL")
-	b.ReportMetric(per(c.nats), "CPU-s/1000-NATS")
-}
+// delivery returns the cost of all but the bookings.
+func (c cost) delivery() time.Duration { return c.webhook + c.nats + c.sessions + c.server }
+
+// whole returns the cost of the whole platform.
+func (c cost) whole() time.Duration { return c.delivery() + c.booking + c.bookingSessions }
 
 // spent returns the processor time used so far. A process that is not running counts as zero, so
 // a process that starts later is counted from its start.
@@ -186,6 +179,11 @@ type connections struct{ yes, no float64 }
 
 func (c connections) minus(o connections) connections { return connections{c.yes - o.yes, c.no - o.no} }
 func (c connections) share() float64                  { return c.yes / (c.yes + c.no) }
+
+func (c *connections) add(o connections) {
+	c.yes += o.yes
+	c.no += o.no
+}
 
 func (w *newsroom) connections(b *testing.B) (c connections) {
 	b.Helper()
@@ -249,21 +247,7 @@ func newFloor(b *testing.B, w *newsroom, p *publisher) *floor {
 
 func (f *floor) send(b *testing.B, n int) {
 	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range floorWorkers {
-		wg.Go(func() {
-			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
-				if err := f.post(b.Context(), f.urls[i%int64(len(f.urls))]); err != nil {
-					b.Error(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
+	atOnce(b, floorWorkers, n, func(int) error { return f.post(b.Context(), f.urls[next.Add(1)%int64(len(f.urls))]) })
 }
 
 func (f *floor) post(ctx context.Context, url string) error {

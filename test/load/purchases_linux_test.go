@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,30 +182,6 @@ func (s *sale) slice(b *testing.B, row *purchaseRow, lasting time.Duration) (m p
 		return s.book(b.Context(), event(), method, row.keyed)
 	})
 	return m
-}
-
-// during lets concurrent clients call do in loops, until the given time has passed or do was
-// called often enough. It returns the number of calls and the time until the last one ended.
-func during(b *testing.B, clients int, limit int64, lasting time.Duration, do func(client int) error) (calls int64, took time.Duration) {
-	var wg sync.WaitGroup
-	var begun, ended atomic.Int64
-	began := time.Now()
-	for i := range clients {
-		wg.Go(func() {
-			for time.Since(began) < lasting && begun.Add(1) <= limit {
-				if err := do(i); err != nil {
-					b.Error(err)
-					return
-				}
-				ended.Add(1)
-			}
-		})
-	}
-	wg.Wait()
-	if b.Failed() {
-		b.FailNow()
-	}
-	return ended.Load(), time.Since(began)
 }
 
 // settle returns when the follow-up work of the bookings is done: the outboxes are empty and the

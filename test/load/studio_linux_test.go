@@ -4,10 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"io"
 	mathrand "math/rand/v2"
 	"net/http"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -136,39 +134,4 @@ func (k keyed) String() string {
 		return "with a key"
 	}
 	return "without a key"
-}
-
-// post makes a request, with an Idempotency-Key unless key is empty, and returns an error unless
-// the answer is 201.
-func post(ctx context.Context, transport *http.Transport, url, token, key, body string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", "application/json")
-	if key != "" {
-		req.Header.Set("Idempotency-Key", key)
-	}
-	res, err := transport.RoundTrip(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	if err == nil && res.StatusCode != http.StatusCreated {
-		err = &unexpected{url: url, res: res, body: answer}
-	}
-	return err
-}
-
-// unexpected is an answer with another status than the one that the caller wants.
-type unexpected struct {
-	url  string
-	res  *http.Response
-	body []byte
-}
-
-func (e *unexpected) Error() string {
-	return fmt.Sprintf("%s answered %s: %s", e.url, e.res.Status, e.body)
 }

@@ -24,148 +24,231 @@ import (
 // CPU times include the webhook service, its database sessions, PostgreSQL's processes other than
 // sessions, and NATS, until the log is complete. Times of the whole platform also include the
 // booking service and its sessions. Receivers and booking clients are not counted.
+//
+// It prints the tables of docs/SCALING.md.
 func BenchmarkWebhooks(b *testing.B) {
 	w := newNewsroom(b)
-	b.Run("floor, 64 workers", w.floor)
-	b.Run("burst of 10000", w.burst)
-	b.Run("drain of 20000", w.drain)
-	b.Run("steady 300 a second, one endpoint for each of ten companies", func(b *testing.B) { w.steady(b, 10, 1) })
-	b.Run("steady 300 a second, one company with ten endpoints", func(b *testing.B) { w.steady(b, 1, 10) })
+	var rows []webhookRow
+	for _, kind := range []struct {
+		name    string
+		measure func(*testing.B) webhookRow
+	}{
+		{"signing and posting alone, 64 workers", w.floor},
+		{"burst of 10,000, warm", func(b *testing.B) webhookRow { return w.burst(b, w.warm(b)) }},
+		{"burst of 10,000, endpoints without connections", func(b *testing.B) webhookRow { return w.burst(b, w.cold) }},
+		{"drain of 20,000", w.drain},
+		{"300 single events a second, ten companies", func(b *testing.B) webhookRow { return w.steady(b, 10, 1) }},
+		{"300 deliveries a second, one company with ten endpoints", func(b *testing.B) webhookRow { return w.steady(b, 1, benchEndpoints) }},
+	} {
+		b.Run(kind.name, func(b *testing.B) {
+			row := kind.measure(b)
+			row.name = kind.name
+			row.report(b)
+			rows = append(rows, row)
+		})
+	}
 	b.Run("fairness", w.fairness)
+	printWebhooks(rows)
 	b.Logf("load average %s", loadAverage())
+}
+
+// webhookRow is what deliveries took.
+type webhookRow struct {
+	name      string
+	delivered int
+	took      time.Duration
+	spent     cost
+	own       time.Duration // processor time of this process, which has the receivers
+	reused    connections
+	floor     float64   // deliveries a second of the floor in the same rounds, or 0
+	answered  latencies // from the answer to a booking until its delivery
+}
+
+func (r *webhookRow) rate() float64 { return float64(r.delivered) / r.took.Seconds() }
+
+// per returns the processor time of 1,000 deliveries, in seconds.
+func (r *webhookRow) per(d time.Duration) float64 { return d.Seconds() / float64(r.delivered) * 1000 }
+
+func (r *webhookRow) report(b *testing.B) {
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(r.rate(), "deliveries/s")
+	if r.spent == (cost{}) {
+		b.ReportMetric(r.per(r.own), "CPU-s/1000-with-receivers")
+		return
+	}
+	b.ReportMetric(r.per(r.spent.delivery()), "CPU-s/1000")
+	b.ReportMetric(r.per(r.spent.whole()), "CPU-s/1000-whole-stack")
+	b.ReportMetric(100*r.reused.share(), "reused-%")
+	if r.floor > 0 {
+		b.ReportMetric(r.rate()/r.floor, "rate/floor")
+	}
+	if len(r.answered) > 0 {
+		b.ReportMetric(ms(r.answered.quantile(50)), "ms-p50-since-answered")
+		b.ReportMetric(ms(r.answered.quantile(99)), "ms-p99-since-answered")
+	}
+}
+
+func printWebhooks(rows []webhookRow) {
+	fmt.Println("\n| webhooks | deliveries/s | ÷ floor | delivery side, s per 1,000 | process | its sessions | rest of PostgreSQL | NATS | whole platform | reused | p50 · p99 since the answer, ms |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|---|")
+	for _, r := range rows {
+		if r.spent == (cost{}) {
+			fmt.Printf("| %s | %.0f | | %.3f, with the receivers | | | | | | | |\n", r.name, r.rate(), r.per(r.own))
+			continue
+		}
+		floor, since := "", ""
+		if r.floor > 0 {
+			floor = fmt.Sprintf("%.2f", r.rate()/r.floor)
+		}
+		if len(r.answered) > 0 {
+			since = fmt.Sprintf("%.1f · %.1f", ms(r.answered.quantile(50)), ms(r.answered.quantile(99)))
+		}
+		fmt.Printf("| %s | %.0f | %s | %.3f | %.3f | %.3f | %.3f | %.3f | %.3f | %.1f %% | %s |\n", r.name, r.rate(), floor, r.per(r.spent.delivery()),
+			r.per(r.spent.webhook), r.per(r.spent.sessions), r.per(r.spent.server), r.per(r.spent.nats), r.per(r.spent.whole()), 100*r.reused.share(), since)
+	}
 }
 
 // bookers is the number of concurrent bookings.
 const bookers = 64
 
-func (w *newsroom) floor(b *testing.B) {
+func (w *newsroom) floor(b *testing.B) (row webhookRow) {
 	const sends = 20_000
-	p := w.newPublisher(b, benchEndpoints, 0)
-	f := newFloor(b, w, p)
+	f := newFloor(b, w, w.newPublisher(b, benchEndpoints, 0))
 	f.send(b, sends/10) // connect
-	var took, spent time.Duration
 	for b.Loop() {
 		began, before := time.Now(), ownCPU(b)
 		f.send(b, sends)
-		took += time.Since(began)
-		spent += ownCPU(b) - before
+		row.took += time.Since(began)
+		row.own += ownCPU(b) - before
+		row.delivered += sends
 	}
-	n := float64(sends * b.N)
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(n/took.Seconds(), "deliveries/s")
-	b.ReportMetric(spent.Seconds()/n*1000, "CPU-s/1000-with-receivers")
+	return row
 }
 
-// burst makes 1,000 bookings at the same time.
-func (w *newsroom) burst(b *testing.B) {
-	const events = 1000
+// warm returns a function that returns a publisher with connections.
+func (w *newsroom) warm(b *testing.B) func(*testing.B) *publisher {
+	const events = 250
 	p := w.newPublisher(b, benchEndpoints, 0)
-	p.book(b, events/4, bookers) // warm up
-	p.await(b, events/4)
-	w.awaitLog(b)
-	var took time.Duration
-	var spent cost
-	reused := w.connections(b)
+	p.book(b, events, bookers)
+	p.await(b, events)
+	return func(*testing.B) *publisher { return p }
+}
+
+// cold returns a publisher whose endpoints have not been used.
+func (w *newsroom) cold(b *testing.B) *publisher { return w.newPublisher(b, benchEndpoints, 0) }
+
+// burst makes 1,000 bookings at the same time.
+func (w *newsroom) burst(b *testing.B, of func(*testing.B) *publisher) (row webhookRow) {
+	const events = 1000
 	for b.Loop() {
-		before, began := w.spent(b), time.Now()
+		p := of(b)
+		w.awaitLog(b)
 		p.reset()
+		reused, before, began := w.connections(b), w.spent(b), time.Now()
 		p.book(b, events, bookers)
 		p.await(b, events)
-		took += p.last().Sub(began)
+		row.took += p.last().Sub(began)
 		w.awaitLog(b)
-		spent.add(w.spent(b).minus(before))
+		row.spent.add(w.spent(b).minus(before))
+		row.reused.add(w.connections(b).minus(reused))
+		row.delivered += events * benchEndpoints
 	}
-	n := events * benchEndpoints * b.N
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(n)/took.Seconds(), "deliveries/s")
-	spent.report(b, n)
-	b.ReportMetric(100*w.connections(b).minus(reused).share(), "reused-%")
+	return row
 }
 
 // drain makes 2,000 bookings while the webhook service is stopped, and then starts it. It reports
-// the rate from the first receipt to the last, which covers intake and delivery.
-func (w *newsroom) drain(b *testing.B) {
+// the rate from the first receipt to the last, which covers intake and delivery. The floor is
+// measured in turns with it, on the same receivers.
+func (w *newsroom) drain(b *testing.B) (row webhookRow) {
 	const events = 2000
 	p := w.newPublisher(b, benchEndpoints, 0)
 	p.book(b, events/8, bookers)
 	p.await(b, events/8)
-	var sending, whole time.Duration
-	var spent cost
+	f := newFloor(b, w, p)
+	f.send(b, events) // connect
+	var sending time.Duration
 	for b.Loop() {
 		w.awaitLog(b)
 		w.Part("webhook").Stop(b)
+		began := time.Now()
+		f.send(b, events*benchEndpoints)
+		sending += time.Since(began)
 		p.reset()
 		p.book(b, events, bookers)
 		w.awaitPublished(b)
-		before, began := w.spent(b), time.Now()
+		before := w.spent(b)
 		w.Part("webhook").Restart(b)
 		p.await(b, events)
-		sending += p.last().Sub(p.first())
-		whole += p.last().Sub(began)
+		row.took += p.last().Sub(p.first())
 		w.awaitLog(b)
-		spent.add(w.spent(b).minus(before))
+		row.spent.add(w.spent(b).minus(before))
+		row.reused.add(w.connections(b)) // the process counts from its start
+		row.delivered += events * benchEndpoints
 	}
-	n := events * benchEndpoints * b.N
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(n)/sending.Seconds(), "deliveries/s")
-	b.ReportMetric(float64(n)/whole.Seconds(), "deliveries/s-with-start")
-	spent.report(b, n)
+	row.floor = float64(row.delivered) / sending.Seconds()
+	return row
 }
 
-// steady makes 300 deliveries a second, and reports how long after a booking its receivers get
-// it: from the request, and from the answer. The commit is between the two.
-func (w *newsroom) steady(b *testing.B, companies, endpoints int) {
+// steady makes 300 deliveries a second, and reports how long after the answer to a booking its
+// receivers get it. The commit is before the answer.
+func (w *newsroom) steady(b *testing.B, companies, endpoints int) (row webhookRow) {
 	const rate, lasting = 300, 4 * time.Second
 	var publishers []*publisher
 	for range companies {
 		publishers = append(publishers, w.newPublisher(b, endpoints, 0))
 	}
 	bookings := int(lasting.Seconds()) * rate / endpoints
-	var asked, answered []time.Duration
 	for b.Loop() {
-		var mu sync.Mutex
-		var wg sync.WaitGroup
-		booked := map[string][2]time.Time{}
+		w.awaitLog(b)
 		for _, p := range publishers {
 			p.reset()
 		}
-		ticker := time.NewTicker(time.Second * time.Duration(endpoints) / rate)
-		for i := range bookings {
-			<-ticker.C
-			wg.Go(func() {
-				from := time.Now()
-				id, err := publishers[i%companies].bookOne()
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				booked[id] = [2]time.Time{from, time.Now()}
-			})
-		}
-		ticker.Stop()
-		wg.Wait()
-		if b.Failed() {
-			b.FailNow()
-		}
+		reused, before, began := w.connections(b), w.spent(b), time.Now()
+		answered := w.bookSteadily(b, publishers, bookings, time.Second*time.Duration(endpoints)/rate)
 		for _, p := range publishers {
 			p.await(b, bookings/companies)
 			for _, r := range p.receipts() {
-				times, found := booked[r.registration]
+				at, found := answered[r.registration]
 				if !found {
 					b.Fatalf("%s was not booked", r.registration)
 				}
-				asked, answered = append(asked, r.at.Sub(times[0])), append(answered, r.at.Sub(times[1]))
+				row.answered = append(row.answered, r.at.Sub(at))
 			}
 		}
+		row.took += time.Since(began)
+		w.awaitLog(b)
+		row.spent.add(w.spent(b).minus(before))
+		row.reused.add(w.connections(b).minus(reused))
+		row.delivered += bookings * endpoints
 	}
-	b.ReportMetric(0, "ns/op")
-	for name, lags := range map[string][]time.Duration{"asked": asked, "answered": answered} {
-		slices.Sort(lags)
-		b.ReportMetric(ms(lags[len(lags)/2]), "ms-p50-since-"+name)
-		b.ReportMetric(ms(lags[len(lags)*99/100]), "ms-p99-since-"+name)
+	return row
+}
+
+// bookSteadily makes n bookings at a fixed rate, and returns when each was answered.
+func (w *newsroom) bookSteadily(b *testing.B, publishers []*publisher, n int, every time.Duration) map[string]time.Time {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	answered := map[string]time.Time{}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for i := range n {
+		<-ticker.C
+		wg.Go(func() {
+			id, err := publishers[i%len(publishers)].bookOne()
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			answered[id] = time.Now()
+		})
 	}
+	wg.Wait()
+	if b.Failed() {
+		b.FailNow()
+	}
+	return answered
 }
 
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
@@ -322,8 +405,9 @@ type receiver struct {
 	release <-chan struct{}
 	count   atomic.Int64
 
-	mu  sync.Mutex
-	got []receipt
+	mu      sync.Mutex
+	got     []receipt
+	arrived func() // nil, or called for each delivery before it is answered
 }
 
 type receipt struct {
@@ -343,8 +427,12 @@ func (r *receiver) ServeHTTP(rw http.ResponseWriter, req *http.Request) {
 	at := time.Now()
 	r.mu.Lock()
 	r.got = append(r.got, receipt{id, at})
+	arrived := r.arrived
 	r.mu.Unlock()
 	r.count.Add(1)
+	if arrived != nil {
+		arrived()
+	}
 	rw.WriteHeader(http.StatusNoContent)
 }
 

@@ -10,8 +10,8 @@ package load
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"strconv"
 	"strings"
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sys/unix"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/pgserver"
@@ -60,9 +61,7 @@ func newWorld(b *testing.B) *world {
 	w.buyersToken = w.A(b).Token(b, c.NewClient(b))
 	w.buyers = c.ImportCustomers(b, "buyer", buyers)
 	w.sell(b, c)
-	for _, part := range []string{"customer", "booking"} {
-		w.vacuum(b, part)
-	}
+	vacuum(b, w.Cluster, "customer", "booking")
 	addr := harness.FreeAddr(b)
 	w.mURL = "http://" + addr
 	w.m = w.NewProcess(b, "m", map[string]string{
@@ -77,27 +76,30 @@ func newWorld(b *testing.B) *world {
 	return w
 }
 
-func (w *world) owner(b *testing.B, part string) *pgx.Conn {
+func owner(b *testing.B, c *harness.Cluster, part string) *pgx.Conn {
 	b.Helper()
-	conn, err := pgx.Connect(b.Context(), w.OwnerURL(part))
+	conn, err := pgx.Connect(b.Context(), c.OwnerURL(part))
 	if err != nil {
 		b.Fatal(err)
 	}
 	return conn
 }
 
-func (w *world) vacuum(b *testing.B, part string) {
-	conn := w.owner(b, part)
-	defer conn.Close(context.WithoutCancel(b.Context()))
-	if _, err := conn.Exec(b.Context(), `vacuum (analyze)`); err != nil {
-		b.Fatal(err)
+// vacuum does what autovacuum would do at some time later.
+func vacuum(b *testing.B, c *harness.Cluster, parts ...string) {
+	for _, part := range parts {
+		conn := owner(b, c, part)
+		defer conn.Close(context.WithoutCancel(b.Context()))
+		if _, err := conn.Exec(b.Context(), `vacuum (analyze)`); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 
 // fill imports a company's customers, with identifiers in order of time as in production, and
 // returns some of their identifiers.
 func (w *world) fill(b *testing.B, company string) []string {
-	conn := w.owner(b, "customer")
+	conn := owner(b, w.Cluster, "customer")
 	defer conn.Close(context.WithoutCancel(b.Context()))
 	c, err := id.Parse[id.Company](company)
 	if err != nil {
@@ -162,14 +164,13 @@ func (w *world) platform(service string) side {
 
 func (w *world) baseline() side { return side{url: w.mURL, parts: []int{w.m.PID()}} }
 
-// cpu returns the processor time that a side and PostgreSQL have used so far.
-func (w *world) cpu(b *testing.B, s side) time.Duration {
+// cpu returns the processor time that the parts of a side and then PostgreSQL have used so far.
+func (w *world) cpu(b *testing.B, s side) (parts []time.Duration) {
 	b.Helper()
-	sum := tree(b, w.Postgres.PID(b))
 	for _, pid := range s.parts {
-		sum += used(b, pid)
+		parts = append(parts, used(b, pid))
 	}
-	return sum
+	return append(parts, tree(b, w.Postgres.PID(b)))
 }
 
 // tree returns the processor time of a process and its children.
@@ -190,26 +191,35 @@ func tree(b *testing.B, pid int) time.Duration {
 	return sum
 }
 
-// used returns the processor time of a process and its ended children.
+// used returns the processor time of a process and its ended children, or 0 if it has ended.
 func used(b *testing.B, pid int) time.Duration {
 	const tick = time.Second / 100 // the kernel's unit on every supported architecture
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if os.IsNotExist(err) {
-		return 0 // the session ended since it was listed
+	file := fmt.Sprintf("/proc/%d/stat", pid)
+	stat, err := os.ReadFile(file)
+	if os.IsNotExist(err) || errors.Is(err, unix.ESRCH) {
+		return 0
 	}
 	if err != nil {
 		b.Fatal(err)
 	}
+	var own unix.Timespec
+	clock := int32(^pid)<<3 | 2 // clock_getcpuclockid(3)
+	if err := unix.ClockGettime(clock, &own); err != nil {
+		if _, found := os.Stat(file); os.IsNotExist(found) {
+			return 0 // it has ended since
+		}
+		b.Fatal(err)
+	}
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 	var ticks int
-	for _, field := range fields[11:15] { // utime, stime, cutime, cstime
+	for _, field := range fields[13:15] { // cutime, cstime
 		n, err := strconv.Atoi(string(field))
 		if err != nil {
 			b.Fatal(err)
 		}
 		ticks += n
 	}
-	return time.Duration(ticks) * tick
+	return time.Duration(own.Nano()) + time.Duration(ticks)*tick
 }
 
 // highWater returns the peak memory of a process since the last reset, in bytes.
@@ -229,13 +239,4 @@ func highWater(b *testing.B, pid int) int {
 		b.Fatal(err)
 	}
 	return kB << 10
-}
-
-func request(ctx context.Context, url, token string) (*http.Request, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	return req, nil
 }

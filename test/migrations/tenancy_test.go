@@ -25,6 +25,7 @@ func openTables() map[string]string {
 		"*_schema":         "the versions of the schema; the service can only read it",
 		"signing_keys":     "auth: the installation's keys, sealed",
 		"signing_key_set":  "auth: the version of the set of keys",
+		"workers":          "webhook: the processes that send, without a company or a content",
 		"sign_in_failures": "auth: counts of failed sign-ins by hashes, before it is known whose they are",
 	}
 }

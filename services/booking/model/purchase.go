@@ -14,8 +14,8 @@ type Purchase struct {
 	// The status of the stored transaction, and when it expires; zero means confirmed.
 	Status    TransactionStatus
 	ExpiresAt time.Time
-	// Request is the request of a pending purchase with an Idempotency-Key, so that a retry continues
-	// the purchase. Zero means none.
+	// Request is the request, if it has an Idempotency-Key. It is stored with a pending purchase, so
+	// that a retry continues the purchase.
 	Request RequestKey
 	// Settle sets one of these.
 	Bought   *Transaction

@@ -28,7 +28,7 @@ const (
 			where c.version < excluded.version`
 
 	customersByIDSQL = `select id, coalesce(reference, ''), deleted_at is not null
-		from customers where company_id = $1 and id = any($2)`
+		from customers where company_id = $1 and id` + pg.AmongIDs
 
 	customersByReferenceSQL = `select id, reference, deleted_at is not null
 		from customers where company_id = $1 and reference = any($2)`

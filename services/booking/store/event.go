@@ -165,10 +165,10 @@ const (
 	dateColumns = `d.event_id, d.id, d.starts_at, d.duration_minutes, d.timezone, d.capacity, d.booked, d.status`
 
 	datesSQL = `select ` + dateColumns + ` from event_dates d
-		where d.company_id = $1 and d.event_id = any($2) order by d.event_id, d.starts_at, d.id`
+		where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` order by d.event_id, d.starts_at, d.id`
 
 	lockEventDatesSQL = `select ` + dateColumns + ` from event_dates d
-		where d.company_id = $1 and d.event_id = any($2) order by d.id for no key update`
+		where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` order by d.id for no key update`
 
 	lockEventDateSQL = `select ` + dateColumns + ` from event_dates d
 		where d.company_id = $1 and d.id = $2 for no key update`
@@ -176,7 +176,7 @@ const (
 	eventOfDateSQL = `select d.event_id from event_dates d where d.company_id = $1 and d.id = $2`
 
 	optionsSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points
-		from pricing_options where company_id = $1 and event_id = any($2) and ended_at is null order by event_id, position, id`
+		from pricing_options where company_id = $1 and event_id` + pg.AmongIDs + ` and ended_at is null order by event_id, position, id`
 )
 
 // Event reads one event with all its dates and options in one round trip.

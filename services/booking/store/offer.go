@@ -20,20 +20,20 @@ const (
 			e.id, e.title, e.type, case when d.draft and e.status <> 'cancelled' then 'draft' else e.status end
 		from event_dates d cross join lateral (select e.id, e.title, e.type, e.status
 			from events e where e.company_id = $1 and e.id = d.event_id and e.deleted_at is null offset 0) e
-		where d.company_id = $1 and d.id = any($2) order by d.id for no key update of d`
+		where d.company_id = $1 and d.id` + pg.AmongIDs + ` order by d.id for no key update of d`
 
 	lockFreeDatesSQL = LockDatesSQL + ` skip locked`
 
 	existingDatesSQL = `select d.id from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id and e.deleted_at is null
-		where d.company_id = $1 and d.id = any($2)`
+		where d.company_id = $1 and d.id` + pg.AmongIDs
 
 	OfferedOptionsSQL = `select o.*
-		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id = any($2)) e
+		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + `) e
 		cross join lateral (select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.ended_at is not null
 			from pricing_options o where o.company_id = $1 and o.event_id = e.event_id offset 0) o`
 
 	KnownCustomersSQL = `select id, first_name, last_name, email, deleted_at is not null as deleted
-		from customers where company_id = $1 and id = any($2) order by id for key share`
+		from customers where company_id = $1 and id` + pg.AmongIDs + ` order by id for key share`
 )
 
 // LockOffer reads the offer for orders, after it has run first. It locks the dates until the end of

@@ -29,16 +29,16 @@ const (
 	cancelledDatesSQL = `select count(*) from bookings b join event_dates d on d.company_id = b.company_id and d.id = b.event_date_id
 		where b.company_id = $1 and b.transaction_id = $2 and d.status = 'cancelled'`
 
-	lockAllPendingSQL = `select id from transactions where company_id = $1 and id = any($2) and status = 'pending' order by id for no key update`
+	lockAllPendingSQL = `select id from transactions where company_id = $1 and id` + pg.AmongIDs + ` and status = 'pending' order by id for no key update`
 
-	whichCancelledSQL = `select id from event_dates where company_id = $1 and id = any($2) and status = 'cancelled'`
+	whichCancelledSQL = `select id from event_dates where company_id = $1 and id` + pg.AmongIDs + ` and status = 'cancelled'`
 
 	bookWaitersSQL = `update waitlist_entries set state = 'booked', offer_expires_at = null
-		where company_id = $1 and transaction_id = any($2) and state in ('offered', 'booking')`
+		where company_id = $1 and transaction_id` + pg.AmongIDs + ` and state in ('offered', 'booking')`
 
 	confirmSQL = `update transactions set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
 			request_key = null, request_hash = null
-		where company_id = $1 and id = any($2) and status = 'pending'`
+		where company_id = $1 and id` + pg.AmongIDs + ` and status = 'pending'`
 
 	nameUsedPassSQL = `update bookings b set customer_pass_id = n.pass from unnest($2::uuid[], $3::uuid[]) n(transaction_id, pass)
 		where b.company_id = $1 and b.transaction_id = n.transaction_id and b.method = 'PASS'`

@@ -17,7 +17,7 @@ import (
 const (
 	// A CHECK of the table repeats the decision made under the lock.
 	TakeSpacesSQL = `update event_dates d set booked = d.booked + n.spaces
-		from unnest($2::uuid[], $3::integer[]) n(id, spaces) where d.company_id = $1 and d.id = n.id`
+		from unnest((select $2::uuid[]), (select $3::integer[])) n(id, spaces) where d.company_id = $1 and d.id = n.id`
 
 	insertTransactionsSQL = `insert into transactions
 			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
@@ -102,7 +102,11 @@ func (p *purchases) addGranted(granted *model.Purchase, reference string) {
 	}
 	p.expiries = append(p.expiries, expiry)
 	p.discounts = append(p.discounts, granted.Discount)
-	p.keys, p.hashes = append(p.keys, granted.Request.Key), append(p.hashes, granted.Request.Hash)
+	var request model.RequestKey // only a retry of a pending purchase needs it
+	if granted.Status == model.Pending {
+		request = granted.Request
+	}
+	p.keys, p.hashes = append(p.keys, request.Key), append(p.hashes, request.Hash)
 	p.ids = append(p.ids, t.ID)
 	p.purchasers = append(p.purchasers, t.Purchaser.ID)
 	p.times = append(p.times, t.PurchasedAt)

@@ -143,13 +143,13 @@ func (s *Store) RegistrationIDs(ctx context.Context, company id.Company, q *Regi
 const (
 	RegistrationsSQL = `with page as materialized (select ` + purchaseColumns + ` from transactions t
 		where t.company_id = $1 and t.status = 'confirmed' and t.id in (
-			select b.transaction_id from bookings b where b.company_id = $1 and b.id = any($2)))` +
-		selectBookings + ` where b.id = any($2) order by b.id`
+			select b.transaction_id from bookings b where b.company_id = $1 and b.id` + pg.AmongIDs + `))` +
+		selectBookings + ` where b.id` + pg.AmongIDs + ` order by b.id`
 
 	RegistrantsSQL = `select b.id, t.purchaser_id, coalesce(c.first_name, ''), coalesce(c.last_name, ''), coalesce(c.email, ''),
 			greatest(t.purchased_at, b.cancelled_at, b.refunded_at, b.attendance_at)
 		from (select b.id, b.transaction_id, b.cancelled_at, b.refunded_at, b.attendance_at from bookings b
-			where b.company_id = $1 and b.id = any($2) offset 0) b
+			where b.company_id = $1 and b.id` + pg.AmongIDs + ` offset 0) b
 		cross join lateral (select t.purchaser_id, t.purchased_at from transactions t
 			where t.company_id = $1 and t.id = b.transaction_id and t.status = 'confirmed' offset 0) t
 		left join lateral (select c.first_name, c.last_name, c.email from customers c

@@ -1,0 +1,278 @@
+package faults
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/test/harness"
+)
+
+// TestSteps stops booking or pass after every commit of a purchase, and checks what others see at
+// that moment and how the purchase ends. ARCHITECTURE.md has a table of the steps.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	c := newStepCluster(t, 400)
+	c.testSteps(t, commits())
+	t.Run("the redemption arrives after the purchase was undone", c.testLateRedemption)
+	c.audit(t)
+}
+
+// TestSlowSteps also stops booking or pass at every round trip to their databases, in the middle of
+// their transactions.
+func TestSlowSteps(t *testing.T) {
+	t.Parallel()
+	c := newStepCluster(t, 1200)
+	c.testSteps(t, append(commits(), roundTrips()...))
+	c.audit(t)
+	t.Run("every booking has exactly one event", c.testEvents)
+}
+
+// shown is what others see of a purchase: its bookings in lists, the credits that its pass has
+// given, and the spaces that it takes.
+type shown struct{ listed, credits, spaces int }
+
+// purchaseKind is a kind of purchase, and what others see of it at its steps. The steps are those
+// of a purchase of one date by pass.
+type purchaseKind struct {
+	name string
+	// clients is the number of concurrent purchases, and dates how many dates each of them has.
+	clients, dates int
+	method         func(client int) bookingv1.PaymentMethod
+	// prepare makes what the purchase needs; nil: nothing.
+	prepare func(context.Context, bookingv1.BookingServiceClient, *attempt) error
+	// call makes the purchase. If keyed, it can be repeated.
+	call  func(context.Context, bookingv1.BookingServiceClient, *attempt) error
+	keyed bool
+	steps []shown
+	// undone is what is left of a purchase that nobody repeats, if it was stopped before the step
+	// with the index final.
+	undone shown
+	final  int
+	// refusal is the reason with which the purchase is refused; "": it is made.
+	refusal string
+}
+
+func purchaseKinds() []*purchaseKind {
+	free, taken, paid, booked := shown{}, shown{0, 0, 1}, shown{0, 1, 1}, shown{1, 1, 1}
+	card := func(int) bookingv1.PaymentMethod { return byCard }
+	pass := func(int) bookingv1.PaymentMethod { return byPass }
+	either := func(client int) bookingv1.PaymentMethod { return []bookingv1.PaymentMethod{byCard, byPass}[client%2] }
+	return []*purchaseKind{
+		{name: "by card", clients: 1, dates: 1, method: card, call: buyKeyed, keyed: true, steps: []shown{free, booked}, final: 1},
+		{name: "by card, two dates", clients: 1, dates: 2, method: card, call: buyKeyed, keyed: true, steps: []shown{free, booked}, final: 1},
+		{name: "by pass", clients: 1, dates: 1, method: pass, call: buyKeyed, keyed: true, steps: []shown{free, taken, paid, booked}, final: 3},
+		{name: "by pass, two dates", clients: 1, dates: 2, method: pass, call: buyKeyed, keyed: true, steps: []shown{free, taken, paid, booked}, final: 3},
+		{name: "by pass, without a key", clients: 1, dates: 1, method: pass, call: buy, steps: []shown{free, taken, paid, booked}, final: 3},
+		{name: "by pass, with too few credits", clients: 1, dates: 1, method: pass, call: buyDear, keyed: true, steps: []shown{free, taken, free}, final: 3, refusal: "PASS_EXHAUSTED"},
+		{name: "of a hold, by pass", clients: 1, dates: 1, method: pass, prepare: hold, call: confirmHold, keyed: true, steps: []shown{taken, paid, booked}, final: 2},
+		{name: "that is cancelled", clients: 1, dates: 1, method: pass, prepare: buyFirst, call: cancelFirst, keyed: true, steps: []shown{booked, {0, 1, 0}, free}, final: 1, undone: booked},
+		{name: "by several clients at once", clients: groupSize, dates: 2, method: either, call: buyKeyed, keyed: true, steps: []shown{free, taken, paid, booked}, final: 3},
+	}
+}
+
+const (
+	byCard = bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
+	byPass = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
+)
+
+// stop is where and when a process is stopped: at a moment of a round trip of a service to its
+// database.
+type stop struct {
+	victim, database string
+	unit             harness.Unit
+	at               harness.Moment
+}
+
+// commits returns the stops after a commit. Either the service never gets the answer, or the other
+// service stops before it does.
+func commits() []stop {
+	return []stop{
+		{"booking", "booking", harness.Transactions, harness.BeforeAnswer}, {"booking", "pass", harness.Transactions, harness.AtAnswer},
+		{"pass", "pass", harness.Transactions, harness.BeforeAnswer}, {"pass", "booking", harness.Transactions, harness.AtAnswer},
+	}
+}
+
+// roundTrips returns the stops before any request to a database.
+func roundTrips() []stop {
+	return []stop{{"booking", "booking", harness.RoundTrips, harness.BeforeRequest}, {"pass", "pass", harness.RoundTrips, harness.BeforeRequest}}
+}
+
+// testSteps stops a process at round trip after round trip of each kind of purchase.
+func (c *stepCluster) testSteps(t *testing.T, stops []stop) {
+	for _, kind := range purchaseKinds() {
+		passed := t.Run(kind.name, func(t *testing.T) {
+			seen := map[shown]bool{}
+			for n, stop := range stops {
+				if stop.victim == "pass" && !kind.keyed {
+					continue // the purchase can end before it reaches pass
+				}
+				if c.sweep(t, kind, stop, n, seen); t.Failed() {
+					return
+				}
+			}
+			for _, step := range (&attempt{kind: kind, method: kind.method(kind.clients - 1)}).steps() {
+				if !seen[step] {
+					t.Errorf("no stop showed %+v, only %v", step, slices.Collect(maps.Keys(seen)))
+				}
+			}
+		})
+		if !passed {
+			t.FailNow() // not every process may be running
+		}
+	}
+}
+
+// awaitParts returns when the processes that are stopped run again.
+func (c *stepCluster) awaitParts(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"booking", "pass"} {
+		c.m.Part(name).AwaitReady(t)
+	}
+}
+
+// sweep stops a process at the first round trip of a purchase, at the second one of another
+// purchase, and so on, until a purchase is complete before that round trip. Every second client
+// repeats its purchase, starting with client turn.
+func (c *stepCluster) sweep(t *testing.T, kind *purchaseKind, stop stop, turn int, seen map[shown]bool) {
+	var made []*attempt
+	for n := 1; ; n++ {
+		attempts := c.newAttempts(t, kind)
+		if !c.stopAt(t, kind, stop, n, attempts) {
+			break
+		}
+		c.kills++
+		for client, a := range attempts {
+			a.seen = c.look(t, a)
+			if !slices.Contains(a.steps(), a.seen) {
+				t.Errorf("%v at round trip %d of a purchase %s: others see %+v, want one of %+v", stop, n, kind.name, a.seen, a.steps())
+			}
+			seen[a.seen] = true
+			a.repeats = kind.keyed && (n+client+turn)%2 == 0
+		}
+		if kind.refusal == "" {
+			c.repeat(t, attempts)
+		}
+		c.awaitParts(t)
+		made = append(made, attempts...)
+		if t.Failed() {
+			return
+		}
+	}
+	c.settle(t)
+	if kind.refusal != "" {
+		c.repeat(t, made) // a retry waits until the purchase is undone
+	}
+	for _, a := range made {
+		if got, want := c.look(t, a), a.ends(); !slices.Contains(want, got) {
+			t.Errorf("%v: a purchase %s showed %+v, its last answer was %v, repeated: %v; it ended as %+v, want one of %+v",
+				stop, kind.name, a.seen, a.err, a.repeats, got, want)
+		}
+	}
+}
+
+// stopAt makes purchases, and stops a process at the n-th round trip. It returns false if they are
+// complete before that.
+func (c *stepCluster) stopAt(t *testing.T, kind *purchaseKind, stop stop, n int, attempts []*attempt) bool {
+	t.Helper()
+	proxy, victim := c.proxies[stop.database], c.m.Part(stop.victim)
+	proxy.Set(t, harness.Trap{Company: c.company.ID, Unit: stop.unit, N: n, At: stop.at, Stop: func() {
+		if err := victim.Crash(); err != nil {
+			t.Error(err)
+		}
+	}})
+	client := bookingv1.NewBookingServiceClient(c.m.Connect(t, c.replica(0)))
+	ctx, cancel := context.WithTimeout(c.company.Ctx(t.Context()), orderLimit)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, a := range attempts {
+		all.Go(func() {
+			// Booking needs a moment to reach a pass service that was started again.
+			for {
+				a.err = kind.call(ctx, client, a)
+				if !kind.keyed || !inDoubt(a.err) || proxy.Sprung() || ctx.Err() != nil {
+					return
+				}
+				<-time.After(10 * time.Millisecond)
+			}
+		})
+	}
+	all.Wait()
+	if !proxy.Sprung() {
+		c.awaitSettled(t, attempts) // something may go on in the background
+	}
+	if !proxy.Disarm() {
+		for _, a := range attempts {
+			if a.reason() != kind.refusal {
+				t.Errorf("no process was stopped, and a purchase %s was answered %v", kind.name, a.err)
+			}
+		}
+		return false
+	}
+	victim.Start(t)
+	if stop.victim == "pass" {
+		victim.AwaitReady(t) // it is needed to look at the credits
+	}
+	return true
+}
+
+// inDoubt reports whether the outcome of a purchase is not known.
+func inDoubt(err error) bool {
+	return fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Conflict)
+}
+
+// repeat repeats purchases at the other replica, as their clients do, twice. The answers must be
+// those of one purchase.
+func (c *stepCluster) repeat(t *testing.T, attempts []*attempt) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(c.company.Ctx(t.Context()), orderLimit)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, a := range attempts {
+		if !a.repeats {
+			continue
+		}
+		all.Go(func() {
+			for range 2 {
+				a.err = persist(ctx, func(ctx context.Context) error { return a.kind.call(ctx, c.survivor, a) })
+				if a.reason() != a.kind.refusal {
+					t.Errorf("a purchase %s that showed %+v was repeated and answered %v", a.kind.name, a.seen, a.err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// testLateRedemption holds back the redemption of a purchase, stops booking, and lets the
+// redemption continue after the other replica has undone the purchase.
+func (c *stepCluster) testLateRedemption(t *testing.T) {
+	kind := purchaseKinds()[2]
+	a := c.newAttempts(t, kind)[0]
+	held := c.gate.Hold()
+	client := bookingv1.NewBookingServiceClient(c.m.Connect(t, c.replica(0)))
+	var answer sync.WaitGroup
+	answer.Go(func() { a.err = kind.call(c.company.Ctx(t.Context()), client, a) })
+	<-held.Arrived()
+	c.m.Part("booking").Kill(t)
+	answer.Wait()
+	if a.seen = c.look(t, a); a.seen != (shown{spaces: 1}) {
+		t.Errorf("before the redemption, others see %+v", a.seen)
+	}
+	c.settle(t)
+	<-held.Release()
+	if got := c.look(t, a); got != (shown{}) {
+		t.Errorf("after the redemption, others see %+v", got)
+	}
+	c.m.Part("booking").Restart(t)
+	a.repeats = true
+	c.repeat(t, []*attempt{a})
+	if got := c.look(t, a); !slices.Contains(a.ends(), got) {
+		t.Errorf("after a retry, others see %+v", got)
+	}
+}
