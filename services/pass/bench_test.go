@@ -33,6 +33,7 @@ func BenchmarkRedeem(b *testing.B) {
 				w.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = maxUses })
 				reqs = append(reqs, redeemRequest(customer, "", 1))
 			}
+			w.addPasses(20_000) // so that plans are those of a company of some size
 			next := 0
 			batch := func() {
 				req := &passv1.BatchRedeemCreditsRequest{}
@@ -76,7 +77,6 @@ func BenchmarkRedeem(b *testing.B) {
 			b.ReportMetric(per(w.databaseCPU()-database), "postgres-us")
 			b.ReportMetric(float64(w.walBytes()-log)/float64(redemptions), "wal-bytes")
 			b.ReportMetric(0, "ns/op")
-			w.verify()
 		})
 	}
 }

@@ -144,8 +144,16 @@ func TestDeletionWaits(t *testing.T) { // invariant 8
 
 // hold runs a statement whose locks are held until the returned function is called.
 func (w *world) hold(sql string, more ...any) (release func()) {
+	return w.holdTx(errors.New("undo"), sql, more...)
+}
+
+// holdCommit runs a statement and commits it when the returned function is called.
+func (w *world) holdCommit(sql string, more ...any) (commit func()) {
+	return w.holdTx(nil, sql, more...)
+}
+
+func (w *world) holdTx(outcome error, sql string, more ...any) (end func()) {
 	w.t.Helper()
-	errUndo := errors.New("undo")
 	locked, done := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -153,14 +161,29 @@ func (w *world) hold(sql string, more ...any) (release func()) {
 			_, err := tx.Exec(ctx, sql, append([]any{w.company}, more...)...)
 			close(locked)
 			<-done
-			return cmp.Or(err, errUndo)
+			return cmp.Or(err, outcome)
 		})
-		if !errors.Is(err, errUndo) {
+		if !errors.Is(err, outcome) {
 			w.t.Error(err)
 		}
 	})
 	<-locked
 	return func() { close(done); wg.Wait() }
+}
+
+// write runs a statement of the company; its first argument is the company.
+func (w *world) write(sql string, more ...any) {
+	w.t.Helper()
+	if err := w.tryWrite(sql, more...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) tryWrite(sql string, more ...any) error {
+	return w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, sql, append([]any{w.company}, more...)...)
+		return err
+	})
 }
 
 // waitsFor waits until a statement waits for a lock. It fails if early receives a result before

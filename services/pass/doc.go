@@ -32,4 +32,7 @@
 //  9. A redemption takes its credits once and from one pass. A booking's credits are returned once,
 //     and never more than were taken. A redemption that was cancelled before it arrived never takes
 //     any.
+//  10. Redemptions of one commit are decided in the order of the request, each as if it came alone
+//     after the others. A refused one changes nothing. A pass that several of them use has one
+//     event and one new version.
 package pass

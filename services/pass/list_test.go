@@ -122,6 +122,23 @@ func TestPassLists(t *testing.T) {
 	})
 }
 
+// addPasses adds n copies of a pass, each of another customer.
+func (w *world) addPasses(n int) {
+	w.t.Helper()
+	err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, `with added as (
+				insert into customer_passes (company_id, id, customer_id, pass_type_id, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
+				select company_id, gen_random_uuid(), gen_random_uuid(), pass_type_id, 0, start_date, expiry_date, status, 1,
+					created_at + g * interval '1 s', updated_at + g * interval '1 s'
+				from (select * from customer_passes limit 1) p, generate_series(1, $1::integer) g returning company_id, customer_id)
+			insert into customers (company_id, id) select company_id, customer_id from added`, n)
+		return err
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func (w *world) analyze() {
 	w.t.Helper()
 	admin, err := pgx.ParseConfig(testkit.AdminURL(w.t))
@@ -144,16 +161,7 @@ func TestListPlans(t *testing.T) {
 	w := open(t)
 	customer := w.customer()
 	w.give(customer, nil)
-	err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, `insert into customer_passes (company_id, id, customer_id, pass_type_id, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
-			select company_id, gen_random_uuid(), customer_id, pass_type_id, 0, start_date, expiry_date, status, 1,
-				created_at + g * interval '1 s', updated_at + g * interval '1 s'
-			from customer_passes, generate_series(1, 20000) g`)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.addPasses(20_000)
 	w.analyze()
 	for order := range passv1.PassOrder_name {
 		t.Run(passv1.PassOrder_name[order], func(t *testing.T) {

@@ -14,7 +14,8 @@ type batch struct {
 	redemptions []*redemption
 	// stored has the redemptions that exist. decide adds those that take credits.
 	stored map[id.Transaction]storedRedemption
-	// deleted has the customers that are locked, and whether each is deleted.
+	// deleted has the customers whose passes are in the batch, and whether each is deleted. The rows
+	// of the others are locked.
 	deleted map[id.Customer]bool
 	// passes are locked. They include every pass that can pay for a redemption that does not exist.
 	passes []*candidate

@@ -352,7 +352,7 @@ func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 	customer := w.customer()
 	var passes []string
 	for range 3 {
-		passes = append(passes, w.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 40 }).GetId())
+		passes = append(passes, w.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 200 }).GetId())
 	}
 	servers := []*Server{w.server}
 	for range 2 {
@@ -363,6 +363,8 @@ func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 		t.Fatal(err)
 	}
 	ctx := rpc.WithClaims(t.Context(), claims)
+	var mu sync.Mutex
+	var shared []*passv1.RedeemCreditsRequest // which other workers repeat
 	var wg sync.WaitGroup
 	for worker := range 24 {
 		wg.Go(func() {
@@ -378,6 +380,16 @@ func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 					if _, err := s.RedeemCredits(ctx, req); err != nil && reason(err) != ReasonPassExhausted && reason(err) != ReasonPassNotActive {
 						t.Error(err)
 					}
+				}
+				mu.Lock()
+				shared = append(shared, req)
+				batch := &passv1.BatchRedeemCreditsRequest{Redemptions: []*passv1.RedeemCreditsRequest{
+					redeemRequest(customer, passes[r.IntN(len(passes))], 1), shared[r.IntN(len(shared))], redeemRequest(customer, "", 1), req,
+				}}
+				shared = append(shared, batch.GetRedemptions()...)
+				mu.Unlock()
+				if _, err := s.BatchRedeemCredits(ctx, batch); err != nil {
+					t.Error(err)
 				}
 				var err error
 				switch r.IntN(6) {
@@ -407,6 +419,9 @@ func TestCreditsUnderConcurrency(t *testing.T) { // invariants 1 and 9
 	wg.Wait()
 	if checked := w.verify(); checked < 100 {
 		t.Errorf("only %d rows were checked", checked)
+	}
+	if n := w.lostRaces(); n > 0 {
+		t.Errorf("%v transactions were repeated after a deadlock", n)
 	}
 	// The same check without the service's own statements.
 	for _, pass := range passes {

@@ -214,9 +214,8 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 	return p, err
 }
 
-// savePasses stores changed passes with their ledger entries and one event each, and runs more, when
-// tx commits.
-func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, passes []*CustomerPass, e entries, more ...pg.Query) error {
+// savePasses stores changed passes when tx commits, with their ledger entries and one event each.
+func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, passes []*CustomerPass, e entries) error {
 	now, today := pg.Instant(s.now()), s.today(company)
 	events := make([]outbox.Event, len(passes))
 	for n, p := range passes {
@@ -224,6 +223,6 @@ func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, pass
 		p.UpdatedAt = now
 		events[n] = customerPassUpdated(company.ID, customerPassMessage(*p, today))
 	}
-	tx.Queue(append(saveCustomerPasses(company.ID, now, passes, e), more...)...)
+	tx.Queue(saveCustomerPasses(company.ID, now, passes, e)...)
 	return s.outbox.Append(ctx, tx, events...)
 }

@@ -117,22 +117,25 @@ func (s *Server) redeemIn(ctx context.Context, tx *pg.Tx, company tenant, redemp
 	}
 	today := s.today(company)
 	decisions, taken := b.decide(today, rpc.Caller(ctx))
-	var reasons []pg.Query
+	if len(taken.redemptions) > 0 {
+		if err := s.savePasses(ctx, tx, company, taken.passes, taken.entries); err != nil {
+			return nil, err
+		}
+		tx.Queue(addRedemptions(company.ID, pg.Instant(s.now()), taken.redemptions...), addItems(company.ID, taken.items))
+	}
+	var reasons []pg.Query // read after the writes of the batch
 	for n, r := range redemptions {
 		if decisions[n].refused {
 			reasons = append(reasons, reasonOf(company.ID, r, today, &decisions[n].err))
 		}
 	}
 	if len(reasons) > 0 {
-		if err := tx.Pipeline(ctx, reasons...); err != nil {
-			return nil, err
-		}
+		err = tx.Pipeline(ctx, reasons...)
 	}
-	if len(taken.redemptions) == 0 {
-		return decisions, errNothingTaken
+	if err == nil && len(taken.redemptions) == 0 {
+		err = errNothingTaken
 	}
-	return decisions, s.savePasses(ctx, tx, company, taken.passes, taken.entries,
-		addRedemptions(company.ID, pg.Instant(s.now()), taken.redemptions...), addItems(company.ID, taken.items))
+	return decisions, err
 }
 
 // ReturnCredits implements PassService.
@@ -172,10 +175,8 @@ func (s *Server) returnOnce(ctx context.Context, tx *pg.Tx, company tenant, r re
 		return p, false, err
 	case known >= 0:
 		p, err = s.returnItems(ctx, tx, company, r.redemption, items[known:known+1])
-	case !exists:
-		p, err = s.returnImported(ctx, tx, company, r, addRedemptions(company.ID, pg.Instant(s.now()), stored))
 	case stored.Pass.IsZero() && stored.CancelledAt == nil:
-		p, err = s.returnImported(ctx, tx, company, r)
+		p, err = s.returnImported(ctx, tx, company, r, exists)
 	default:
 		err = fault.Missing("redemption item")
 	}
@@ -189,22 +190,35 @@ func (s *Server) returnItems(ctx context.Context, tx *pg.Tx, company tenant, red
 	for n, i := range items {
 		bookings[n] = i.Item
 	}
-	return s.returnTo(ctx, tx, company, items[0].Pass, items, returnItems(company.ID, redemption, bookings))
+	p, err := s.returnTo(ctx, tx, company, items[0].Pass, items)
+	if err != nil {
+		return p, err
+	}
+	tx.Queue(returnItems(company.ID, redemption, bookings))
+	return p, nil
 }
 
 // returnImported returns the credits of a booking that was paid in an earlier system, and stores
-// the item as taken and returned, after first.
-func (s *Server) returnImported(ctx context.Context, tx *pg.Tx, company tenant, r returnedCredits, first ...pg.Query) (CustomerPass, error) {
+// the item as taken and returned. The first item adds the redemption.
+func (s *Server) returnImported(ctx context.Context, tx *pg.Tx, company tenant, r returnedCredits, exists bool) (CustomerPass, error) {
 	pass, err := check.ID[id.CustomerPass](r.pass, "customer pass")
 	if err != nil {
 		return CustomerPass{}, err
 	}
 	items := []storedItem{{Redemption: r.redemption, Item: r.booking, Pass: pass, Credits: r.credits, Returned: r.credits}}
-	return s.returnTo(ctx, tx, company, pass, items, append(first, addItems(company.ID, items))...)
+	p, err := s.returnTo(ctx, tx, company, pass, items)
+	if err != nil {
+		return p, err
+	}
+	if !exists {
+		tx.Queue(addRedemptions(company.ID, pg.Instant(s.now()), storedRedemption{ID: r.redemption}))
+	}
+	tx.Queue(addItems(company.ID, items))
+	return p, nil
 }
 
-// returnTo adds the credits of items to a pass and runs more statements.
-func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass id.CustomerPass, items []storedItem, more ...pg.Query) (CustomerPass, error) {
+// returnTo adds the credits of items to a pass.
+func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass id.CustomerPass, items []storedItem) (CustomerPass, error) {
 	p, err := s.store.lockCustomerPass(ctx, tx, company.ID, pass)
 	if err != nil {
 		return p, err
@@ -216,7 +230,7 @@ func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass i
 			returned.add(&p, i.Credits, i.Redemption, i.Item)
 		}
 	}
-	err = s.savePasses(ctx, tx, company, []*CustomerPass{&p}, returned, more...)
+	err = s.savePasses(ctx, tx, company, []*CustomerPass{&p}, returned)
 	return p, err
 }
 

@@ -18,7 +18,7 @@ import (
 type store struct{ pg.Store }
 
 func newStore(db *pg.DB) *store {
-	return &store{pg.Store{DB: db, Constraints: map[string]*fault.Error{"redemptions_pkey": errStoredMeanwhile}}}
+	return &store{pg.Store{DB: db, Constraints: map[string]*fault.Error{redemptionKey: errStoredMeanwhile()}}}
 }
 
 const passTypeColumns = `id, title, description, total_uses, validity_count, validity_unit, price, currency,

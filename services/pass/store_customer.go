@@ -21,7 +21,11 @@ const (
 	meetCustomersSQL = `insert into customers (company_id, id) select $1, n.id from unnest($2::uuid[]) n(id) order by n.id
 		on conflict (company_id, id) do nothing`
 
-	lockCustomersSQL = `select id, deleted_at is not null from customers where company_id = $1 and id = any($2) order by id for key share`
+	// Rows of deleted customers are not locked, so that refused requests do not hold up a fence.
+	lockCustomersSQL = `with present as (select id from customers
+			where company_id = $1 and id = any($2) and deleted_at is null order by id for key share)
+		select id, false from present
+		union all select id, true from customers where company_id = $1 and id = any($2) and deleted_at is not null`
 
 	onOfferSQL = `select status from pass_types where company_id = $1 and id = $2 for share`
 )
@@ -53,10 +57,11 @@ func (s *store) requirePresent(ctx context.Context, tx *pg.Tx, company id.Compan
 	customers, deleted, status := []id.Customer{customer}, map[id.Customer]bool{}, ""
 	err = tx.Pipeline(ctx, meetCustomers(company, customers), lockCustomers(company, customers, deleted),
 		pg.Query{SQL: onOfferSQL, Args: []any{company, passType}, Scan: pg.First(&status)})
+	gone, known := deleted[customer]
 	switch {
 	case err != nil:
 		return err
-	case deleted[customer]:
+	case gone || !known:
 		return fault.Missing("customer")
 	case status == typeArchived:
 		return archivedType()
@@ -70,8 +75,9 @@ func meetCustomers(company id.Company, customers []id.Customer) pg.Query {
 	return pg.Query{SQL: meetCustomersSQL, Args: []any{company, customers}}
 }
 
-// lockCustomers returns the query that locks the rows of customers, in order of their ids, so that
-// a deletion is confirmed only after the transaction. It adds to deleted whether each is deleted.
+// lockCustomers returns the query that locks the rows of customers who are not deleted, in order of
+// their ids, so that a deletion is confirmed only after the transaction. It adds to deleted whether
+// each is deleted. A customer whose deletion is committed while the query waits is not in deleted.
 func lockCustomers(company id.Company, customers []id.Customer, deleted map[id.Customer]bool) pg.Query {
 	return pg.Query{SQL: lockCustomersSQL, Args: []any{company, customers}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var customer id.Customer

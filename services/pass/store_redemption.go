@@ -100,15 +100,20 @@ const (
 		where p.company_id = $1 and p.id = $2`
 )
 
-// errStoredMeanwhile rolls back a transaction that would add a redemption which another one has
-// added since this one looked for it.
-var errStoredMeanwhile = fault.New(fault.Conflict, "REDEMPTION_STORED", "another request has stored the redemption")
+// redemptionKey is the constraint that a redemption violates if another transaction has added it
+// since this one looked for it.
+const redemptionKey = "redemptions_pkey"
+
+// errStoredMeanwhile is the fault of a violated redemptionKey. No caller sees it.
+func errStoredMeanwhile() *fault.Error {
+	return fault.New(fault.Conflict, fault.ReasonInternal, "another request has stored the redemption")
+}
 
 // writeRedemptions is Write for transactions with addRedemptions. It repeats those that come second.
 // A redemption is never removed, so each attempt finds more of them.
 func (s *store) writeRedemptions(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
 	for {
-		if err := s.Write(ctx, company, fn); !errors.Is(err, errStoredMeanwhile) {
+		if err := s.Write(ctx, company, fn); !errors.Is(err, errStoredMeanwhile()) {
 			return err
 		}
 	}
@@ -191,7 +196,13 @@ func (s *store) meetCustomers(ctx context.Context, tx *pg.Tx, company id.Company
 	if len(missing) == 0 {
 		return nil
 	}
-	return tx.Pipeline(ctx, meetCustomers(company, missing), lockCustomers(company, missing, b.deleted))
+	err := tx.Pipeline(ctx, meetCustomers(company, missing), lockCustomers(company, missing, b.deleted))
+	for _, customer := range missing {
+		if _, locked := b.deleted[customer]; !locked {
+			b.deleted[customer] = true
+		}
+	}
+	return err
 }
 
 // candidates returns the newest 1000 passes of a customer.
