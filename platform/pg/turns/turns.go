@@ -30,7 +30,7 @@ const (
 	maxQueue = 512
 	// maxWaiting is how many requests can wait altogether. A queue can take an eighth of the room
 	// that is left, so that the queues of a few companies never leave no room for another.
-	maxWaiting = 4096
+	maxWaiting = 8192
 )
 
 // ErrFull is the error of a request beyond the length of its company's queue.
