@@ -75,3 +75,12 @@ func First(out ...any) func(pgx.Rows) error {
 		return rows.Scan(out...)
 	}
 }
+
+// ByIndex returns the query after which PostgreSQL plans each statement of a transaction once, and
+// looks up every row in an index. A cached plan from when a table was small would otherwise read all
+// of it each time, and a new plan each time costs as much as a few rows.
+func ByIndex() Query {
+	return Query{SQL: `select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
+		set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true),
+		set_config('enable_material', 'off', true)`}
+}

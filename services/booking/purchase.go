@@ -104,7 +104,7 @@ func (s *Server) commitPurchases(ctx context.Context, company id.Company, purcha
 	s.metrics.shared.Observe(float64(len(purchases)))
 	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		c := &sharedCommit{Server: s, tx: tx, company: company, purchases: purchases}
-		if err := c.lock(ctx, wait, pg.LimitLockWait(lockWait)); err != nil {
+		if err := c.lock(ctx, wait, pg.LimitLockWait(lockWait), pg.ByIndex()); err != nil {
 			return err
 		}
 		if err := c.decide(ctx); err != nil {

@@ -125,9 +125,9 @@ const (
 
 	saveCustomerPassesSQL = `update customer_passes p set remaining_uses = n.remaining_uses, expiry_date = n.expiry_date, status = n.status,
 			paused_on = n.paused_on, version = n.version, updated_at = $2
-		from unnest($3::uuid[], $4::integer[], $5::date[], $6::text[], $7::date[], $8::bigint[])
-			n(id, remaining_uses, expiry_date, status, paused_on, version)
-		where p.company_id = $1 and p.id = n.id`
+		from (select $1::uuid as company_id, unnest($3::uuid[]) as id, unnest($4::integer[]) as remaining_uses, unnest($5::date[]) as expiry_date,
+			unnest($6::text[]) as status, unnest($7::date[]) as paused_on, unnest($8::bigint[]) as version offset 0) n
+		where p.company_id = n.company_id and p.id = n.id`
 
 	// The passes are locked, so their last sequence numbers do not change.
 	appendLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at,

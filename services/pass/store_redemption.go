@@ -170,7 +170,7 @@ func (s *store) lockBatch(ctx context.Context, tx *pg.Tx, company id.Company, re
 	for i, r := range redemptions {
 		ids[i], customers[i], passes[i], days[i], credits[i] = r.id, r.customer, r.pass, r.period(today).last, r.credits()
 	}
-	err := tx.Pipeline(ctx,
+	err := tx.Pipeline(ctx, pg.ByIndex(),
 		lockCustomers(company, customers, b.deleted),
 		pg.Query{SQL: lockCandidatesSQL, Args: []any{company, customers, passes, days, credits}, Scan: collectCandidates(&b.passes)},
 		pg.Query{SQL: redemptionsSQL, Args: []any{company, ids}, Scan: pg.Each(func(rows pgx.Rows) error {

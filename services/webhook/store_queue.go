@@ -156,21 +156,15 @@ const claimSQL = `with wanted as (
 		select event, occurred_at, body, trace from messages where company_id = c.company_id and id = c.message_id limit 1
 	) m on true`
 
-// byIndexSQL makes PostgreSQL plan a statement once, and look up every row in an index. A cached plan
-// from when the table was small would otherwise read all of it each time, and a new plan each time
-// costs as much as a small batch.
-const byIndexSQL = `select set_config('plan_cache_mode', 'force_generic_plan', true), set_config('enable_seqscan', 'off', true),
-	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
-
 // byIndex runs a statement over many deliveries, which must find every row that it joins in an index.
 // Without a scan, the statement shares the round trip of the commit.
 func byIndex(ctx context.Context, tx *pg.Tx, sql string, args []any, scan func(pgx.Rows) error) error {
-	settings, statement := pg.Query{SQL: byIndexSQL}, pg.Query{SQL: sql, Args: args, Scan: scan}
+	statement := pg.Query{SQL: sql, Args: args, Scan: scan}
 	if scan == nil {
-		tx.Queue(settings, statement)
+		tx.Queue(pg.ByIndex(), statement)
 		return nil
 	}
-	return tx.Pipeline(ctx, settings, statement)
+	return tx.Pipeline(ctx, pg.ByIndex(), statement)
 }
 
 // claim leases due deliveries.

@@ -127,10 +127,10 @@ func scanOfferedCodes(of *model.Offer) func(pgx.Rows) error {
 const onlyDatesSQL = `select e.id, d.id from unnest($2::uuid[]) n(id)
 		join events e on e.company_id = $1 and e.id = n.id and e.deleted_at is null
 		left join lateral (select d.id from event_dates d where d.company_id = $1 and d.event_id = e.id and d.status = 'scheduled'
-			order by d.starts_at limit 2) d on true`
+			limit 2) d on true`
 
-// OnlyDates returns the first two dates that take place of each event that exists, or one zero date
-// if it has none. Concurrent requests for one event share round trips.
+// OnlyDates returns up to two dates that take place of each event that exists, or one zero date if it
+// has none. Concurrent requests for one event share round trips.
 func (s *Store) OnlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event][]id.EventDate, error) {
 	switch len(events) {
 	case 0:

@@ -33,15 +33,20 @@ const (
 
 	whichCancelledSQL = `select id from event_dates where company_id = $1 and id` + pg.AmongIDs + ` and status = 'cancelled'`
 
-	bookWaitersSQL = `update waitlist_entries set state = 'booked', offer_expires_at = null
-		where company_id = $1 and transaction_id` + pg.AmongIDs + ` and state in ('offered', 'booking')`
+	// The updates join the company too. PostgreSQL would otherwise expect few rows of a company in a
+	// new table, and read all of them.
+	bookWaitersSQL = `update waitlist_entries w set state = 'booked', offer_expires_at = null
+		from (select $1::uuid as company_id, unnest($2::uuid[]) as id offset 0) n
+		where w.company_id = n.company_id and w.transaction_id = n.id and w.state in ('offered', 'booking')`
 
-	confirmSQL = `update transactions set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
+	confirmSQL = `update transactions t set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
 			request_key = null, request_hash = null
-		where company_id = $1 and id` + pg.AmongIDs + ` and status = 'pending'`
+		from (select $1::uuid as company_id, unnest($2::uuid[]) as id offset 0) n
+		where t.company_id = n.company_id and t.id = n.id and t.status = 'pending'`
 
-	nameUsedPassSQL = `update bookings set customer_pass_id = ($3::uuid[])[array_position($2::uuid[], id)]
-		where company_id = $1 and id` + pg.AmongIDs + ` and method = 'PASS'`
+	nameUsedPassSQL = `update bookings b set customer_pass_id = n.pass
+		from (select $1::uuid as company_id, unnest($2::uuid[]) as id, unnest($3::uuid[]) as pass offset 0) n
+		where b.company_id = n.company_id and b.id = n.id and b.method = 'PASS'`
 
 	begunSQL = `select request_key, request_hash, id from transactions
 		where company_id = $1 and request_key = any($2) and status in ('pending', 'undoing')`

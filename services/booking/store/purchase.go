@@ -17,7 +17,8 @@ import (
 const (
 	// A CHECK of the table repeats the decision made under the lock.
 	TakeSpacesSQL = `update event_dates d set booked = d.booked + n.spaces
-		from unnest((select $2::uuid[]), (select $3::integer[])) n(id, spaces) where d.company_id = $1 and d.id = n.id`
+		from (select $1::uuid as company_id, unnest($2::uuid[]) as id, unnest($3::integer[]) as spaces offset 0) n
+		where d.company_id = n.company_id and d.id = n.id`
 
 	insertTransactionsSQL = `insert into transactions
 			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
