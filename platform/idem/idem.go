@@ -52,11 +52,13 @@ const (
 			concat_ws(e'\x1f', 'idempotency', (select app_company()), n.caller, n.key), 0))
 		from unnest($1::text[], $2::text[]) with ordinality n(caller, key, i) order by n.i`
 
+	// The company is joined, because PostgreSQL does not use an expression with an index of a table
+	// with row-level security.
 	findSQL = `select n.i, found.request_hash, found.response
 		from unnest($1::text[], $2::text[]) with ordinality n(caller, key, i)
+		cross join (select coalesce(app_company(), '00000000-0000-0000-0000-000000000000') as id offset 0) company
 		cross join lateral (select k.request_hash, k.response from idempotency_keys k
-			where k.company_id = coalesce((select app_company()), '00000000-0000-0000-0000-000000000000')
-				and k.caller = n.caller and k.key = n.key and k.expires_at > now() offset 0) found`
+			where k.company_id = company.id and k.caller = n.caller and k.key = n.key and k.expires_at > now() offset 0) found`
 
 	// Replace a row that has expired but is not pruned yet.
 	saveSQL = `insert into idempotency_keys as i (company_id, caller, key, request_hash, response, expires_at)

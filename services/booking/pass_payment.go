@@ -124,7 +124,7 @@ func (s *Server) payByPass(ctx context.Context, p *purchase, pass id.CustomerPas
 // redeem takes the credits of a transaction. Redemptions that arrive together share a call.
 func (s *Server) redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
 	r := &Redemption{Transaction: t, Requested: pass}
-	if err := s.redemptions.Do(ctx, company, r, t.ID); err != nil {
+	if err := s.redemptions.Do(ctx, company, r); err != nil {
 		return id.CustomerPass{}, err
 	}
 	return r.Pass, r.Err

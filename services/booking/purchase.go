@@ -263,7 +263,7 @@ func (c *sharedCommit) confirm(p *purchase) error {
 	for i := range p.Bought.Bookings {
 		p.Bought.Bookings[i].Payment.CustomerPass = p.paid
 	}
-	c.sale.Confirmed = append(c.sale.Confirmed, store.Confirmation{Transaction: p.Bought.ID, Pass: p.paid})
+	c.sale.Confirmed = append(c.sale.Confirmed, store.Confirmation{Transaction: p.Bought, Pass: p.paid})
 	c.events = append(c.events, confirmations(p.Bought, p.cause)...)
 	delete(c.payable.Pending, p.Bought.ID) // a second attempt finds it confirmed
 	return c.respond(p)

@@ -84,14 +84,16 @@ const (
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
 		where p.company_id = $1 and p.customer_id = $2 order by p.created_at desc, p.id desc limit 1000`
 
-	// The passes that can pay for a redemption, by their status, last day and uses.
+	// The passes that can pay for a redemption, by their status, last day and uses. Each pass is
+	// found along one index and locked along another, even if the planner has no statistics.
 	lockCandidatesSQL = `select ` + candidateColumns + `
-		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
-		where p.company_id = $1 and p.customer_id = any($2) and p.status = 'active'
-			and exists (select from unnest($2::uuid[], $3::uuid[], $4::date[], $5::integer[]) r(customer_id, customer_pass_id, day, credits)
-				where r.customer_id = p.customer_id and (r.customer_pass_id is null or r.customer_pass_id = p.id)
-					and r.day <= p.expiry_date and r.credits <= p.remaining_uses)
-		order by p.id for no key update of p`
+		from (select distinct q.id from unnest($2::uuid[], $3::uuid[], $4::date[], $5::integer[]) r(customer_id, customer_pass_id, day, credits)
+			cross join lateral (select q.id from customer_passes q where q.company_id = $1 and q.customer_id = r.customer_id
+				and q.status = 'active' and (r.customer_pass_id is null or r.customer_pass_id = q.id)
+				and r.day <= q.expiry_date and r.credits <= q.remaining_uses offset 0) q order by q.id) n
+		cross join lateral (select * from customer_passes p where p.company_id = $1 and p.id = n.id and p.status = 'active' for no key update) p
+		cross join lateral (select t.eligible_event_types from pass_types t
+			where t.company_id = $1 and t.id = p.pass_type_id offset 0) t`
 
 	requestedCandidateSQL = `select ` + candidateColumns + `
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id

@@ -40,8 +40,8 @@ const (
 			request_key = null, request_hash = null
 		where company_id = $1 and id` + pg.AmongIDs + ` and status = 'pending'`
 
-	nameUsedPassSQL = `update bookings b set customer_pass_id = n.pass from unnest($2::uuid[], $3::uuid[]) n(transaction_id, pass)
-		where b.company_id = $1 and b.transaction_id = n.transaction_id and b.method = 'PASS'`
+	nameUsedPassSQL = `update bookings set customer_pass_id = ($3::uuid[])[array_position($2::uuid[], id)]
+		where company_id = $1 and id` + pg.AmongIDs + ` and method = 'PASS'`
 
 	begunSQL = `select request_key, request_hash, id from transactions
 		where company_id = $1 and request_key = any($2) and status in ('pending', 'undoing')`
@@ -77,7 +77,7 @@ func (s *Store) BeginUndo(ctx context.Context, company id.Company, t id.Transact
 
 // Confirmation is a pending transaction whose credits were taken from a pass.
 type Confirmation struct {
-	Transaction id.Transaction
+	Transaction *model.Transaction
 	Pass        id.CustomerPass
 }
 
@@ -110,14 +110,19 @@ func LockPayable(company id.Company, transactions []id.Transaction, dates []id.E
 
 // confirm returns the statements that confirm locked pending transactions.
 func confirm(company id.Company, all []Confirmation) []pg.Query {
-	ids, passes := make([]id.Transaction, len(all)), make([]id.CustomerPass, len(all))
+	ids := make([]id.Transaction, len(all))
+	var bookings []id.Booking
+	var passes []id.CustomerPass
 	for i, c := range all {
-		ids[i], passes[i] = c.Transaction, c.Pass
+		ids[i] = c.Transaction.ID
+		for j := range c.Transaction.Bookings {
+			bookings, passes = append(bookings, c.Transaction.Bookings[j].ID), append(passes, c.Pass)
+		}
 	}
 	return []pg.Query{
 		pg.Query{SQL: confirmSQL, Args: []any{company, ids}}.Affecting(len(all)),
 		{SQL: bookWaitersSQL, Args: []any{company, ids}},
-		{SQL: nameUsedPassSQL, Args: []any{company, ids, passes}},
+		{SQL: nameUsedPassSQL, Args: []any{company, bookings, passes}},
 	}
 }
 
