@@ -123,9 +123,11 @@ func (s *store) ledger(ctx context.Context, company id.Company, pass id.Customer
 const (
 	lockCustomerPassSQL = customerPassSQL + ` for no key update`
 
+	// The subselect hides the length of the array from the planner. Otherwise it finds that a plan for
+	// a short array is cheaper than one for any array, and plans each execution.
 	saveCustomerPassesSQL = `update customer_passes p set remaining_uses = n.remaining_uses, expiry_date = n.expiry_date, status = n.status,
 			paused_on = n.paused_on, version = n.version, updated_at = $2
-		from unnest($3::uuid[], $4::integer[], $5::date[], $6::text[], $7::date[], $8::bigint[])
+		from unnest((select $3::uuid[]), $4::integer[], $5::date[], $6::text[], $7::date[], $8::bigint[])
 			n(id, remaining_uses, expiry_date, status, paused_on, version)
 		where p.company_id = $1 and p.id = n.id`
 
