@@ -21,11 +21,12 @@ const (
 	meetCustomersSQL = `insert into customers (company_id, id) select $1, n.id from unnest($2::uuid[]) n(id) order by n.id
 		on conflict (company_id, id) do nothing`
 
-	// Rows of deleted customers are not locked, so that refused requests do not hold up a fence.
+	// Rows of deleted customers are not locked, so that refused requests do not hold up a fence. The
+	// subselects are those of saveCustomerPassesSQL.
 	lockCustomersSQL = `with present as (select id from customers
-			where company_id = $1 and id = any($2) and deleted_at is null order by id for key share)
+			where company_id = $1 and id = any((select $2::uuid[])::uuid[]) and deleted_at is null order by id for key share)
 		select id, false from present
-		union all select id, true from customers where company_id = $1 and id = any($2) and deleted_at is not null`
+		union all select id, true from customers where company_id = $1 and id = any((select $2::uuid[])::uuid[]) and deleted_at is not null`
 
 	onOfferSQL = `select status from pass_types where company_id = $1 and id = $2 for share`
 )

@@ -123,6 +123,8 @@ func (s *store) ledger(ctx context.Context, company id.Company, pass id.Customer
 const (
 	lockCustomerPassSQL = customerPassSQL + ` for no key update`
 
+	// The company is joined too. PostgreSQL would otherwise expect few rows of a company in a new
+	// table, and read all of them.
 	saveCustomerPassesSQL = `update customer_passes p set remaining_uses = n.remaining_uses, expiry_date = n.expiry_date, status = n.status,
 			paused_on = n.paused_on, version = n.version, updated_at = $2
 		from (select $1::uuid as company_id, unnest($3::uuid[]) as id, unnest($4::integer[]) as remaining_uses, unnest($5::date[]) as expiry_date,

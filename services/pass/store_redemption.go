@@ -106,7 +106,7 @@ const redemptionKey = "redemptions_pkey"
 
 // errStoredMeanwhile is the fault of a violated redemptionKey. No caller sees it.
 func errStoredMeanwhile() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonInternal, "another request has stored the redemption")
+	return fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress, "another request has stored the redemption")
 }
 
 // writeRedemptions is Write for transactions with addRedemptions. It repeats those that come second.

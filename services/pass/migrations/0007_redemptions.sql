@@ -2,7 +2,7 @@
 
 -- The sums of ledger entries, checked once per statement instead of once per entry. An entry must
 -- follow from the one before, and the newest balance must be the pass's, so the pass is changed
--- before its entries are added.
+-- before its entries are added. Rows are looked up one by one, so that no plan joins whole tables.
 -- +goose StatementBegin
 create function ledger_entries_add_up() returns trigger language plpgsql as $$
 declare
@@ -10,11 +10,12 @@ declare
 begin
     select e.sequence into wrong
         from added e
-            left join ledger_entries before on before.company_id = e.company_id
-                and before.customer_pass_id = e.customer_pass_id and before.sequence = e.sequence - 1
-            left join customer_passes p on p.company_id = e.company_id and p.id = e.customer_pass_id
+            left join lateral (select l.balance from ledger_entries l where l.company_id = e.company_id
+                and l.customer_pass_id = e.customer_pass_id and l.sequence = e.sequence - 1 offset 0) before on true
+            left join lateral (select p.remaining_uses from customer_passes p
+                where p.company_id = e.company_id and p.id = e.customer_pass_id offset 0) p on true
         where coalesce(before.balance, 0) + e.credits <> e.balance
-            or (before.sequence is null) <> (e.sequence = 1)
+            or (before.balance is null) <> (e.sequence = 1)
             or p.remaining_uses is distinct from e.balance and not exists (select from ledger_entries later
                 where later.company_id = e.company_id and later.customer_pass_id = e.customer_pass_id and later.sequence > e.sequence)
         limit 1;
