@@ -12,4 +12,5 @@ create unique index concurrently if not exists transactions_by_request on transa
 
 -- The confirmation of a purchase by pass, a cancellation and a check-in update bookings. Space in
 -- their pages keeps these updates out of the indexes.
+-- allow repeatable: the second time changes nothing
 alter table bookings set (fillfactor = 80);
