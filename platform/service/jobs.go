@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -48,12 +50,7 @@ func (j *Jobs) Collect(r prometheus.Registerer) error {
 // Every calls once immediately, and then at every interval until ctx ends. A failure is
 // logged, and the next call is the retry. Every always returns nil.
 func (j *Jobs) Every(ctx context.Context, name string, every time.Duration, once func(ctx context.Context) error) error {
-	j.interval.WithLabelValues(name).Set(every.Seconds())
-	for _, result := range []string{"ok", "failed"} {
-		j.runs.WithLabelValues(name, result) // so that a rate starts from zero
-	}
-	// The start time distinguishes a task that never succeeds from one that does not exist.
-	j.success.WithLabelValues(name).SetToCurrentTime()
+	j.announce(name, every)
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
@@ -64,6 +61,58 @@ func (j *Jobs) Every(ctx context.Context, name string, every time.Duration, once
 		case <-ticker.C:
 		}
 	}
+}
+
+// Task is a periodic job that usually has nothing to do.
+type Task struct {
+	Name string
+	Once func(ctx context.Context) error
+}
+
+// WhenDue is Every for several tasks, of which it calls only those that are due. due looks for all of
+// them at every interval, in one query, and returns whether each has something to do. A task that is
+// still running is not called again, and delays no other task.
+func (j *Jobs) WhenDue(ctx context.Context, every time.Duration, due func(ctx context.Context) ([]bool, error), tasks ...Task) error {
+	for _, t := range tasks {
+		j.announce(t.Name, every)
+	}
+	running := make([]atomic.Bool, len(tasks))
+	var all sync.WaitGroup
+	defer all.Wait()
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		found, err := due(ctx)
+		for i, t := range tasks {
+			if running[i].Load() {
+				continue
+			}
+			if err != nil || !found[i] {
+				j.run(ctx, t.Name, func(context.Context) error { return err })
+				continue
+			}
+			running[i].Store(true)
+			all.Go(func() {
+				defer running[i].Store(false)
+				j.run(ctx, t.Name, t.Once)
+			})
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// announce sets the metrics of a job before its first run.
+func (j *Jobs) announce(name string, every time.Duration) {
+	j.interval.WithLabelValues(name).Set(every.Seconds())
+	for _, result := range []string{"ok", "failed"} {
+		j.runs.WithLabelValues(name, result) // so that a rate starts from zero
+	}
+	// The start time distinguishes a task that never succeeds from one that does not exist.
+	j.success.WithLabelValues(name).SetToCurrentTime()
 }
 
 func (j *Jobs) run(ctx context.Context, name string, once func(ctx context.Context) error) {

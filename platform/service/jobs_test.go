@@ -90,3 +90,41 @@ func TestInterruptedJobIsNotAFailure(t *testing.T) {
 		t.Errorf("%v, %v, logged %s", err, got, &log)
 	}
 }
+
+func TestWhenDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		j := NewJobs(slog.New(slog.NewTextHandler(&log, nil)))
+		ctx, stop := context.WithCancel(t.Context())
+		due := [][]bool{{false, false}, {true, true}, {true, true}, nil, {false, true}}
+		looks, slow, quick, hold := 0, 0, 0, make(chan struct{})
+		done := make(chan error)
+		go func() {
+			done <- j.WhenDue(ctx, time.Second, func(context.Context) ([]bool, error) {
+				if looks++; due[looks-1] == nil {
+					return nil, errors.New("the database is away")
+				}
+				return due[looks-1], nil
+			}, Task{"slow", func(context.Context) error { slow++; <-hold; return nil }},
+				Task{"quick", func(context.Context) error { quick++; return nil }})
+		}()
+		time.Sleep(4*time.Second + time.Millisecond)
+		synctest.Wait()
+		if looks != 5 || slow != 1 || quick != 3 {
+			t.Errorf("%d looks, %d and %d runs", looks, slow, quick)
+		}
+		if strings.Count(log.String(), "job failed") != 1 || !strings.Contains(log.String(), "task=quick") {
+			t.Errorf("logged %s", &log)
+		}
+		stop()
+		select {
+		case <-done:
+			t.Error("ended while a task was running")
+		default:
+		}
+		close(hold)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

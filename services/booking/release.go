@@ -18,6 +18,8 @@ import (
 const (
 	// expiriesEvery is the interval between searches for expired transactions.
 	expiriesEvery = time.Second
+	// removalsEvery is the interval between removals of old released transactions.
+	removalsEvery = time.Minute
 	// expiryBatch is the number of expired transactions that are released in one commit.
 	expiryBatch = 200
 	// callsAtOnce is the maximum number of concurrent calls to the pass service.
@@ -52,14 +54,14 @@ func (s *Server) releaseUndone(ctx context.Context, company id.Company, t id.Tra
 // delays only the work that needs it.
 func (s *Server) Expire(ctx context.Context, jobs *service.Jobs) error {
 	var wg sync.WaitGroup
-	for name, once := range map[string]func(context.Context) error{
-		"expire_holds": s.expireHolds, "undo_pending": s.undoPending, "return_credits": s.returnDue,
-		"remove_released": s.removeReleased, "promote_waiting": s.promoteDue,
-	} {
-		wg.Go(func() { _ = jobs.Every(ctx, name, expiriesEvery, once) })
-	}
+	wg.Go(func() { _ = jobs.Every(ctx, "remove_released", removalsEvery, s.removeReleased) })
+	err := jobs.WhenDue(ctx, expiriesEvery, func(ctx context.Context) ([]bool, error) {
+		d, err := s.store.Due(ctx, s.now(), s.now().Add(-retryAfter))
+		return []bool{d.Holds, d.Undoing, d.Returns, d.Promotions}, err
+	}, service.Task{Name: "expire_holds", Once: s.expireHolds}, service.Task{Name: "undo_pending", Once: s.undoPending},
+		service.Task{Name: "return_credits", Once: s.returnDue}, service.Task{Name: "promote_waiting", Once: s.promoteDue})
 	wg.Wait()
-	return nil
+	return err
 }
 
 func (s *Server) expireOnce(ctx context.Context) error {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
 )
 
 // unfinishedMost limits the rows that a sample counts.
@@ -32,4 +33,27 @@ type UnfinishedWork struct {
 // Unfinished counts unfinished work at now, up to a limit for each number.
 func (s *Store) Unfinished(ctx context.Context, now time.Time) (UnfinishedWork, error) {
 	return pg.One[UnfinishedWork](ctx, s.DB, pg.AllCompanies(), unfinishedSQL, now, unfinishedMost)
+}
+
+// dueSQL looks at the first entry of an index for each kind of work.
+const dueSQL = `select
+	exists (select from transactions where status = 'held' and expires_at <= $1) as holds,
+	exists (select from transactions where status in ('pending', 'undoing') and expires_at <= $1) as undoing,
+	exists (select from credit_returns where due_at <= $1) as returns,
+	exists (select from event_dates where promoting) or exists (select from waitlist_entries
+		where state = 'waiting' and passed_over_reason = '` + model.PassedOverPassAway + `' and passed_over_at <= $2) as promotions`
+
+// DueWork reports which kinds of background work there are.
+type DueWork struct {
+	Holds      bool // that have expired
+	Undoing    bool // purchases by pass that have timed out
+	Returns    bool // credits that are owed
+	Promotions bool // dates and entries of the waitlist that are tried again
+}
+
+// Due looks for work that is due at now. retry is when the passes of entries to try again could not be
+// checked.
+func (s *Store) Due(ctx context.Context, now, retry time.Time) (DueWork, error) {
+	d, err := pg.One[DueWork](ctx, s.DB, pg.AllCompanies(), dueSQL, now, retry)
+	return d, s.Fault(err)
 }
