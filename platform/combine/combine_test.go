@@ -109,7 +109,7 @@ func TestReads(t *testing.T) {
 			if n := len(r.groups[ours].waiting[0].keys); n != 2 {
 				t.Errorf("%d reads wait for one that is not slow yet", n)
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			get(&others, 3)
 			others.Wait()
 			close(hung)

@@ -90,7 +90,8 @@ type ticket[R comparable, W any] struct {
 	rows    []R
 	arrival int
 	since   time.Time
-	skips   int // the number of commits that left the write out because a row was locked
+	skips   int  // the number of commits that left the write out because a row was locked
+	again   bool // the last commit did
 	err     error
 	done    chan struct{}
 }
@@ -311,8 +312,8 @@ func (q *Queue[K, R, W]) leave(key K, b *batch[R, W]) []*batch[R, W] {
 	waiting := q.queues[key]
 	var left []*ticket[R, W]
 	for _, t := range b.tickets {
-		if t.err == ErrLocked {
-			t.err = nil
+		if t.again {
+			t.again = false
 			left = append(left, t)
 		}
 	}
@@ -334,7 +335,7 @@ func (q *Queue[K, R, W]) settle(key K, b *batch[R, W]) {
 	}
 	q.commitAll(key, present, b.wait)
 	for _, t := range b.tickets {
-		if t.err == ErrLocked {
+		if t.again {
 			t.skips++
 			if b.wait {
 				t.skips = maxSkips
@@ -342,7 +343,7 @@ func (q *Queue[K, R, W]) settle(key K, b *batch[R, W]) {
 			if time.Since(t.since) < timeout {
 				continue
 			}
-			t.err = errLocked
+			t.again, t.err = false, errLocked
 		}
 		close(t.done)
 	}
@@ -361,13 +362,14 @@ func (q *Queue[K, R, W]) commitAll(key K, tickets []*ticket[R, W], wait bool) {
 		q.commitAll(key, behind(tickets[:n/2], tickets[n/2:]), wait)
 		return
 	}
+	waited := errors.Is(err, ErrLocked)
 	for _, t := range tickets {
-		t.err = err
-	}
-	if err == nil {
-		for _, i := range left {
-			tickets[i].err = ErrLocked
+		if t.again = waited; !waited {
+			t.err = err
 		}
+	}
+	for _, i := range left {
+		tickets[i].again = true
 	}
 }
 
@@ -376,13 +378,13 @@ func (q *Queue[K, R, W]) commitAll(key K, tickets []*ticket[R, W], wait bool) {
 func behind[R comparable, W any](first, tickets []*ticket[R, W]) (ready []*ticket[R, W]) {
 	taken := map[R]bool{}
 	for _, t := range first {
-		if t.err == ErrLocked {
+		if t.again {
 			take(taken, t)
 		}
 	}
 	for _, t := range tickets {
 		if namesAny(taken, t) {
-			t.err = ErrLocked
+			t.again = true
 			take(taken, t)
 			continue
 		}
