@@ -9,7 +9,8 @@ import (
 )
 
 // LimitLockWait returns the query after which the statements of a transaction wait at most limit for
-// each lock. A statement that waits longer fails, and [LockTimedOut] reports its error.
+// each lock; 0 means no limit. A statement that waits longer fails, and [LockTimedOut] reports its
+// error.
 func LimitLockWait(limit time.Duration) Query {
 	return Query{SQL: `select set_config('lock_timeout', $1, true)`, Args: []any{strconv.FormatInt(limit.Milliseconds(), 10)}}
 }

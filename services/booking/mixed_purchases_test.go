@@ -141,9 +141,7 @@ func TestMixedPurchases(t *testing.T) { // invariants 1, 2 and 15
 			t.Errorf("nothing was refused with %s, so the test does not contend for it: %v", reason, w.refused)
 		}
 	}
-	// A purchase by card can take the key of another client's purchase by pass that is pending. The
-	// job then undoes the purchase by pass.
-	w.settleDown()
+	w.settleDown() // undoes what failed on the way
 	if open := one[int64](w.world, `select count(*) from transactions where status not in ('confirmed', 'released')`); open != 0 {
 		t.Errorf("%d purchases are neither confirmed nor released", open)
 	}

@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -104,7 +105,7 @@ func (s *Server) commitPurchases(ctx context.Context, company id.Company, purcha
 	s.metrics.shared.Observe(float64(len(purchases)))
 	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		c := &sharedCommit{Server: s, tx: tx, company: company, purchases: purchases}
-		if err := c.lock(ctx, wait, pg.LimitLockWait(lockWait), pg.ByIndex()); err != nil {
+		if err := c.lock(ctx, wait, wait && len(purchases) == 1, pg.LimitLockWait(lockWait), pg.ByIndex()); err != nil {
 			return err
 		}
 		if err := c.decide(ctx); err != nil {
@@ -128,8 +129,8 @@ type sharedCommit struct {
 
 	kept    tenancy.Company
 	offer   *model.Offer
-	locked  []id.EventDate // dates that another process has locked, and dates of purchases that are left out
-	left    []int          // purchases that are left out because of them
+	locked  store.Locked // by another process, and the dates of purchases that are left out
+	left    []int        // purchases that are left out because of them
 	payable store.Payable
 	begun   map[string]store.Begun
 
@@ -139,8 +140,9 @@ type sharedCommit struct {
 }
 
 // lock locks and reads everything that the purchases name, after it has run first, in one round trip.
-// If wait is false, it leaves out dates that another process has locked.
-func (c *sharedCommit) lock(ctx context.Context, wait bool, first ...pg.Query) (err error) {
+// It waits for dates only if wait is set, and for other rows only if alone is set. It leaves out what
+// another process has locked.
+func (c *sharedCommit) lock(ctx context.Context, wait, alone bool, first ...pg.Query) (err error) {
 	var wanted model.Demand
 	var keys []*idem.Request
 	var requests [][]byte
@@ -171,13 +173,13 @@ func (c *sharedCommit) lock(ctx context.Context, wait bool, first ...pg.Query) (
 		first = append(first, store.BegunBy(c.company, requests, c.begun))
 	}
 	if len(pending) > 0 {
-		first = append(first, store.LockPayable(c.company, pending, model.Distinct(dates), &c.payable)...)
+		first = append(first, store.LockPayable(c.company, pending, model.Distinct(dates), alone, &c.payable)...)
 	}
 	first = append(first, c.companies.Query(c.company, &c.kept))
-	if wait {
+	if alone {
 		c.offer, err = c.store.LockOffer(ctx, c.tx, c.company, wanted, first...)
 	} else {
-		c.offer, c.locked, err = c.store.LockFreeOffer(ctx, c.tx, c.company, wanted, first...)
+		c.offer, c.locked, err = c.store.LockFreeOffer(ctx, c.tx, c.company, wanted, wait, first...)
 	}
 	return err
 }
@@ -194,7 +196,7 @@ func (c *sharedCommit) decide(ctx context.Context) error {
 				continue
 			}
 		}
-		if !p.confirming && c.leaveOut(p) {
+		if c.leaveOut(p) {
 			c.left = append(c.left, i)
 			continue
 		}
@@ -205,14 +207,18 @@ func (c *sharedCommit) decide(ctx context.Context) error {
 	return nil
 }
 
-// leaveOut reports whether an order names a locked date. Its other dates are then left out of later
-// orders as well, so that no later order overtakes it.
+// leaveOut reports whether a purchase needs a row that another process has locked. The dates of an
+// order that is left out are then left out of later orders as well, so that none overtakes it.
 func (c *sharedCommit) leaveOut(p *purchase) bool {
+	if p.confirming {
+		return c.payable.Locked[p.Bought.ID]
+	}
 	dates := p.Order.Dates()
-	if !slices.ContainsFunc(dates, func(d id.EventDate) bool { return slices.Contains(c.locked, d) }) {
+	if !slices.Contains(c.locked.Codes, strings.ToLower(p.Order.Code)) &&
+		!slices.ContainsFunc(dates, func(d id.EventDate) bool { return slices.Contains(c.locked.Dates, d) }) {
 		return false
 	}
-	c.locked = append(c.locked, dates...)
+	c.locked.Dates = append(c.locked.Dates, dates...)
 	return true
 }
 
@@ -309,7 +315,7 @@ func (c *sharedCommit) save(ctx context.Context) error {
 // their events. None of them has an Idempotency-Key.
 func (s *Server) settle(ctx context.Context, tx *pg.Tx, company id.Company, purchases []*purchase) error {
 	c := &sharedCommit{Server: s, tx: tx, company: company, purchases: purchases}
-	if err := c.lock(ctx, true); err != nil {
+	if err := c.lock(ctx, true, true); err != nil {
 		return err
 	}
 	if err := c.decide(ctx); err != nil {

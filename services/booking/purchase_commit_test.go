@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
 )
@@ -53,6 +55,62 @@ func TestLockedDate(t *testing.T) {
 	if w.booked(locked) != waiting || w.booked(free) != 21 {
 		t.Errorf("%d and %d spaces are booked", w.booked(locked), w.booked(free))
 	}
+	w.inStep()
+}
+
+// TestLockedCode checks that purchases with a discount code that another process has locked delay no
+// purchases of other dates.
+func TestLockedCode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ann := w.customer(w.company, "ann")
+	e, other := w.event(w.ctx, nil), w.event(w.ctx, nil)
+	w.code(percent("TEN", 1000))
+	w.mustBook(w.ctx, ann, e, 1) // puts Ann in the copy
+	buy := func(of *bookingv1.Event, code string) error {
+		_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{
+			PurchaserId: ann.String(), DiscountCode: code, Lines: []*bookingv1.TransactionLine{{EventId: of.GetId(), Spaces: 1}},
+		})
+		return err
+	}
+	locked, release := make(chan struct{}), make(chan struct{})
+	var holder, stuck, others sync.WaitGroup
+	holder.Go(func() {
+		err := w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, `select from discount_codes for update`)
+			close(locked)
+			<-release
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	<-locked
+	for range 5 {
+		stuck.Go(func() {
+			if err := buy(e, "TEN"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for i := range 60 {
+		others.Go(func() {
+			if err := buy([]*bookingv1.Event{e, other}[i%2], ""); err != nil && !fault.Is(err, fault.Unavailable) {
+				t.Error(err)
+			}
+		})
+	}
+	testkit.Eventually(t, 20*time.Second, func() error {
+		if n := w.booked(other); n != 30 {
+			return fmt.Errorf("%d spaces of the other date are booked", n)
+		}
+		return nil
+	})
+	close(release)
+	holder.Wait()
+	stuck.Wait()
+	others.Wait()
 	w.inStep()
 }
 

@@ -1,11 +1,13 @@
 package pass
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"reservation.dev/platform/fault"
@@ -293,4 +295,45 @@ func (w *world) count(sql string, args ...any) int64 {
 		w.t.Fatal(err)
 	}
 	return n
+}
+
+func TestLockedPassInABatch(t *testing.T) {
+	w := open(t)
+	customer, other := w.customer(), w.customer()
+	locked, free := w.give(customer, nil), w.give(other, nil)
+	w.mustRedeem(redeemRequest(other, free.GetId(), 1)) // so that both customers are known
+	w.mustRedeem(redeemRequest(customer, locked.GetId(), 1))
+	which, err := id.Parse[id.CustomerPass](locked.GetId())
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &passv1.BatchRedeemCreditsRequest{Redemptions: []*passv1.RedeemCreditsRequest{
+		redeemRequest(other, free.GetId(), 2), redeemRequest(customer, locked.GetId(), 3), redeemRequest(other, free.GetId(), 1),
+	}}
+	err = w.db.InTx(t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+		if _, err := tx.Exec(ctx, `select from customer_passes where id = $1 for update`, which); err != nil {
+			return err
+		}
+		resp, err := w.client.BatchRedeemCredits(w.as(w.company), req)
+		if err != nil {
+			return err
+		}
+		for n, want := range []codes.Code{codes.OK, codes.Unavailable, codes.OK} {
+			if got := codes.Code(resp.GetResults()[n].GetRefused().GetCode()); got != want {
+				t.Errorf("%d: got %v, want %v", n, got, want)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := w.client.BatchRedeemCredits(w.as(w.company), req)
+	if err != nil || resp.GetResults()[1].GetRedeemed() == nil {
+		t.Errorf("repeated: %v, %v", resp, err)
+	}
+	if w.get(locked.GetId()).GetRemainingUses() != 6 || w.get(free.GetId()).GetRemainingUses() != 6 {
+		t.Errorf("%d and %d uses are left", w.get(locked.GetId()).GetRemainingUses(), w.get(free.GetId()).GetRemainingUses())
+	}
+	w.verify()
 }

@@ -92,17 +92,51 @@ func (s *Server) redeem(ctx context.Context, requests []*passv1.RedeemCreditsReq
 	if len(valid) == 0 {
 		return results, nil
 	}
-	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
-		decisions, err := s.redeemIn(ctx, tx, company, valid)
-		for n, d := range decisions {
-			results[places[n]] = d
+	decisions, err := s.redeemValid(ctx, company, valid)
+	for n, d := range decisions {
+		results[places[n]] = d
+	}
+	return results, err
+}
+
+// lockWait is the longest time that several redemptions wait together for a lock.
+const lockWait = 100 * time.Millisecond
+
+// redeemValid decides redemptions in one commit. If they wait too long for a lock, each gets a commit
+// of its own, so that a pass that stays locked delays only its own redemptions.
+func (s *Server) redeemValid(ctx context.Context, company tenant, redemptions []*redemption) ([]decision, error) {
+	if len(redemptions) == 1 {
+		return s.redeemTogether(ctx, company, redemptions, 0)
+	}
+	decisions, err := s.redeemTogether(ctx, company, redemptions, lockWait)
+	if !pg.LockTimedOut(err) {
+		return decisions, err
+	}
+	for i := range redemptions {
+		one, err := s.redeemTogether(ctx, company, redemptions[i:i+1], lockWait)
+		switch {
+		case pg.LockTimedOut(err):
+			one = []decision{{err: fault.Away(err)}}
+		case err != nil:
+			return nil, err
 		}
+		decisions = append(decisions, one...)
+	}
+	return decisions, nil
+}
+
+// redeemTogether decides redemptions in one commit, whose statements wait at most limit for a lock; 0
+// means no limit.
+func (s *Server) redeemTogether(ctx context.Context, company tenant, redemptions []*redemption, limit time.Duration) (decisions []decision, err error) {
+	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
+		tx.Queue(pg.LimitLockWait(limit))
+		decisions, err = s.redeemIn(ctx, tx, company, redemptions)
 		return err
 	})
 	if err != nil && !errors.Is(err, errNothingTaken) {
 		return nil, err
 	}
-	return results, nil
+	return decisions, nil
 }
 
 // errNothingTaken rolls back a transaction that has only read and locked rows, which is cheaper than

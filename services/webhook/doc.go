@@ -21,8 +21,9 @@
 //     how often its domain event is repeated.
 //  2. An event is acknowledged only when its deliveries are committed, and a delivery ends only by the
 //     commit of its outcome. If a process crashes in between, the delivery is sent again. Delivery is
-//     at least once. A process has at most 128 deliveries in flight or without a committed outcome,
-//     or 64 without a committed outcome if more are in flight.
+//     at least once. A process begins no request while 128 deliveries are in flight or without a
+//     committed outcome, or while 64 are without one if slow endpoints keep more in flight. So a
+//     crash repeats about that many, or at most what was in flight and 64 more.
 //  3. The process that sends a delivery holds its lease, and an outcome is written only under that
 //     lease. A lease is the only one of its value, and shows which process created it. It ends with
 //     its outcome; when its process releases it; when its process has not reported to the database

@@ -217,6 +217,7 @@ func (s *Server) RotateSecret(ctx context.Context, req *webhookv1.RotateSecretRe
 		if _, err := s.store.lockEndpoint(ctx, tx, company, endpoint); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() { s.engine.Changed(endpointKey{company, endpoint}) })
 		return s.store.rotateSecret(ctx, tx, company, endpoint, message.NewSecret(s.newID(), pg.Instant(s.now())))
 	})
 	if err != nil {

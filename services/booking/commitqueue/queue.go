@@ -8,7 +8,8 @@
 //  3. A failed commit, and a row that another process has locked, affect only the writes that caused
 //     it: the others are committed without them.
 //  4. A commit that may have been stored is not repeated.
-//  5. A company has at most [maxWaiting] writes waiting and [maxCommits] commits running, and no
+//  5. A company has at most [maxCommits] commits running. While [maxWaiting] of its writes wait,
+//     further writes that name rows are refused; the others continue what was admitted before. No
 //     write waits for another company's.
 package commitqueue
 
@@ -49,10 +50,11 @@ const (
 )
 
 // Commit commits the writes of a key in one transaction, in their order. If wait is false, it must not
-// wait for rows that another process has locked. It leaves out the writes that name such rows, and
+// wait for rows that another process has locked. It leaves out the writes that need such rows, and
 // later writes that have a row in common with a write that is left out, and returns their positions.
 // If wait is true, all writes that name rows name the same ones, and Commit can wait for them for a
-// moment. It returns [ErrLocked] if it has waited too long.
+// moment, or if there is only one write, for everything that it locks. It returns [ErrLocked] if it
+// has waited too long.
 type Commit[K comparable, W any] func(ctx context.Context, key K, writes []W, wait bool) (left []int, err error)
 
 // Queue queues writes W by a key K, within a process. A write names the rows R that its commit locks.
@@ -122,7 +124,7 @@ func (q *Queue[K, R, W]) Do(ctx context.Context, key K, write W, rows ...R) erro
 		waiting = &queue[R, W]{locked: map[R]bool{}}
 		q.queues[key] = waiting
 	}
-	if len(waiting.waiting) == maxWaiting {
+	if len(rows) > 0 && len(waiting.waiting) >= maxWaiting {
 		q.mu.Unlock()
 		return errTooMany
 	}
@@ -172,27 +174,57 @@ func (q *queue[R, W]) next() *batch[R, W] {
 	if len(q.running) == maxCommits || !q.worthCommit() {
 		return nil
 	}
-	patient := slices.ContainsFunc(q.running, func(b *batch[R, W]) bool { return b.patient })
 	// A row belongs to the commit that names it, and otherwise to the first write that names it.
-	taken := maps.Clone(q.locked)
-	b := &batch[R, W]{wait: true}
-	var left []*ticket[R, W]
+	taken, named := maps.Clone(q.locked), map[R]bool{}
+	var ready []*ticket[R, W]
 	for _, t := range q.waiting {
-		if len(b.tickets) == maxBatch || namesAny(taken, t) || patient && t.skips >= maxSkips || !b.admits(t) {
+		alone := t.skips >= maxSkips
+		if namesAny(taken, t) || alone && namesAny(named, t) {
 			take(taken, t)
-			left = append(left, t)
 			continue
 		}
-		b.add(t)
+		ready = append(ready, t)
+		if alone {
+			take(taken, t)
+		} else {
+			take(named, t) // writes that share a row can share the commit
+		}
 	}
+	b := q.choose(ready)
 	if len(b.tickets) == 0 {
 		return nil
 	}
 	for _, t := range b.tickets {
 		take(q.locked, t)
 	}
-	q.waiting = left
+	q.waiting = slices.DeleteFunc(q.waiting, func(t *ticket[R, W]) bool { return slices.Contains(b.tickets, t) })
 	q.running = append(q.running, b)
+	return b
+}
+
+// choose chooses the writes of the next commit from those that can start. A write that was left out
+// too often gets a commit of its own, which waits for its locks. Only one such commit runs at a time,
+// and the write with the fewest attempts is first, so that a row that stays locked does not keep the
+// others waiting.
+func (q *queue[R, W]) choose(ready []*ticket[R, W]) *batch[R, W] {
+	b := &batch[R, W]{wait: true}
+	if !slices.ContainsFunc(q.running, func(r *batch[R, W]) bool { return r.patient }) {
+		var next *ticket[R, W]
+		for _, t := range ready {
+			if t.skips >= maxSkips && (next == nil || t.skips < next.skips) {
+				next = t
+			}
+		}
+		if next != nil {
+			b.add(next)
+			return b
+		}
+	}
+	for _, t := range ready {
+		if t.skips < maxSkips && len(b.tickets) < maxBatch {
+			b.add(t)
+		}
+	}
 	return b
 }
 
@@ -215,15 +247,6 @@ func (q *queue[R, W]) end(b *batch[R, W], left []*ticket[R, W]) {
 		q.waiting = append(left, q.waiting...)
 		slices.SortFunc(q.waiting, func(a, b *ticket[R, W]) int { return cmp.Compare(a.arrival, b.arrival) })
 	}
-}
-
-// admits reports whether t can share the commit. A write that waits for its locks shares it only
-// with writes that name the same rows.
-func (b *batch[R, W]) admits(t *ticket[R, W]) bool {
-	if len(b.tickets) == 0 || !b.patient && t.skips < maxSkips {
-		return true
-	}
-	return b.patient && sameRows(b.rows, t.rows)
 }
 
 func (b *batch[R, W]) add(t *ticket[R, W]) {
@@ -338,7 +361,7 @@ func (q *Queue[K, R, W]) settle(key K, b *batch[R, W]) {
 		if t.again {
 			t.skips++
 			if b.wait {
-				t.skips = maxSkips
+				t.skips = max(t.skips, maxSkips)
 			}
 			if time.Since(t.since) < timeout {
 				continue

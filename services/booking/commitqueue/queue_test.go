@@ -241,10 +241,42 @@ func TestLockedRow(t *testing.T) { // invariant 3
 	other := <-q.commits
 	other.done()
 	alone.answer <- result{err: ErrLocked}
+	alone = <-q.commits
+	q.want(alone, stuck)
+	alone.done()
 	c = <-q.commits
-	q.want(c, stuck, later)
+	q.want(c, later)
 	c.done()
 	if err := errors.Join(<-gotStuck, <-gotLater, <-gotY); err != nil {
+		t.Error(err)
+	}
+	q.idle()
+}
+
+// Of two writes that wait for their locks, the one with fewer attempts is first, so that a row that
+// stays locked does not keep another one waiting.
+func TestRowThatStaysLocked(t *testing.T) { // invariant 3
+	t.Parallel()
+	q := newQueue(t)
+	_, first := q.add("a", "x", "y")
+	running := <-q.commits
+	x, gotX := q.addWaiting(1, "a", "x")
+	y, gotY := q.addWaiting(2, "a", "y")
+	running.done()
+	for range maxSkips {
+		c := <-q.commits
+		q.want(c, x, y)
+		c.answer <- result{left: []int{0, 1}}
+	}
+	for _, step := range []struct {
+		write *write
+		err   error
+	}{{x, ErrLocked}, {y, ErrLocked}, {x, ErrLocked}, {y, nil}, {x, nil}} {
+		c := <-q.commits
+		q.want(c, step.write)
+		c.answer <- result{err: step.err}
+	}
+	if err := errors.Join(<-first, <-gotX, <-gotY); err != nil {
 		t.Error(err)
 	}
 	q.idle()
@@ -346,11 +378,13 @@ func TestTooManyWrites(t *testing.T) { // invariant 5
 	}
 	_, other := q.add("b", "row")
 	(<-q.commits).done()
+	_, admitted := q.add("a") // continues what was admitted before
+	(<-q.commits).done()
 	running.done()
 	for range maxWaiting / maxBatch {
 		(<-q.commits).done()
 	}
-	if err := errors.Join(<-first, <-other); err != nil {
+	if err := errors.Join(<-first, <-other, <-admitted); err != nil {
 		t.Error(err)
 	}
 	q.idle()

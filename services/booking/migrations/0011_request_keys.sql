@@ -7,6 +7,8 @@ alter table transactions
     add column if not exists request_key bytea,
     add column if not exists request_hash bytea;
 
+-- An interrupted build leaves an index that is not used.
+drop index concurrently if exists transactions_by_request;
 create unique index concurrently if not exists transactions_by_request on transactions (company_id, request_key)
     where status in ('pending', 'undoing') and request_key is not null;
 

@@ -27,6 +27,8 @@ const (
 	existingDatesSQL = `select d.id from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id and e.deleted_at is null
 		where d.company_id = $1 and d.id` + pg.AmongIDs
 
+	existingCodesSQL = `select lower(code) from discount_codes where company_id = $1 and lower(code) = any($2)`
+
 	OfferedOptionsSQL = `select o.*
 		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + `) e
 		cross join lateral (select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.ended_at is not null
@@ -41,20 +43,39 @@ const (
 func (s *Store) LockOffer(ctx context.Context, tx *pg.Tx, company id.Company, d model.Demand, first ...pg.Query) (*model.Offer, error) {
 	d.Distinct()
 	of := newOffer()
-	return of, tx.Pipeline(ctx, append(first, offered(company, d, of, LockDatesSQL)...)...)
+	return of, tx.Pipeline(ctx, append(first, offered(company, d, of, LockDatesSQL, lockCodesSQL)...)...)
 }
 
-// LockFreeOffer is LockOffer, except that it does not wait for dates that are locked. It leaves them
-// out of the offer and returns them.
-func (s *Store) LockFreeOffer(ctx context.Context, tx *pg.Tx, company id.Company, d model.Demand, first ...pg.Query) (of *model.Offer, locked []id.EventDate, err error) {
+// Locked is what another process has locked.
+type Locked struct {
+	Dates []id.EventDate
+	Codes []string // in lower case
+}
+
+// LockFreeOffer is LockOffer, except that it does not wait for codes that are locked, and for dates
+// only if waitForDates is set. It leaves them out of the offer and returns them.
+func (s *Store) LockFreeOffer(ctx context.Context, tx *pg.Tx, company id.Company, d model.Demand, waitForDates bool, first ...pg.Query) (of *model.Offer, locked Locked, err error) {
 	d.Distinct()
 	of = newOffer()
-	err = tx.Pipeline(ctx, append(first, offered(company, d, of, lockFreeDatesSQL)...)...)
-	if err != nil || len(of.Dates) == len(d.Dates) {
-		return of, nil, err
+	lockDates := lockFreeDatesSQL
+	if waitForDates {
+		lockDates = LockDatesSQL
 	}
-	missing := slices.DeleteFunc(d.Dates, func(date id.EventDate) bool { return of.Dates[date] != nil })
-	return of, locked, tx.Pipeline(ctx, pg.Query{SQL: existingDatesSQL, Args: []any{company, missing}, Scan: pg.Collect(&locked)})
+	err = tx.Pipeline(ctx, append(first, offered(company, d, of, lockDates, lockCodesSQL+` skip locked`)...)...)
+	if err != nil {
+		return of, locked, err
+	}
+	var existing []pg.Query
+	if dates := slices.DeleteFunc(d.Dates, func(date id.EventDate) bool { return of.Dates[date] != nil }); len(dates) > 0 && !waitForDates {
+		existing = append(existing, pg.Query{SQL: existingDatesSQL, Args: []any{company, dates}, Scan: pg.Collect(&locked.Dates)})
+	}
+	if codes := slices.DeleteFunc(d.Codes, func(code string) bool { return of.Codes[code] != nil }); len(codes) > 0 {
+		existing = append(existing, pg.Query{SQL: existingCodesSQL, Args: []any{company, codes}, Scan: pg.Collect(&locked.Codes)})
+	}
+	if len(existing) > 0 {
+		err = tx.Pipeline(ctx, existing...)
+	}
+	return of, locked, err
 }
 
 func newOffer() *model.Offer {
@@ -64,8 +85,8 @@ func newOffer() *model.Offer {
 	}
 }
 
-// offered returns the queries that read an offer and lock its dates with lockDates.
-func offered(company id.Company, d model.Demand, of *model.Offer, lockDates string) []pg.Query {
+// offered returns the queries that read an offer and lock its dates and codes.
+func offered(company id.Company, d model.Demand, of *model.Offer, lockDates, lockCodes string) []pg.Query {
 	queries := []pg.Query{{SQL: KnownCustomersSQL, Args: []any{company, d.Customers}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var c model.KnownCustomer
 		if err := scanCustomer(rows, &c); err != nil {
@@ -87,7 +108,7 @@ func offered(company id.Company, d model.Demand, of *model.Offer, lockDates stri
 			})})
 	}
 	if len(d.Codes) > 0 {
-		queries = append(queries, pg.Query{SQL: lockCodesSQL, Args: []any{company, d.Codes}, Scan: scanOfferedCodes(of)})
+		queries = append(queries, pg.Query{SQL: lockCodes, Args: []any{company, d.Codes}, Scan: scanOfferedCodes(of)})
 	}
 	return queries
 }

@@ -31,6 +31,8 @@ const (
 
 	lockAllPendingSQL = `select id from transactions where company_id = $1 and id` + pg.AmongIDs + ` and status = 'pending' order by id for no key update`
 
+	stillPendingSQL = `select id from transactions where company_id = $1 and id` + pg.AmongIDs + ` and status = 'pending'`
+
 	whichCancelledSQL = `select id from event_dates where company_id = $1 and id` + pg.AmongIDs + ` and status = 'cancelled'`
 
 	// The updates join the company too. PostgreSQL would otherwise expect few rows of a company in a
@@ -86,31 +88,46 @@ type Confirmation struct {
 	Pass        id.CustomerPass
 }
 
-// Payable is the pending transactions, locked until the end of tx, and the dates of theirs that are
-// cancelled.
+// Payable is the pending transactions, locked until the end of tx, those that another process has
+// locked, and the dates of theirs that are cancelled.
 type Payable struct {
 	Pending   map[id.Transaction]bool
+	Locked    map[id.Transaction]bool
 	Cancelled map[id.EventDate]bool
 }
 
 // LockPayable returns the queries that lock the transactions that are pending, and then read which
-// of the dates are cancelled.
-func LockPayable(company id.Company, transactions []id.Transaction, dates []id.EventDate, into *Payable) []pg.Query {
-	*into = Payable{Pending: map[id.Transaction]bool{}, Cancelled: map[id.EventDate]bool{}}
-	return []pg.Query{
-		{SQL: lockAllPendingSQL, Args: []any{company, transactions}, Scan: pg.Each(func(rows pgx.Rows) error {
+// of the dates are cancelled. If wait is false, they leave out transactions that are locked.
+func LockPayable(company id.Company, transactions []id.Transaction, dates []id.EventDate, wait bool, into *Payable) []pg.Query {
+	*into = Payable{Pending: map[id.Transaction]bool{}, Locked: map[id.Transaction]bool{}, Cancelled: map[id.EventDate]bool{}}
+	lock := lockAllPendingSQL
+	if !wait {
+		lock += ` skip locked`
+	}
+	args := []any{company, transactions}
+	queries := []pg.Query{
+		{SQL: lock, Args: args, Scan: eachID(into.Pending)},
+		{SQL: whichCancelledSQL, Args: []any{company, dates}, Scan: eachID(into.Cancelled)},
+	}
+	if !wait {
+		queries = append(queries, pg.Query{SQL: stillPendingSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
 			var t id.Transaction
 			err := rows.Scan(&t)
-			into.Pending[t] = true
+			into.Locked[t] = !into.Pending[t]
 			return err
-		})},
-		{SQL: whichCancelledSQL, Args: []any{company, dates}, Scan: pg.Each(func(rows pgx.Rows) error {
-			var d id.EventDate
-			err := rows.Scan(&d)
-			into.Cancelled[d] = true
-			return err
-		})},
+		})})
 	}
+	return queries
+}
+
+// eachID returns a Query.Scan that sets the identifiers that were found.
+func eachID[T comparable](found map[T]bool) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		var one T
+		err := rows.Scan(&one)
+		found[one] = true
+		return err
+	})
 }
 
 // confirm returns the statements that confirm locked pending transactions.
