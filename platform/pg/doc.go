@@ -46,6 +46,7 @@
 //     migrations. A newer schema is fine.
 //  8. A request holds a connection only in its company's turn (package turns), and waits for the
 //     turn without one. A company whose requests wait, for a lock or for a reader, does not hold up
-//     those of another company. Jobs count as one company. A request beyond the queue of its
+//     those of another company. Jobs, and requests whose company is not known yet, count as one
+//     company. A request beyond the queue of its
 //     company is refused with SERVICE_UNAVAILABLE, without a round trip.
 package pg

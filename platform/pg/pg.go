@@ -191,8 +191,9 @@ func (db *DB) Job(ctx context.Context, batch *pgx.Batch) error {
 	})
 }
 
-// Pool returns the underlying pool, for tests. Its statements run without a company and so
-// see no tenant's rows. They take no turn, so a service does not use it.
+// Pool returns the underlying pool, for tests, and for a heartbeat that must not wait behind a
+// service's jobs. Its statements run without a company and so see no tenant's rows. They take no
+// turn, so a service does not use it for anything else.
 func (db *DB) Pool() *pgxpool.Pool { return db.pool }
 
 // Close waits until all connections have been returned and closes them.

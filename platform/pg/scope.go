@@ -24,8 +24,8 @@ func For(company id.Company) Scope {
 // jobs, never for a caller's request.
 func AllCompanies() Scope { return Scope{setting: "*"} }
 
-// scopeSQL is the first statement of a transaction; $1 is the setting. The transaction begins and
-// ends with cached statements too, because the server parses any other text each time.
+// scopeSQL is the first statement of a transaction; $1 is the setting. The transaction begins with a
+// cached statement too, because the server parses any other text each time.
 const (
 	beginSQL  = `begin`
 	scopeSQL  = `select set_config('app.company_id', $1, true)`

@@ -24,7 +24,8 @@ var errTooManyCalls = fault.New(fault.Unavailable, fault.ReasonServiceUnavailabl
 	"too many requests of this company are in progress; wait, then send fewer at a time").After(time.Second)
 
 // begin counts a call of a company. A company can have half of the calls that the others leave. A
-// call of no company is not counted: it is one of the platform's own, or needs no token.
+// call of no company is not counted: it concerns the whole platform, or needs no token. A call of
+// another service in the name of a company counts as the company's.
 func (c *calls) begin(company id.Company) error {
 	if company.IsZero() {
 		return nil

@@ -27,12 +27,14 @@ import (
 // finds the row. So nothing is locked before the decision, and a redemption is still decided once:
 // of two that add its row, one does not commit.
 //
-// Nobody waits in a circle. A transaction that has added a customer's row (4) holds passes, and can
-// only wait for another transaction of 4 or 5; these add their rows by id. The other transactions
-// that add a customer's row, to assign a pass or to delete the customer, never wait for a redemption
-// or for a pass of an earlier commit. A transaction that waits for a new redemption (5) waits for
-// one that has every other lock. Repeated redemptions read the existing row without a lock: it never
-// changes from a refusal to a success, and its pass and credits never change.
+// Nobody waits in a circle, except with a process of the previous release, which locks a redemption
+// before its pass: PostgreSQL then ends one of the two, which is repeated. A transaction that has
+// added a customer's row (4) holds passes, and can only wait for another transaction of 4 or 5;
+// these add their rows by id. The other transactions that add a customer's row, to assign a pass or
+// to delete the customer, never wait for a redemption or for a pass of an earlier commit. A
+// transaction that waits for a new redemption (5) waits for one that has every other lock. Repeated
+// redemptions read the existing row without a lock: it never changes from a refusal to a success,
+// and its pass and credits never change.
 
 // storedRedemption is a redemption that has arrived or was cancelled before it arrived.
 type storedRedemption struct {

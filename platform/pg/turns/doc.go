@@ -21,7 +21,7 @@
 //
 // # Invariants
 //
-//  1. There are never more turns than connections, so the pool itself makes nobody wait. Writes and
+//  1. There are never more turns than connections, so the pool itself makes nobody with a turn wait. Writes and
 //     streams leave the reserve to reads, if there are two connections. Streams are never more than
 //     a quarter (at least one).
 //  2. When a company takes a turn, it then holds at most three quarters (rounded down) of what the
