@@ -105,7 +105,7 @@ func TestTooManyWait(t *testing.T) {
 	defer cancel()
 	unlock := lockRow(t, db, owner, busy)
 
-	const queued, writes = 512, 4
+	const queued, writes = 384, 4
 	done, leave := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for range queued + writes {

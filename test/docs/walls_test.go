@@ -25,7 +25,7 @@ func wallLayers() []string {
 func wallProcesses() map[string][]string {
 	return map[string][]string{
 		"auth":    {"keyring", "identity", "hashing", "throttle"},
-		"webhook": {"claim", "engine", "intake", "outcome", "retention", "send", "trace"},
+		"webhook": {"claim", "engine", "intake", "outcome", "retention", "send", "trace", "worker"},
 	}
 }
 

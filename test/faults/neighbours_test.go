@@ -55,7 +55,7 @@ func TestNeighbours(t *testing.T) {
 			})
 		}
 	}
-	send(300, func(int) harness.Request { return busy.rename() })
+	send(450, func(int) harness.Request { return busy.rename() })
 	send(64, func(i int) harness.Request { return busy.register(fmt.Sprint("key-", i)) })
 	harness.Eventually(t, backLimit, func() error {
 		if refused.Load() == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -160,9 +161,9 @@ func (c *stepCluster) newAttempts(t *testing.T, kind *purchaseKind) []*attempt {
 			slices.Reverse(a.dates)
 		}
 		if kind.prepare != nil {
-			if err := kind.prepare(c.company.Ctx(t.Context()), c.survivor, a); err != nil {
-				t.Fatal(err)
-			}
+			// The survivor may still be waiting to connect to the process that was started again.
+			ctx := metadata.AppendToOutgoingContext(c.company.Ctx(t.Context()), "idempotency-key", "prepare-"+a.customer)
+			harness.Eventually(t, backLimit, func() error { return kind.prepare(ctx, c.survivor, a) })
 		}
 		all = append(all, a)
 	}

@@ -62,6 +62,14 @@ func (h *customerPass) status() string {
 	return "active"
 }
 
+// another returns the one of two statuses that the pass does not have. Its own changes nothing.
+func (h *customerPass) another(status, otherwise string) string {
+	if h.status() == status {
+		return otherwise
+	}
+	return status
+}
+
 // end returns the last day of a pass that begins on the given day.
 func (p *passType) end(start time.Time) time.Time {
 	switch p.unit {

@@ -157,7 +157,7 @@ func (m *machine) sendWrong(t *rapid.T) {
 	}
 	if h != nil {
 		all = append(all, request{http.MethodPut, h.path(), object{}, join(
-			wrong("remainingUses", -1, 100_001, "5", 1.5), wrong("expiryDate", "", "never", "2026-02-30", 5), wrong("status", "expired", "pending", "", "gone", 5),
+			wrong("remainingUses", -1, 100_001, "5", 1.5), wrong("expiryDate", "", "never", "2026-02-30", 5), wrong("status", h.another("expired", "pending"), "", "gone", 5),
 			wrong("reason", long(501), 5),
 		), false})
 	}

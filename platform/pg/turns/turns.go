@@ -25,9 +25,9 @@ func (c Class) String() string { return [classes]string{"read", "write", "stream
 
 const (
 	// maxQueue is how many requests of a company can wait for a class. A company with four writes
-	// at a time, of four milliseconds each, ends as many in half a second. Callers wait for
+	// at a time, of four milliseconds each, ends as many in less than half a second. Callers wait for
 	// five seconds, so a queue that is full has stopped, and a longer one would only use memory.
-	maxQueue = 512
+	maxQueue = 384
 	// maxWaiting is how many requests can wait altogether. A queue can take an eighth of the room
 	// that is left, so that the queues of a few companies never leave no room for another.
 	maxWaiting = 8192
