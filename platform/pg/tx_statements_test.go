@@ -271,9 +271,10 @@ func TestQueue(t *testing.T) {
 				})
 			}()
 			testkit.Eventually(t, 10*time.Second, func() error {
-				var waits bool
-				if err := tx.QueryRow(hold, `select exists(select from pg_locks where not granted
-					and pid in (select pid from pg_stat_activity where datname = current_database()))`).Scan(&waits); err != nil || !waits {
+				// Another transaction each time, because one sees only the sessions of its first look.
+				waits, err := pg.One[bool](t.Context(), db, pg.AllCompanies(), `select exists(select from pg_locks where not granted
+					and pid in (select pid from pg_stat_activity where datname = current_database()))`)
+				if err != nil || !waits {
 					return errors.Join(err, errors.New("nobody waits for the row"))
 				}
 				return nil
