@@ -12,6 +12,11 @@ import (
 	"google.golang.org/grpc/reflection"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	reflectionv1alpha "google.golang.org/grpc/reflection/grpc_reflection_v1alpha"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	accessv1 "reservation.dev/proto/gen/reservation/access/v1"
 )
 
 // The requirements of a method that are not scopes. No scope has this form.
@@ -29,6 +34,44 @@ const (
 // AnyToken or PlatformOnly. Scopes joined by "|" are alternatives. A method without an entry is
 // denied.
 type Policy map[string]string
+
+// PolicyOf returns the policy that the protos of the given services declare (see
+// reservation/access/v1). A method without a declaration, or of a service whose proto is not compiled
+// into the program, has no entry, and is denied.
+func PolicyOf(services ...*grpc.ServiceDesc) Policy {
+	policy := Policy{}
+	for _, s := range services {
+		found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(s.ServiceName))
+		described, ok := found.(protoreflect.ServiceDescriptor)
+		if err != nil || !ok {
+			continue
+		}
+		for i := range described.Methods().Len() {
+			method := described.Methods().Get(i)
+			if requirement := requirement(method); requirement != "" {
+				policy["/"+s.ServiceName+"/"+string(method.Name())] = requirement
+			}
+		}
+	}
+	return policy
+}
+
+// requirement returns what the proto of a method requires of callers, or "" if it does not say.
+func requirement(method protoreflect.MethodDescriptor) string {
+	access, _ := proto.GetExtension(method.Options(), accessv1.E_Access).(*accessv1.Access)
+	switch {
+	case len(access.GetScopes()) > 0:
+		return strings.Join(access.GetScopes(), "|")
+	case access.GetPublic():
+		return Public
+	case access.GetAnyToken():
+		return AnyToken
+	case access.GetPlatformOnly():
+		return PlatformOnly
+	default:
+		return ""
+	}
+}
 
 // Check returns an error that lists the methods of the given services without an entry, and the
 // entries of these services that are not methods.

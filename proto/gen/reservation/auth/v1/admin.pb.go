@@ -24,6 +24,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -4062,7 +4063,7 @@ var File_reservation_auth_v1_admin_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1freservation/auth/v1/admin.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ereservation/auth/v1/auth.proto\"\x97\x04\n" +
+	"\x1freservation/auth/v1/admin.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a\x1ereservation/auth/v1/auth.proto\"\x97\x04\n" +
 	"\rAdministrator\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -4329,42 +4330,57 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x11AdministratorRole\x12\"\n" +
 	"\x1eADMINISTRATOR_ROLE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18ADMINISTRATOR_ROLE_OWNER\x10\x01\x12\x1c\n" +
-	"\x18ADMINISTRATOR_ROLE_STAFF\x10\x022\x9b\x1a\n" +
-	"\x14AdministratorService\x12x\n" +
-	"\x13CreateAdministrator\x12/.reservation.auth.v1.CreateAdministratorRequest\x1a0.reservation.auth.v1.CreateAdministratorResponse\x12\x8d\x01\n" +
-	"\x1aResetAdministratorPassword\x126.reservation.auth.v1.ResetAdministratorPasswordRequest\x1a7.reservation.auth.v1.ResetAdministratorPasswordResponse\x12o\n" +
-	"\x10GetAdministrator\x12,.reservation.auth.v1.GetAdministratorRequest\x1a-.reservation.auth.v1.GetAdministratorResponse\x12u\n" +
-	"\x12ListAdministrators\x12..reservation.auth.v1.ListAdministratorsRequest\x1a/.reservation.auth.v1.ListAdministratorsResponse\x12x\n" +
-	"\x13UpdateAdministrator\x12/.reservation.auth.v1.UpdateAdministratorRequest\x1a0.reservation.auth.v1.UpdateAdministratorResponse\x12\x87\x01\n" +
-	"\x18DisableAdministratorTotp\x124.reservation.auth.v1.DisableAdministratorTotpRequest\x1a5.reservation.auth.v1.DisableAdministratorTotpResponse\x12\x87\x01\n" +
-	"\x18EndAdministratorSessions\x124.reservation.auth.v1.EndAdministratorSessionsRequest\x1a5.reservation.auth.v1.EndAdministratorSessionsResponse\x12x\n" +
-	"\x13CreatePasswordReset\x12/.reservation.auth.v1.CreatePasswordResetRequest\x1a0.reservation.auth.v1.CreatePasswordResetResponse\x12x\n" +
-	"\x13RevokePasswordReset\x12/.reservation.auth.v1.RevokePasswordResetRequest\x1a0.reservation.auth.v1.RevokePasswordResetResponse\x12o\n" +
-	"\x10GetPasswordReset\x12,.reservation.auth.v1.GetPasswordResetRequest\x1a-.reservation.auth.v1.GetPasswordResetResponse\x12o\n" +
-	"\x10UsePasswordReset\x12,.reservation.auth.v1.UsePasswordResetRequest\x1a-.reservation.auth.v1.UsePasswordResetResponse\x12Q\n" +
-	"\x06SignIn\x12\".reservation.auth.v1.SignInRequest\x1a#.reservation.auth.v1.SignInResponse\x12c\n" +
-	"\fFinishSignIn\x12(.reservation.auth.v1.FinishSignInRequest\x1a).reservation.auth.v1.FinishSignInResponse\x12c\n" +
-	"\fAuthenticate\x12(.reservation.auth.v1.AuthenticateRequest\x1a).reservation.auth.v1.AuthenticateResponse\x12T\n" +
-	"\aSignOut\x12#.reservation.auth.v1.SignOutRequest\x1a$.reservation.auth.v1.SignOutResponse\x12c\n" +
-	"\fListSessions\x12(.reservation.auth.v1.ListSessionsRequest\x1a).reservation.auth.v1.ListSessionsResponse\x12]\n" +
+	"\x18ADMINISTRATOR_ROLE_STAFF\x10\x022\xf5\x1d\n" +
+	"\x14AdministratorService\x12\x8e\x01\n" +
+	"\x13CreateAdministrator\x12/.reservation.auth.v1.CreateAdministratorRequest\x1a0.reservation.auth.v1.CreateAdministratorResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eplatform:admin\x12\xa3\x01\n" +
+	"\x1aResetAdministratorPassword\x126.reservation.auth.v1.ResetAdministratorPasswordRequest\x1a7.reservation.auth.v1.ResetAdministratorPasswordResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eplatform:admin\x12\x8a\x01\n" +
+	"\x10GetAdministrator\x12,.reservation.auth.v1.GetAdministratorRequest\x1a-.reservation.auth.v1.GetAdministratorResponse\"\x19\x8a\xc9\x18\x15\n" +
+	"\x13administrators:read\x12\x90\x01\n" +
+	"\x12ListAdministrators\x12..reservation.auth.v1.ListAdministratorsRequest\x1a/.reservation.auth.v1.ListAdministratorsResponse\"\x19\x8a\xc9\x18\x15\n" +
+	"\x13administrators:read\x12\x94\x01\n" +
+	"\x13UpdateAdministrator\x12/.reservation.auth.v1.UpdateAdministratorRequest\x1a0.reservation.auth.v1.UpdateAdministratorResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14administrators:write\x12\xa3\x01\n" +
+	"\x18DisableAdministratorTotp\x124.reservation.auth.v1.DisableAdministratorTotpRequest\x1a5.reservation.auth.v1.DisableAdministratorTotpResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14administrators:write\x12\xa3\x01\n" +
+	"\x18EndAdministratorSessions\x124.reservation.auth.v1.EndAdministratorSessionsRequest\x1a5.reservation.auth.v1.EndAdministratorSessionsResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14administrators:write\x12\x94\x01\n" +
+	"\x13CreatePasswordReset\x12/.reservation.auth.v1.CreatePasswordResetRequest\x1a0.reservation.auth.v1.CreatePasswordResetResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14administrators:write\x12\x94\x01\n" +
+	"\x13RevokePasswordReset\x12/.reservation.auth.v1.RevokePasswordResetRequest\x1a0.reservation.auth.v1.RevokePasswordResetResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14administrators:write\x12w\n" +
+	"\x10GetPasswordReset\x12,.reservation.auth.v1.GetPasswordResetRequest\x1a-.reservation.auth.v1.GetPasswordResetResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12w\n" +
+	"\x10UsePasswordReset\x12,.reservation.auth.v1.UsePasswordResetRequest\x1a-.reservation.auth.v1.UsePasswordResetResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12Y\n" +
+	"\x06SignIn\x12\".reservation.auth.v1.SignInRequest\x1a#.reservation.auth.v1.SignInResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12k\n" +
+	"\fFinishSignIn\x12(.reservation.auth.v1.FinishSignInRequest\x1a).reservation.auth.v1.FinishSignInResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12k\n" +
+	"\fAuthenticate\x12(.reservation.auth.v1.AuthenticateRequest\x1a).reservation.auth.v1.AuthenticateResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12\\\n" +
+	"\aSignOut\x12#.reservation.auth.v1.SignOutRequest\x1a$.reservation.auth.v1.SignOutResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12k\n" +
+	"\fListSessions\x12(.reservation.auth.v1.ListSessionsRequest\x1a).reservation.auth.v1.ListSessionsResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12e\n" +
 	"\n" +
-	"EndSession\x12&.reservation.auth.v1.EndSessionRequest\x1a'.reservation.auth.v1.EndSessionResponse\x12o\n" +
-	"\x10EndOtherSessions\x12,.reservation.auth.v1.EndOtherSessionsRequest\x1a-.reservation.auth.v1.EndOtherSessionsResponse\x12f\n" +
-	"\rUpdateProfile\x12).reservation.auth.v1.UpdateProfileRequest\x1a*.reservation.auth.v1.UpdateProfileResponse\x12i\n" +
-	"\x0eDismissNotices\x12*.reservation.auth.v1.DismissNoticesRequest\x1a+.reservation.auth.v1.DismissNoticesResponse\x12i\n" +
-	"\x0eChangePassword\x12*.reservation.auth.v1.ChangePasswordRequest\x1a+.reservation.auth.v1.ChangePasswordResponse\x12Z\n" +
-	"\tSetupTotp\x12%.reservation.auth.v1.SetupTotpRequest\x1a&.reservation.auth.v1.SetupTotpResponse\x12`\n" +
-	"\vConfirmTotp\x12'.reservation.auth.v1.ConfirmTotpRequest\x1a(.reservation.auth.v1.ConfirmTotpResponse\x12`\n" +
-	"\vDisableTotp\x12'.reservation.auth.v1.DisableTotpRequest\x1a(.reservation.auth.v1.DisableTotpResponse\x12u\n" +
-	"\x12RenewRecoveryCodes\x12..reservation.auth.v1.RenewRecoveryCodesRequest\x1a/.reservation.auth.v1.RenewRecoveryCodesResponse\x12x\n" +
-	"\x13InviteAdministrator\x12/.reservation.auth.v1.InviteAdministratorRequest\x1a0.reservation.auth.v1.InviteAdministratorResponse\x12l\n" +
-	"\x0fListInvitations\x12+.reservation.auth.v1.ListInvitationsRequest\x1a,.reservation.auth.v1.ListInvitationsResponse\x12o\n" +
-	"\x10RevokeInvitation\x12,.reservation.auth.v1.RevokeInvitationRequest\x1a-.reservation.auth.v1.RevokeInvitationResponse\x12f\n" +
-	"\rGetInvitation\x12).reservation.auth.v1.GetInvitationRequest\x1a*.reservation.auth.v1.GetInvitationResponse\x12o\n" +
-	"\x10AcceptInvitation\x12,.reservation.auth.v1.AcceptInvitationRequest\x1a-.reservation.auth.v1.AcceptInvitationResponse2\xf0\x01\n" +
-	"\fAuditService\x12o\n" +
-	"\x10ListAuditEntries\x12,.reservation.auth.v1.ListAuditEntriesRequest\x1a-.reservation.auth.v1.ListAuditEntriesResponse\x12o\n" +
-	"\x10RecordAuditEntry\x12,.reservation.auth.v1.RecordAuditEntryRequest\x1a-.reservation.auth.v1.RecordAuditEntryResponseB6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
+	"EndSession\x12&.reservation.auth.v1.EndSessionRequest\x1a'.reservation.auth.v1.EndSessionResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12w\n" +
+	"\x10EndOtherSessions\x12,.reservation.auth.v1.EndOtherSessionsRequest\x1a-.reservation.auth.v1.EndOtherSessionsResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12n\n" +
+	"\rUpdateProfile\x12).reservation.auth.v1.UpdateProfileRequest\x1a*.reservation.auth.v1.UpdateProfileResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12q\n" +
+	"\x0eDismissNotices\x12*.reservation.auth.v1.DismissNoticesRequest\x1a+.reservation.auth.v1.DismissNoticesResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12q\n" +
+	"\x0eChangePassword\x12*.reservation.auth.v1.ChangePasswordRequest\x1a+.reservation.auth.v1.ChangePasswordResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12b\n" +
+	"\tSetupTotp\x12%.reservation.auth.v1.SetupTotpRequest\x1a&.reservation.auth.v1.SetupTotpResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12h\n" +
+	"\vConfirmTotp\x12'.reservation.auth.v1.ConfirmTotpRequest\x1a(.reservation.auth.v1.ConfirmTotpResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12h\n" +
+	"\vDisableTotp\x12'.reservation.auth.v1.DisableTotpRequest\x1a(.reservation.auth.v1.DisableTotpResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12}\n" +
+	"\x12RenewRecoveryCodes\x12..reservation.auth.v1.RenewRecoveryCodesRequest\x1a/.reservation.auth.v1.RenewRecoveryCodesResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12\x94\x01\n" +
+	"\x13InviteAdministrator\x12/.reservation.auth.v1.InviteAdministratorRequest\x1a0.reservation.auth.v1.InviteAdministratorResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14administrators:write\x12\x87\x01\n" +
+	"\x0fListInvitations\x12+.reservation.auth.v1.ListInvitationsRequest\x1a,.reservation.auth.v1.ListInvitationsResponse\"\x19\x8a\xc9\x18\x15\n" +
+	"\x13administrators:read\x12\x8b\x01\n" +
+	"\x10RevokeInvitation\x12,.reservation.auth.v1.RevokeInvitationRequest\x1a-.reservation.auth.v1.RevokeInvitationResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14administrators:write\x12n\n" +
+	"\rGetInvitation\x12).reservation.auth.v1.GetInvitationRequest\x1a*.reservation.auth.v1.GetInvitationResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12w\n" +
+	"\x10AcceptInvitation\x12,.reservation.auth.v1.AcceptInvitationRequest\x1a-.reservation.auth.v1.AcceptInvitationResponse\"\x06\x8a\xc9\x18\x02\x10\x012\x97\x02\n" +
+	"\fAuditService\x12\x81\x01\n" +
+	"\x10ListAuditEntries\x12,.reservation.auth.v1.ListAuditEntriesRequest\x1a-.reservation.auth.v1.ListAuditEntriesResponse\"\x10\x8a\xc9\x18\f\n" +
+	"\n" +
+	"audit:read\x12\x82\x01\n" +
+	"\x10RecordAuditEntry\x12,.reservation.auth.v1.RecordAuditEntryRequest\x1a-.reservation.auth.v1.RecordAuditEntryResponse\"\x11\x8a\xc9\x18\r\n" +
+	"\vaudit:writeB6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
 
 var (
 	file_reservation_auth_v1_admin_proto_rawDescOnce sync.Once

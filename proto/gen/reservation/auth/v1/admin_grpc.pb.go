@@ -74,36 +74,31 @@ const (
 type AdministratorServiceClient interface {
 	// CreateAdministrator creates an administrator, usually the first owner, in the
 	// company that the call names. Refused: EMAIL_ALREADY_EXISTS.
-	// Scope: platform:admin.
 	CreateAdministrator(ctx context.Context, in *CreateAdministratorRequest, opts ...grpc.CallOption) (*CreateAdministratorResponse, error)
 	// ResetAdministratorPassword replaces an administrator's password, ends all
-	// their sessions and, if requested, turns TOTP off. Scope: platform:admin.
+	// their sessions and, if requested, turns TOTP off.
 	ResetAdministratorPassword(ctx context.Context, in *ResetAdministratorPasswordRequest, opts ...grpc.CallOption) (*ResetAdministratorPasswordResponse, error)
 	// GetAdministrator returns an administrator of the company.
-	// Scope: administrators:read.
 	GetAdministrator(ctx context.Context, in *GetAdministratorRequest, opts ...grpc.CallOption) (*GetAdministratorResponse, error)
 	// ListAdministrators lists the administrators of the company by id.
-	// Scope: administrators:read.
 	ListAdministrators(ctx context.Context, in *ListAdministratorsRequest, opts ...grpc.CallOption) (*ListAdministratorsResponse, error)
 	// UpdateAdministrator changes the name or the role, or disables or enables the
 	// administrator. A change of role revokes the access tokens issued before;
 	// disabling also ends all sessions. Refused: LAST_OWNER, if the change would
-	// leave the company without an enabled owner. Scope: administrators:write.
+	// leave the company without an enabled owner.
 	UpdateAdministrator(ctx context.Context, in *UpdateAdministratorRequest, opts ...grpc.CallOption) (*UpdateAdministratorResponse, error)
 	// DisableAdministratorTotp turns TOTP off for another administrator, who gets a
 	// notice. It changes nothing if TOTP is off. Refused: OWN_ACCOUNT.
-	// Scope: administrators:write.
 	DisableAdministratorTotp(ctx context.Context, in *DisableAdministratorTotpRequest, opts ...grpc.CallOption) (*DisableAdministratorTotpResponse, error)
 	// EndAdministratorSessions ends all sessions of another administrator, who gets
-	// a notice. Refused: OWN_ACCOUNT. Scope: administrators:write.
+	// a notice. Refused: OWN_ACCOUNT.
 	EndAdministratorSessions(ctx context.Context, in *EndAdministratorSessionsRequest, opts ...grpc.CallOption) (*EndAdministratorSessionsResponse, error)
 	// CreatePasswordReset creates the token of a reset link, with which another
 	// administrator can choose a new password, once and within an hour. It revokes
 	// an earlier link. The administrator gets a notice. Refused: OWN_ACCOUNT;
-	// ADMINISTRATOR_DISABLED. Scope: administrators:write.
+	// ADMINISTRATOR_DISABLED.
 	CreatePasswordReset(ctx context.Context, in *CreatePasswordResetRequest, opts ...grpc.CallOption) (*CreatePasswordResetResponse, error)
 	// RevokePasswordReset revokes the open reset link; a repeat changes nothing.
-	// Scope: administrators:write.
 	RevokePasswordReset(ctx context.Context, in *RevokePasswordResetRequest, opts ...grpc.CallOption) (*RevokePasswordResetResponse, error)
 	// GetPasswordReset returns the administrator and the company of a reset link.
 	// NOT_FOUND: the link is unknown or revoked. Refused: RESET_EXPIRED,
@@ -180,13 +175,11 @@ type AdministratorServiceClient interface {
 	RenewRecoveryCodes(ctx context.Context, in *RenewRecoveryCodesRequest, opts ...grpc.CallOption) (*RenewRecoveryCodesResponse, error)
 	// InviteAdministrator creates an invitation for an e-mail address, and revokes
 	// an earlier open one for the same address. Refused: EMAIL_ALREADY_EXISTS.
-	// Scope: administrators:write.
 	InviteAdministrator(ctx context.Context, in *InviteAdministratorRequest, opts ...grpc.CallOption) (*InviteAdministratorResponse, error)
 	// ListInvitations returns the invitations that are neither accepted nor
-	// revoked, newest first. Scope: administrators:read.
+	// revoked, newest first.
 	ListInvitations(ctx context.Context, in *ListInvitationsRequest, opts ...grpc.CallOption) (*ListInvitationsResponse, error)
 	// RevokeInvitation revokes the invitation; its link no longer works.
-	// Scope: administrators:write.
 	RevokeInvitation(ctx context.Context, in *RevokeInvitationRequest, opts ...grpc.CallOption) (*RevokeInvitationResponse, error)
 	// GetInvitation returns the invitation of a link. NOT_FOUND: it is unknown or
 	// revoked. Refused: INVITATION_EXPIRED, INVITATION_ACCEPTED. Needs no token.
@@ -515,36 +508,31 @@ func (c *administratorServiceClient) AcceptInvitation(ctx context.Context, in *A
 type AdministratorServiceServer interface {
 	// CreateAdministrator creates an administrator, usually the first owner, in the
 	// company that the call names. Refused: EMAIL_ALREADY_EXISTS.
-	// Scope: platform:admin.
 	CreateAdministrator(context.Context, *CreateAdministratorRequest) (*CreateAdministratorResponse, error)
 	// ResetAdministratorPassword replaces an administrator's password, ends all
-	// their sessions and, if requested, turns TOTP off. Scope: platform:admin.
+	// their sessions and, if requested, turns TOTP off.
 	ResetAdministratorPassword(context.Context, *ResetAdministratorPasswordRequest) (*ResetAdministratorPasswordResponse, error)
 	// GetAdministrator returns an administrator of the company.
-	// Scope: administrators:read.
 	GetAdministrator(context.Context, *GetAdministratorRequest) (*GetAdministratorResponse, error)
 	// ListAdministrators lists the administrators of the company by id.
-	// Scope: administrators:read.
 	ListAdministrators(context.Context, *ListAdministratorsRequest) (*ListAdministratorsResponse, error)
 	// UpdateAdministrator changes the name or the role, or disables or enables the
 	// administrator. A change of role revokes the access tokens issued before;
 	// disabling also ends all sessions. Refused: LAST_OWNER, if the change would
-	// leave the company without an enabled owner. Scope: administrators:write.
+	// leave the company without an enabled owner.
 	UpdateAdministrator(context.Context, *UpdateAdministratorRequest) (*UpdateAdministratorResponse, error)
 	// DisableAdministratorTotp turns TOTP off for another administrator, who gets a
 	// notice. It changes nothing if TOTP is off. Refused: OWN_ACCOUNT.
-	// Scope: administrators:write.
 	DisableAdministratorTotp(context.Context, *DisableAdministratorTotpRequest) (*DisableAdministratorTotpResponse, error)
 	// EndAdministratorSessions ends all sessions of another administrator, who gets
-	// a notice. Refused: OWN_ACCOUNT. Scope: administrators:write.
+	// a notice. Refused: OWN_ACCOUNT.
 	EndAdministratorSessions(context.Context, *EndAdministratorSessionsRequest) (*EndAdministratorSessionsResponse, error)
 	// CreatePasswordReset creates the token of a reset link, with which another
 	// administrator can choose a new password, once and within an hour. It revokes
 	// an earlier link. The administrator gets a notice. Refused: OWN_ACCOUNT;
-	// ADMINISTRATOR_DISABLED. Scope: administrators:write.
+	// ADMINISTRATOR_DISABLED.
 	CreatePasswordReset(context.Context, *CreatePasswordResetRequest) (*CreatePasswordResetResponse, error)
 	// RevokePasswordReset revokes the open reset link; a repeat changes nothing.
-	// Scope: administrators:write.
 	RevokePasswordReset(context.Context, *RevokePasswordResetRequest) (*RevokePasswordResetResponse, error)
 	// GetPasswordReset returns the administrator and the company of a reset link.
 	// NOT_FOUND: the link is unknown or revoked. Refused: RESET_EXPIRED,
@@ -621,13 +609,11 @@ type AdministratorServiceServer interface {
 	RenewRecoveryCodes(context.Context, *RenewRecoveryCodesRequest) (*RenewRecoveryCodesResponse, error)
 	// InviteAdministrator creates an invitation for an e-mail address, and revokes
 	// an earlier open one for the same address. Refused: EMAIL_ALREADY_EXISTS.
-	// Scope: administrators:write.
 	InviteAdministrator(context.Context, *InviteAdministratorRequest) (*InviteAdministratorResponse, error)
 	// ListInvitations returns the invitations that are neither accepted nor
-	// revoked, newest first. Scope: administrators:read.
+	// revoked, newest first.
 	ListInvitations(context.Context, *ListInvitationsRequest) (*ListInvitationsResponse, error)
 	// RevokeInvitation revokes the invitation; its link no longer works.
-	// Scope: administrators:write.
 	RevokeInvitation(context.Context, *RevokeInvitationRequest) (*RevokeInvitationResponse, error)
 	// GetInvitation returns the invitation of a link. NOT_FOUND: it is unknown or
 	// revoked. Refused: INVITATION_EXPIRED, INVITATION_ACCEPTED. Needs no token.
@@ -1441,11 +1427,10 @@ const (
 // except that erasing a customer removes the details about the customer.
 type AuditServiceClient interface {
 	// ListAuditEntries lists the entries of the company, newest first.
-	// Scope: audit:read.
 	ListAuditEntries(ctx context.Context, in *ListAuditEntriesRequest, opts ...grpc.CallOption) (*ListAuditEntriesResponse, error)
 	// RecordAuditEntry adds an entry about a change that the caller has made in
 	// another service; the caller is the actor. The auth service's own actions are
-	// rejected (VALIDATION_ERROR). Scope: audit:write.
+	// rejected (VALIDATION_ERROR).
 	RecordAuditEntry(ctx context.Context, in *RecordAuditEntryRequest, opts ...grpc.CallOption) (*RecordAuditEntryResponse, error)
 }
 
@@ -1485,11 +1470,10 @@ func (c *auditServiceClient) RecordAuditEntry(ctx context.Context, in *RecordAud
 // except that erasing a customer removes the details about the customer.
 type AuditServiceServer interface {
 	// ListAuditEntries lists the entries of the company, newest first.
-	// Scope: audit:read.
 	ListAuditEntries(context.Context, *ListAuditEntriesRequest) (*ListAuditEntriesResponse, error)
 	// RecordAuditEntry adds an entry about a change that the caller has made in
 	// another service; the caller is the actor. The auth service's own actions are
-	// rejected (VALIDATION_ERROR). Scope: audit:write.
+	// rejected (VALIDATION_ERROR).
 	RecordAuditEntry(context.Context, *RecordAuditEntryRequest) (*RecordAuditEntryResponse, error)
 	mustEmbedUnimplementedAuditServiceServer()
 }

@@ -32,6 +32,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -3706,7 +3707,7 @@ var File_reservation_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xab\x02\n" +
+	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xab\x02\n" +
 	"\aCompany\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -3991,43 +3992,64 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x1dSIGNING_KEY_STATE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SIGNING_KEY_STATE_PENDING\x10\x01\x12\x1c\n" +
 	"\x18SIGNING_KEY_STATE_ACTIVE\x10\x02\x12\x1d\n" +
-	"\x19SIGNING_KEY_STATE_RETIRED\x10\x032\xa7\x03\n" +
-	"\x0eCompanyService\x12f\n" +
-	"\rCreateCompany\x12).reservation.auth.v1.CreateCompanyRequest\x1a*.reservation.auth.v1.CreateCompanyResponse\x12]\n" +
+	"\x19SIGNING_KEY_STATE_RETIRED\x10\x032\xd4\x03\n" +
+	"\x0eCompanyService\x12n\n" +
+	"\rCreateCompany\x12).reservation.auth.v1.CreateCompanyRequest\x1a*.reservation.auth.v1.CreateCompanyResponse\"\x06\x8a\xc9\x18\x02 \x01\x12e\n" +
 	"\n" +
-	"GetCompany\x12&.reservation.auth.v1.GetCompanyRequest\x1a'.reservation.auth.v1.GetCompanyResponse\x12f\n" +
-	"\rUpdateCompany\x12).reservation.auth.v1.UpdateCompanyRequest\x1a*.reservation.auth.v1.UpdateCompanyResponse\x12f\n" +
-	"\rListCompanies\x12).reservation.auth.v1.ListCompaniesRequest\x1a*.reservation.auth.v1.ListCompaniesResponse2\x8b\a\n" +
-	"\x10ApiClientService\x12l\n" +
-	"\x0fCreateApiClient\x12+.reservation.auth.v1.CreateApiClientRequest\x1a,.reservation.auth.v1.CreateApiClientResponse\x12c\n" +
-	"\fGetApiClient\x12(.reservation.auth.v1.GetApiClientRequest\x1a).reservation.auth.v1.GetApiClientResponse\x12i\n" +
-	"\x0eListApiClients\x12*.reservation.auth.v1.ListApiClientsRequest\x1a+.reservation.auth.v1.ListApiClientsResponse\x12l\n" +
-	"\x0fUpdateApiClient\x12+.reservation.auth.v1.UpdateApiClientRequest\x1a,.reservation.auth.v1.UpdateApiClientResponse\x12~\n" +
-	"\x15RotateApiClientSecret\x121.reservation.auth.v1.RotateApiClientSecretRequest\x1a2.reservation.auth.v1.RotateApiClientSecretResponse\x12o\n" +
-	"\x10DisableApiClient\x12,.reservation.auth.v1.DisableApiClientRequest\x1a-.reservation.auth.v1.DisableApiClientResponse\x12l\n" +
-	"\x0fEnableApiClient\x12+.reservation.auth.v1.EnableApiClientRequest\x1a,.reservation.auth.v1.EnableApiClientResponse\x12l\n" +
-	"\x0fDeleteApiClient\x12+.reservation.auth.v1.DeleteApiClientRequest\x1a,.reservation.auth.v1.DeleteApiClientResponse2\xc0\x06\n" +
-	"\rApiKeyService\x12c\n" +
-	"\fCreateApiKey\x12(.reservation.auth.v1.CreateApiKeyRequest\x1a).reservation.auth.v1.CreateApiKeyResponse\x12Z\n" +
-	"\tGetApiKey\x12%.reservation.auth.v1.GetApiKeyRequest\x1a&.reservation.auth.v1.GetApiKeyResponse\x12`\n" +
-	"\vListApiKeys\x12'.reservation.auth.v1.ListApiKeysRequest\x1a(.reservation.auth.v1.ListApiKeysResponse\x12c\n" +
-	"\fUpdateApiKey\x12(.reservation.auth.v1.UpdateApiKeyRequest\x1a).reservation.auth.v1.UpdateApiKeyResponse\x12u\n" +
-	"\x12RotateApiKeySecret\x12..reservation.auth.v1.RotateApiKeySecretRequest\x1a/.reservation.auth.v1.RotateApiKeySecretResponse\x12f\n" +
-	"\rDisableApiKey\x12).reservation.auth.v1.DisableApiKeyRequest\x1a*.reservation.auth.v1.DisableApiKeyResponse\x12c\n" +
-	"\fEnableApiKey\x12(.reservation.auth.v1.EnableApiKeyRequest\x1a).reservation.auth.v1.EnableApiKeyResponse\x12c\n" +
-	"\fDeleteApiKey\x12(.reservation.auth.v1.DeleteApiKeyRequest\x1a).reservation.auth.v1.DeleteApiKeyResponse2\xb6\x04\n" +
-	"\x18ServiceCredentialService\x12\x84\x01\n" +
-	"\x17CreateServiceCredential\x123.reservation.auth.v1.CreateServiceCredentialRequest\x1a4.reservation.auth.v1.CreateServiceCredentialResponse\x12\x81\x01\n" +
-	"\x16ListServiceCredentials\x122.reservation.auth.v1.ListServiceCredentialsRequest\x1a3.reservation.auth.v1.ListServiceCredentialsResponse\x12\x84\x01\n" +
-	"\x17RotateServiceCredential\x123.reservation.auth.v1.RotateServiceCredentialRequest\x1a4.reservation.auth.v1.RotateServiceCredentialResponse\x12\x87\x01\n" +
-	"\x18DisableServiceCredential\x124.reservation.auth.v1.DisableServiceCredentialRequest\x1a5.reservation.auth.v1.DisableServiceCredentialResponse2\xc3\x01\n" +
-	"\fTokenService\x12]\n" +
+	"GetCompany\x12&.reservation.auth.v1.GetCompanyRequest\x1a'.reservation.auth.v1.GetCompanyResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12{\n" +
+	"\rUpdateCompany\x12).reservation.auth.v1.UpdateCompanyRequest\x1a*.reservation.auth.v1.UpdateCompanyResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rcompany:write\x12n\n" +
+	"\rListCompanies\x12).reservation.auth.v1.ListCompaniesRequest\x1a*.reservation.auth.v1.ListCompaniesResponse\"\x06\x8a\xc9\x18\x02 \x012\xd8\b\n" +
+	"\x10ApiClientService\x12\x85\x01\n" +
+	"\x0fCreateApiClient\x12+.reservation.auth.v1.CreateApiClientRequest\x1a,.reservation.auth.v1.CreateApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11api-clients:write\x12{\n" +
+	"\fGetApiClient\x12(.reservation.auth.v1.GetApiClientRequest\x1a).reservation.auth.v1.GetApiClientResponse\"\x16\x8a\xc9\x18\x12\n" +
+	"\x10api-clients:read\x12\x81\x01\n" +
+	"\x0eListApiClients\x12*.reservation.auth.v1.ListApiClientsRequest\x1a+.reservation.auth.v1.ListApiClientsResponse\"\x16\x8a\xc9\x18\x12\n" +
+	"\x10api-clients:read\x12\x85\x01\n" +
+	"\x0fUpdateApiClient\x12+.reservation.auth.v1.UpdateApiClientRequest\x1a,.reservation.auth.v1.UpdateApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11api-clients:write\x12\x97\x01\n" +
+	"\x15RotateApiClientSecret\x121.reservation.auth.v1.RotateApiClientSecretRequest\x1a2.reservation.auth.v1.RotateApiClientSecretResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11api-clients:write\x12\x88\x01\n" +
+	"\x10DisableApiClient\x12,.reservation.auth.v1.DisableApiClientRequest\x1a-.reservation.auth.v1.DisableApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11api-clients:write\x12\x85\x01\n" +
+	"\x0fEnableApiClient\x12+.reservation.auth.v1.EnableApiClientRequest\x1a,.reservation.auth.v1.EnableApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11api-clients:write\x12\x85\x01\n" +
+	"\x0fDeleteApiClient\x12+.reservation.auth.v1.DeleteApiClientRequest\x1a,.reservation.auth.v1.DeleteApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11api-clients:write2\xef\a\n" +
+	"\rApiKeyService\x12y\n" +
+	"\fCreateApiKey\x12(.reservation.auth.v1.CreateApiKeyRequest\x1a).reservation.auth.v1.CreateApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write\x12o\n" +
+	"\tGetApiKey\x12%.reservation.auth.v1.GetApiKeyRequest\x1a&.reservation.auth.v1.GetApiKeyResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rapi-keys:read\x12u\n" +
+	"\vListApiKeys\x12'.reservation.auth.v1.ListApiKeysRequest\x1a(.reservation.auth.v1.ListApiKeysResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rapi-keys:read\x12y\n" +
+	"\fUpdateApiKey\x12(.reservation.auth.v1.UpdateApiKeyRequest\x1a).reservation.auth.v1.UpdateApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write\x12\x8b\x01\n" +
+	"\x12RotateApiKeySecret\x12..reservation.auth.v1.RotateApiKeySecretRequest\x1a/.reservation.auth.v1.RotateApiKeySecretResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write\x12|\n" +
+	"\rDisableApiKey\x12).reservation.auth.v1.DisableApiKeyRequest\x1a*.reservation.auth.v1.DisableApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write\x12y\n" +
+	"\fEnableApiKey\x12(.reservation.auth.v1.EnableApiKeyRequest\x1a).reservation.auth.v1.EnableApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write\x12y\n" +
+	"\fDeleteApiKey\x12(.reservation.auth.v1.DeleteApiKeyRequest\x1a).reservation.auth.v1.DeleteApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write2\xb9\x05\n" +
+	"\x18ServiceCredentialService\x12\xa5\x01\n" +
+	"\x17CreateServiceCredential\x123.reservation.auth.v1.CreateServiceCredentialRequest\x1a4.reservation.auth.v1.CreateServiceCredentialResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\x19service-credentials:write\x12\xa1\x01\n" +
+	"\x16ListServiceCredentials\x122.reservation.auth.v1.ListServiceCredentialsRequest\x1a3.reservation.auth.v1.ListServiceCredentialsResponse\"\x1e\x8a\xc9\x18\x1a\n" +
+	"\x18service-credentials:read\x12\xa5\x01\n" +
+	"\x17RotateServiceCredential\x123.reservation.auth.v1.RotateServiceCredentialRequest\x1a4.reservation.auth.v1.RotateServiceCredentialResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\x19service-credentials:write\x12\xa8\x01\n" +
+	"\x18DisableServiceCredential\x124.reservation.auth.v1.DisableServiceCredentialRequest\x1a5.reservation.auth.v1.DisableServiceCredentialResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\x19service-credentials:write2\xd3\x01\n" +
+	"\fTokenService\x12e\n" +
 	"\n" +
-	"IssueToken\x12&.reservation.auth.v1.IssueTokenRequest\x1a'.reservation.auth.v1.IssueTokenResponse\x12T\n" +
-	"\aGetJwks\x12#.reservation.auth.v1.GetJwksRequest\x1a$.reservation.auth.v1.GetJwksResponse2\xf2\x01\n" +
-	"\x11SigningKeyService\x12o\n" +
-	"\x10RotateSigningKey\x12,.reservation.auth.v1.RotateSigningKeyRequest\x1a-.reservation.auth.v1.RotateSigningKeyResponse\x12l\n" +
-	"\x0fListSigningKeys\x12+.reservation.auth.v1.ListSigningKeysRequest\x1a,.reservation.auth.v1.ListSigningKeysResponseB6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
+	"IssueToken\x12&.reservation.auth.v1.IssueTokenRequest\x1a'.reservation.auth.v1.IssueTokenResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12\\\n" +
+	"\aGetJwks\x12#.reservation.auth.v1.GetJwksRequest\x1a$.reservation.auth.v1.GetJwksResponse\"\x06\x8a\xc9\x18\x02\x10\x012\x82\x02\n" +
+	"\x11SigningKeyService\x12w\n" +
+	"\x10RotateSigningKey\x12,.reservation.auth.v1.RotateSigningKeyRequest\x1a-.reservation.auth.v1.RotateSigningKeyResponse\"\x06\x8a\xc9\x18\x02 \x01\x12t\n" +
+	"\x0fListSigningKeys\x12+.reservation.auth.v1.ListSigningKeysRequest\x1a,.reservation.auth.v1.ListSigningKeysResponse\"\x06\x8a\xc9\x18\x02 \x01B6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
 
 var (
 	file_reservation_auth_v1_auth_proto_rawDescOnce sync.Once

@@ -51,19 +51,18 @@ const (
 //
 // CompanyService manages the companies.
 type CompanyServiceClient interface {
-	// CreateCompany adds a company. Scope: platform:admin, in a call that names no company.
+	// CreateCompany adds a company.
 	CreateCompany(ctx context.Context, in *CreateCompanyRequest, opts ...grpc.CallOption) (*CreateCompanyResponse, error)
 	// GetCompany returns the company of the call. A call of the platform that names no
-	// company can get any company. Scope: any token.
+	// company can get any company.
 	GetCompany(ctx context.Context, in *GetCompanyRequest, opts ...grpc.CallOption) (*GetCompanyResponse, error)
 	// UpdateCompany changes the name, time zone, currency or whether e-mail addresses must
 	// be unique. It responds after every service with a copy of the company has the change:
 	// purchases after the response use it, with any token. If one of these services cannot
 	// be reached, the change is stored and the response is UNAVAILABLE; repeat the request
-	// until it succeeds. Scope: company:write.
+	// until it succeeds.
 	UpdateCompany(ctx context.Context, in *UpdateCompanyRequest, opts ...grpc.CallOption) (*UpdateCompanyResponse, error)
-	// ListCompanies lists all companies by id. Scope: platform:admin, in a call that names
-	// no company.
+	// ListCompanies lists all companies by id.
 	ListCompanies(ctx context.Context, in *ListCompaniesRequest, opts ...grpc.CallOption) (*ListCompaniesResponse, error)
 }
 
@@ -121,19 +120,18 @@ func (c *companyServiceClient) ListCompanies(ctx context.Context, in *ListCompan
 //
 // CompanyService manages the companies.
 type CompanyServiceServer interface {
-	// CreateCompany adds a company. Scope: platform:admin, in a call that names no company.
+	// CreateCompany adds a company.
 	CreateCompany(context.Context, *CreateCompanyRequest) (*CreateCompanyResponse, error)
 	// GetCompany returns the company of the call. A call of the platform that names no
-	// company can get any company. Scope: any token.
+	// company can get any company.
 	GetCompany(context.Context, *GetCompanyRequest) (*GetCompanyResponse, error)
 	// UpdateCompany changes the name, time zone, currency or whether e-mail addresses must
 	// be unique. It responds after every service with a copy of the company has the change:
 	// purchases after the response use it, with any token. If one of these services cannot
 	// be reached, the change is stored and the response is UNAVAILABLE; repeat the request
-	// until it succeeds. Scope: company:write.
+	// until it succeeds.
 	UpdateCompany(context.Context, *UpdateCompanyRequest) (*UpdateCompanyResponse, error)
-	// ListCompanies lists all companies by id. Scope: platform:admin, in a call that names
-	// no company.
+	// ListCompanies lists all companies by id.
 	ListCompanies(context.Context, *ListCompaniesRequest) (*ListCompaniesResponse, error)
 	mustEmbedUnimplementedCompanyServiceServer()
 }
@@ -296,26 +294,24 @@ const (
 // ApiClientService manages the API clients of Interface A.
 type ApiClientServiceClient interface {
 	// CreateApiClient creates a client and returns its secret, which is shown only once.
-	// Scope: api-clients:write.
 	CreateApiClient(ctx context.Context, in *CreateApiClientRequest, opts ...grpc.CallOption) (*CreateApiClientResponse, error)
-	// GetApiClient returns one client. Scope: api-clients:read.
+	// GetApiClient returns one client.
 	GetApiClient(ctx context.Context, in *GetApiClientRequest, opts ...grpc.CallOption) (*GetApiClientResponse, error)
-	// ListApiClients lists the clients of the company by id. Scope: api-clients:read.
+	// ListApiClients lists the clients of the company by id.
 	ListApiClients(ctx context.Context, in *ListApiClientsRequest, opts ...grpc.CallOption) (*ListApiClientsResponse, error)
 	// UpdateApiClient changes the name, description, scopes or rate limit. Removing a scope
 	// or changing the rate limit revokes the tokens issued before; otherwise they stay
-	// valid with the scopes they have. Scope: api-clients:write.
+	// valid with the scopes they have.
 	UpdateApiClient(ctx context.Context, in *UpdateApiClientRequest, opts ...grpc.CallOption) (*UpdateApiClientResponse, error)
 	// RotateApiClientSecret replaces the secret and revokes every token.
-	// Scope: api-clients:write.
 	RotateApiClientSecret(ctx context.Context, in *RotateApiClientSecretRequest, opts ...grpc.CallOption) (*RotateApiClientSecretResponse, error)
 	// DisableApiClient disables a client and revokes its tokens. A repeated call changes
-	// nothing. Scope: api-clients:write.
+	// nothing.
 	DisableApiClient(ctx context.Context, in *DisableApiClientRequest, opts ...grpc.CallOption) (*DisableApiClientResponse, error)
 	// EnableApiClient enables a disabled client with its current secret. Tokens issued
-	// before it was disabled stay revoked. Scope: api-clients:write.
+	// before it was disabled stay revoked.
 	EnableApiClient(ctx context.Context, in *EnableApiClientRequest, opts ...grpc.CallOption) (*EnableApiClientResponse, error)
-	// DeleteApiClient deletes a client permanently. Scope: api-clients:write.
+	// DeleteApiClient deletes a client permanently.
 	DeleteApiClient(ctx context.Context, in *DeleteApiClientRequest, opts ...grpc.CallOption) (*DeleteApiClientResponse, error)
 }
 
@@ -414,26 +410,24 @@ func (c *apiClientServiceClient) DeleteApiClient(ctx context.Context, in *Delete
 // ApiClientService manages the API clients of Interface A.
 type ApiClientServiceServer interface {
 	// CreateApiClient creates a client and returns its secret, which is shown only once.
-	// Scope: api-clients:write.
 	CreateApiClient(context.Context, *CreateApiClientRequest) (*CreateApiClientResponse, error)
-	// GetApiClient returns one client. Scope: api-clients:read.
+	// GetApiClient returns one client.
 	GetApiClient(context.Context, *GetApiClientRequest) (*GetApiClientResponse, error)
-	// ListApiClients lists the clients of the company by id. Scope: api-clients:read.
+	// ListApiClients lists the clients of the company by id.
 	ListApiClients(context.Context, *ListApiClientsRequest) (*ListApiClientsResponse, error)
 	// UpdateApiClient changes the name, description, scopes or rate limit. Removing a scope
 	// or changing the rate limit revokes the tokens issued before; otherwise they stay
-	// valid with the scopes they have. Scope: api-clients:write.
+	// valid with the scopes they have.
 	UpdateApiClient(context.Context, *UpdateApiClientRequest) (*UpdateApiClientResponse, error)
 	// RotateApiClientSecret replaces the secret and revokes every token.
-	// Scope: api-clients:write.
 	RotateApiClientSecret(context.Context, *RotateApiClientSecretRequest) (*RotateApiClientSecretResponse, error)
 	// DisableApiClient disables a client and revokes its tokens. A repeated call changes
-	// nothing. Scope: api-clients:write.
+	// nothing.
 	DisableApiClient(context.Context, *DisableApiClientRequest) (*DisableApiClientResponse, error)
 	// EnableApiClient enables a disabled client with its current secret. Tokens issued
-	// before it was disabled stay revoked. Scope: api-clients:write.
+	// before it was disabled stay revoked.
 	EnableApiClient(context.Context, *EnableApiClientRequest) (*EnableApiClientResponse, error)
-	// DeleteApiClient deletes a client permanently. Scope: api-clients:write.
+	// DeleteApiClient deletes a client permanently.
 	DeleteApiClient(context.Context, *DeleteApiClientRequest) (*DeleteApiClientResponse, error)
 	mustEmbedUnimplementedApiClientServiceServer()
 }
@@ -695,26 +689,22 @@ const (
 //
 // ApiKeyService manages the API keys of Interface B.
 type ApiKeyServiceClient interface {
-	// CreateApiKey creates a key and returns its secret, which is shown only once. Scope:
-	// api-keys:write.
+	// CreateApiKey creates a key and returns its secret, which is shown only once.
 	CreateApiKey(ctx context.Context, in *CreateApiKeyRequest, opts ...grpc.CallOption) (*CreateApiKeyResponse, error)
-	// GetApiKey returns one key. Scope: api-keys:read.
+	// GetApiKey returns one key.
 	GetApiKey(ctx context.Context, in *GetApiKeyRequest, opts ...grpc.CallOption) (*GetApiKeyResponse, error)
-	// ListApiKeys lists the keys of the company by id. Scope: api-keys:read.
+	// ListApiKeys lists the keys of the company by id.
 	ListApiKeys(ctx context.Context, in *ListApiKeysRequest, opts ...grpc.CallOption) (*ListApiKeysResponse, error)
 	// UpdateApiKey changes the name, description, permissions or rate limit. Removing a
-	// permission or changing the limit revokes the tokens issued before. Scope:
-	// api-keys:write.
+	// permission or changing the limit revokes the tokens issued before.
 	UpdateApiKey(ctx context.Context, in *UpdateApiKeyRequest, opts ...grpc.CallOption) (*UpdateApiKeyResponse, error)
 	// RotateApiKeySecret replaces the secret and revokes every token.
-	// Scope: api-keys:write.
 	RotateApiKeySecret(ctx context.Context, in *RotateApiKeySecretRequest, opts ...grpc.CallOption) (*RotateApiKeySecretResponse, error)
 	// DisableApiKey disables a key and revokes its tokens. A repeated call changes nothing.
-	// Scope: api-keys:write.
 	DisableApiKey(ctx context.Context, in *DisableApiKeyRequest, opts ...grpc.CallOption) (*DisableApiKeyResponse, error)
-	// EnableApiKey enables a disabled key with its current secret. Scope: api-keys:write.
+	// EnableApiKey enables a disabled key with its current secret.
 	EnableApiKey(ctx context.Context, in *EnableApiKeyRequest, opts ...grpc.CallOption) (*EnableApiKeyResponse, error)
-	// DeleteApiKey deletes a key permanently. Scope: api-keys:write.
+	// DeleteApiKey deletes a key permanently.
 	DeleteApiKey(ctx context.Context, in *DeleteApiKeyRequest, opts ...grpc.CallOption) (*DeleteApiKeyResponse, error)
 }
 
@@ -812,26 +802,22 @@ func (c *apiKeyServiceClient) DeleteApiKey(ctx context.Context, in *DeleteApiKey
 //
 // ApiKeyService manages the API keys of Interface B.
 type ApiKeyServiceServer interface {
-	// CreateApiKey creates a key and returns its secret, which is shown only once. Scope:
-	// api-keys:write.
+	// CreateApiKey creates a key and returns its secret, which is shown only once.
 	CreateApiKey(context.Context, *CreateApiKeyRequest) (*CreateApiKeyResponse, error)
-	// GetApiKey returns one key. Scope: api-keys:read.
+	// GetApiKey returns one key.
 	GetApiKey(context.Context, *GetApiKeyRequest) (*GetApiKeyResponse, error)
-	// ListApiKeys lists the keys of the company by id. Scope: api-keys:read.
+	// ListApiKeys lists the keys of the company by id.
 	ListApiKeys(context.Context, *ListApiKeysRequest) (*ListApiKeysResponse, error)
 	// UpdateApiKey changes the name, description, permissions or rate limit. Removing a
-	// permission or changing the limit revokes the tokens issued before. Scope:
-	// api-keys:write.
+	// permission or changing the limit revokes the tokens issued before.
 	UpdateApiKey(context.Context, *UpdateApiKeyRequest) (*UpdateApiKeyResponse, error)
 	// RotateApiKeySecret replaces the secret and revokes every token.
-	// Scope: api-keys:write.
 	RotateApiKeySecret(context.Context, *RotateApiKeySecretRequest) (*RotateApiKeySecretResponse, error)
 	// DisableApiKey disables a key and revokes its tokens. A repeated call changes nothing.
-	// Scope: api-keys:write.
 	DisableApiKey(context.Context, *DisableApiKeyRequest) (*DisableApiKeyResponse, error)
-	// EnableApiKey enables a disabled key with its current secret. Scope: api-keys:write.
+	// EnableApiKey enables a disabled key with its current secret.
 	EnableApiKey(context.Context, *EnableApiKeyRequest) (*EnableApiKeyResponse, error)
-	// DeleteApiKey deletes a key permanently. Scope: api-keys:write.
+	// DeleteApiKey deletes a key permanently.
 	DeleteApiKey(context.Context, *DeleteApiKeyRequest) (*DeleteApiKeyResponse, error)
 	mustEmbedUnimplementedApiKeyServiceServer()
 }
@@ -1091,17 +1077,13 @@ const (
 type ServiceCredentialServiceClient interface {
 	// CreateServiceCredential creates a credential of the caller's company. With platform =
 	// true it creates a credential of the platform itself, which requires platform:admin in
-	// a call that names no company. The secret is shown only once. Scope:
-	// service-credentials:write.
+	// a call that names no company. The secret is shown only once.
 	CreateServiceCredential(ctx context.Context, in *CreateServiceCredentialRequest, opts ...grpc.CallOption) (*CreateServiceCredentialResponse, error)
-	// ListServiceCredentials lists the company's credentials by id. Scope:
-	// service-credentials:read.
+	// ListServiceCredentials lists the company's credentials by id.
 	ListServiceCredentials(ctx context.Context, in *ListServiceCredentialsRequest, opts ...grpc.CallOption) (*ListServiceCredentialsResponse, error)
 	// RotateServiceCredential replaces the secret and revokes every token.
-	// Scope: service-credentials:write.
 	RotateServiceCredential(ctx context.Context, in *RotateServiceCredentialRequest, opts ...grpc.CallOption) (*RotateServiceCredentialResponse, error)
-	// DisableServiceCredential disables a credential and revokes its tokens. Scope:
-	// service-credentials:write.
+	// DisableServiceCredential disables a credential and revokes its tokens.
 	DisableServiceCredential(ctx context.Context, in *DisableServiceCredentialRequest, opts ...grpc.CallOption) (*DisableServiceCredentialResponse, error)
 }
 
@@ -1161,17 +1143,13 @@ func (c *serviceCredentialServiceClient) DisableServiceCredential(ctx context.Co
 type ServiceCredentialServiceServer interface {
 	// CreateServiceCredential creates a credential of the caller's company. With platform =
 	// true it creates a credential of the platform itself, which requires platform:admin in
-	// a call that names no company. The secret is shown only once. Scope:
-	// service-credentials:write.
+	// a call that names no company. The secret is shown only once.
 	CreateServiceCredential(context.Context, *CreateServiceCredentialRequest) (*CreateServiceCredentialResponse, error)
-	// ListServiceCredentials lists the company's credentials by id. Scope:
-	// service-credentials:read.
+	// ListServiceCredentials lists the company's credentials by id.
 	ListServiceCredentials(context.Context, *ListServiceCredentialsRequest) (*ListServiceCredentialsResponse, error)
 	// RotateServiceCredential replaces the secret and revokes every token.
-	// Scope: service-credentials:write.
 	RotateServiceCredential(context.Context, *RotateServiceCredentialRequest) (*RotateServiceCredentialResponse, error)
-	// DisableServiceCredential disables a credential and revokes its tokens. Scope:
-	// service-credentials:write.
+	// DisableServiceCredential disables a credential and revokes its tokens.
 	DisableServiceCredential(context.Context, *DisableServiceCredentialRequest) (*DisableServiceCredentialResponse, error)
 	mustEmbedUnimplementedServiceCredentialServiceServer()
 }

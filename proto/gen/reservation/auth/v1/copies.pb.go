@@ -12,6 +12,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -108,12 +109,13 @@ var File_reservation_auth_v1_copies_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_copies_proto_rawDesc = "" +
 	"\n" +
-	" reservation/auth/v1/copies.proto\x12\x13reservation.auth.v1\"\x17\n" +
+	" reservation/auth/v1/copies.proto\x12\x13reservation.auth.v1\x1a\"reservation/access/v1/access.proto\"\x17\n" +
 	"\x15RefreshCompanyRequest\"2\n" +
 	"\x16RefreshCompanyResponse\x12\x18\n" +
-	"\aversion\x18\x01 \x01(\x03R\aversion2\x7f\n" +
-	"\x12CompanyCopyService\x12i\n" +
-	"\x0eRefreshCompany\x12*.reservation.auth.v1.RefreshCompanyRequest\x1a+.reservation.auth.v1.RefreshCompanyResponseB6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
+	"\aversion\x18\x01 \x01(\x03R\aversion2\x94\x01\n" +
+	"\x12CompanyCopyService\x12~\n" +
+	"\x0eRefreshCompany\x12*.reservation.auth.v1.RefreshCompanyRequest\x1a+.reservation.auth.v1.RefreshCompanyResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rcompany:writeB6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
 
 var (
 	file_reservation_auth_v1_copies_proto_rawDescOnce sync.Once

@@ -33,7 +33,7 @@ const (
 type CompanyCopyServiceClient interface {
 	// RefreshCompany fetches the company of the call from the auth service, and stores it
 	// before it responds. A change takes effect in every replica without waiting for the
-	// event. A repeated call changes nothing. Scope: company:write.
+	// event. A repeated call changes nothing.
 	RefreshCompany(ctx context.Context, in *RefreshCompanyRequest, opts ...grpc.CallOption) (*RefreshCompanyResponse, error)
 }
 
@@ -64,7 +64,7 @@ func (c *companyCopyServiceClient) RefreshCompany(ctx context.Context, in *Refre
 type CompanyCopyServiceServer interface {
 	// RefreshCompany fetches the company of the call from the auth service, and stores it
 	// before it responds. A change takes effect in every replica without waiting for the
-	// event. A repeated call changes nothing. Scope: company:write.
+	// event. A repeated call changes nothing.
 	RefreshCompany(context.Context, *RefreshCompanyRequest) (*RefreshCompanyResponse, error)
 	mustEmbedUnimplementedCompanyCopyServiceServer()
 }

@@ -15,6 +15,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -3039,7 +3040,7 @@ var File_reservation_booking_v1_booking_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\n" +
-	"$reservation/booking/v1/booking.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/booking/v1/event.proto\"u\n" +
+	"$reservation/booking/v1/booking.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a\"reservation/booking/v1/event.proto\"u\n" +
 	"\x11CustomerReference\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -3287,22 +3288,40 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x1aIMPORT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_CREATED\x10\x01\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_EXISTED\x10\x02\x12\x1a\n" +
-	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xe9\v\n" +
-	"\x0eBookingService\x12x\n" +
-	"\x11CreateTransaction\x120.reservation.booking.v1.CreateTransactionRequest\x1a1.reservation.booking.v1.CreateTransactionResponse\x12o\n" +
-	"\x0eGetTransaction\x12-.reservation.booking.v1.GetTransactionRequest\x1a..reservation.booking.v1.GetTransactionResponse\x12u\n" +
-	"\x10ListTransactions\x12/.reservation.booking.v1.ListTransactionsRequest\x1a0.reservation.booking.v1.ListTransactionsResponse\x12l\n" +
-	"\rCancelBooking\x12,.reservation.booking.v1.CancelBookingRequest\x1a-.reservation.booking.v1.CancelBookingResponse\x12~\n" +
-	"\x13PreviewCancellation\x122.reservation.booking.v1.PreviewCancellationRequest\x1a3.reservation.booking.v1.PreviewCancellationResponse\x12l\n" +
-	"\rRefundBooking\x12,.reservation.booking.v1.RefundBookingRequest\x1a-.reservation.booking.v1.RefundBookingResponse\x12c\n" +
+	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xf2\x0e\n" +
+	"\x0eBookingService\x12\xa3\x01\n" +
+	"\x11CreateTransaction\x120.reservation.booking.v1.CreateTransactionRequest\x1a1.reservation.booking.v1.CreateTransactionResponse\")\x8a\xc9\x18%\n" +
+	"\x0ebookings:write\n" +
+	"\x13registrations:write\x12\x84\x01\n" +
+	"\x0eGetTransaction\x12-.reservation.booking.v1.GetTransactionRequest\x1a..reservation.booking.v1.GetTransactionResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rbookings:read\x12\x8a\x01\n" +
+	"\x10ListTransactions\x12/.reservation.booking.v1.ListTransactionsRequest\x1a0.reservation.booking.v1.ListTransactionsResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rbookings:read\x12\x97\x01\n" +
+	"\rCancelBooking\x12,.reservation.booking.v1.CancelBookingRequest\x1a-.reservation.booking.v1.CancelBookingResponse\")\x8a\xc9\x18%\n" +
+	"\x0ebookings:write\n" +
+	"\x13registrations:write\x12\xa7\x01\n" +
+	"\x13PreviewCancellation\x122.reservation.booking.v1.PreviewCancellationRequest\x1a3.reservation.booking.v1.PreviewCancellationResponse\"'\x8a\xc9\x18#\n" +
+	"\rbookings:read\n" +
+	"\x12registrations:read\x12\x82\x01\n" +
+	"\rRefundBooking\x12,.reservation.booking.v1.RefundBookingRequest\x1a-.reservation.booking.v1.RefundBookingResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ebookings:write\x12y\n" +
 	"\n" +
-	"HoldPlaces\x12).reservation.booking.v1.HoldPlacesRequest\x1a*.reservation.booking.v1.HoldPlacesResponse\x12f\n" +
-	"\vConfirmHold\x12*.reservation.booking.v1.ConfirmHoldRequest\x1a+.reservation.booking.v1.ConfirmHoldResponse\x12f\n" +
-	"\vReleaseHold\x12*.reservation.booking.v1.ReleaseHoldRequest\x1a+.reservation.booking.v1.ReleaseHoldResponse\x12x\n" +
-	"\x11ListRegistrations\x120.reservation.booking.v1.ListRegistrationsRequest\x1a1.reservation.booking.v1.ListRegistrationsResponse\x12r\n" +
-	"\x0fGetRegistration\x12..reservation.booking.v1.GetRegistrationRequest\x1a/.reservation.booking.v1.GetRegistrationResponse\x12u\n" +
-	"\x10RecordAttendance\x12/.reservation.booking.v1.RecordAttendanceRequest\x1a0.reservation.booking.v1.RecordAttendanceResponse\x12\x7f\n" +
-	"\x12ImportTransactions\x121.reservation.booking.v1.ImportTransactionsRequest\x1a2.reservation.booking.v1.ImportTransactionsResponse(\x010\x01B<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
+	"HoldPlaces\x12).reservation.booking.v1.HoldPlacesRequest\x1a*.reservation.booking.v1.HoldPlacesResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ebookings:write\x12|\n" +
+	"\vConfirmHold\x12*.reservation.booking.v1.ConfirmHoldRequest\x1a+.reservation.booking.v1.ConfirmHoldResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ebookings:write\x12|\n" +
+	"\vReleaseHold\x12*.reservation.booking.v1.ReleaseHoldRequest\x1a+.reservation.booking.v1.ReleaseHoldResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ebookings:write\x12\xa1\x01\n" +
+	"\x11ListRegistrations\x120.reservation.booking.v1.ListRegistrationsRequest\x1a1.reservation.booking.v1.ListRegistrationsResponse\"'\x8a\xc9\x18#\n" +
+	"\rbookings:read\n" +
+	"\x12registrations:read\x12\x9b\x01\n" +
+	"\x0fGetRegistration\x12..reservation.booking.v1.GetRegistrationRequest\x1a/.reservation.booking.v1.GetRegistrationResponse\"'\x8a\xc9\x18#\n" +
+	"\rbookings:read\n" +
+	"\x12registrations:read\x12\x8b\x01\n" +
+	"\x10RecordAttendance\x12/.reservation.booking.v1.RecordAttendanceRequest\x1a0.reservation.booking.v1.RecordAttendanceResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ebookings:write\x12\x95\x01\n" +
+	"\x12ImportTransactions\x121.reservation.booking.v1.ImportTransactionsRequest\x1a2.reservation.booking.v1.ImportTransactionsResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ebookings:write(\x010\x01B<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
 	file_reservation_booking_v1_booking_proto_rawDescOnce sync.Once

@@ -51,53 +51,41 @@ type BookingServiceClient interface {
 	// pending bookings are not visible to readers.
 	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, DISCOUNT_INVALID,
 	// PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE.
-	// Scope: bookings:write or registrations:write.
 	CreateTransaction(ctx context.Context, in *CreateTransactionRequest, opts ...grpc.CallOption) (*CreateTransactionResponse, error)
 	// GetTransaction returns one transaction of one customer. It returns NOT_FOUND if another
 	// customer bought the transaction.
-	// Scope: bookings:read.
 	GetTransaction(ctx context.Context, in *GetTransactionRequest, opts ...grpc.CallOption) (*GetTransactionResponse, error)
 	// ListTransactions returns a page of the transactions that a customer bought, newest first (by
 	// purchase time, then id). It returns NOT_FOUND if the customer does not exist.
-	// Scope: bookings:read.
 	ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error)
 	// CancelBooking sets is_cancelled and frees the spaces, which go to the waitlist, in one commit.
 	// If the cancellation is in time, the credits of a pass payment are returned, which sets
 	// is_refunded. If the cancellation is late under the event's cancellation policy, the credits are
 	// kept. A repeated call returns the current state.
-	// Scope: bookings:write or registrations:write.
 	CancelBooking(ctx context.Context, in *CancelBookingRequest, opts ...grpc.CallOption) (*CancelBookingResponse, error)
 	// PreviewCancellation reports what CancelBooking would do now, without changing anything.
-	// Scope: bookings:read or registrations:read.
 	PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error)
 	// RefundBooking sets is_refunded; it does not cancel. The credits of a pass payment are returned,
 	// once. A repeated call returns the current state.
-	// Scope: bookings:write.
 	RefundBooking(ctx context.Context, in *RefundBookingRequest, opts ...grpc.CallOption) (*RefundBookingResponse, error)
 	// HoldPlaces reserves spaces for a limited time, for callers that collect the payment in between.
 	// Readers see only that the spaces are taken.
 	// Refusals: those of CreateTransaction with payment by card.
-	// Scope: bookings:write.
 	HoldPlaces(ctx context.Context, in *HoldPlacesRequest, opts ...grpc.CallOption) (*HoldPlacesResponse, error)
 	// ConfirmHold turns a hold into a transaction, at the prices and with the discount of the hold. A
 	// repeated call returns the same transaction.
 	// Refusals: HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
-	// Scope: bookings:write.
 	ConfirmHold(ctx context.Context, in *ConfirmHoldRequest, opts ...grpc.CallOption) (*ConfirmHoldResponse, error)
 	// ReleaseHold frees the spaces of a hold before it expires. Releasing a hold again, or an expired
 	// hold, changes nothing.
 	// Refusals: HOLD_CONFIRMED.
-	// Scope: bookings:write.
 	ReleaseHold(ctx context.Context, in *ReleaseHoldRequest, opts ...grpc.CallOption) (*ReleaseHoldResponse, error)
 	// ListRegistrations returns a page of the bookings of one event.
-	// Scope: bookings:read or registrations:read.
 	ListRegistrations(ctx context.Context, in *ListRegistrationsRequest, opts ...grpc.CallOption) (*ListRegistrationsResponse, error)
 	// GetRegistration returns one booking with its purchase.
-	// Scope: bookings:read or registrations:read.
 	GetRegistration(ctx context.Context, in *GetRegistrationRequest, opts ...grpc.CallOption) (*GetRegistrationResponse, error)
 	// RecordAttendance checks a booking in, marks it as a no-show, or undoes either. A repeated call
 	// changes nothing. A cancelled booking is refused with ALREADY_CANCELLED.
-	// Scope: bookings:write.
 	RecordAttendance(ctx context.Context, in *RecordAttendanceRequest, opts ...grpc.CallOption) (*RecordAttendanceResponse, error)
 	// ImportTransactions imports a history of any length. A transaction whose reference was imported
 	// before is left unchanged, so you can repeat an import after a failure. Events and dates that
@@ -105,7 +93,6 @@ type BookingServiceClient interface {
 	// they do not exist. The service stores each batch you send in one commit and responds with one
 	// result per transaction. It publishes no domain events for imported history, because what is
 	// imported happened elsewhere.
-	// Scope: bookings:write.
 	ImportTransactions(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportTransactionsRequest, ImportTransactionsResponse], error)
 }
 
@@ -264,53 +251,41 @@ type BookingServiceServer interface {
 	// pending bookings are not visible to readers.
 	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, DISCOUNT_INVALID,
 	// PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE.
-	// Scope: bookings:write or registrations:write.
 	CreateTransaction(context.Context, *CreateTransactionRequest) (*CreateTransactionResponse, error)
 	// GetTransaction returns one transaction of one customer. It returns NOT_FOUND if another
 	// customer bought the transaction.
-	// Scope: bookings:read.
 	GetTransaction(context.Context, *GetTransactionRequest) (*GetTransactionResponse, error)
 	// ListTransactions returns a page of the transactions that a customer bought, newest first (by
 	// purchase time, then id). It returns NOT_FOUND if the customer does not exist.
-	// Scope: bookings:read.
 	ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error)
 	// CancelBooking sets is_cancelled and frees the spaces, which go to the waitlist, in one commit.
 	// If the cancellation is in time, the credits of a pass payment are returned, which sets
 	// is_refunded. If the cancellation is late under the event's cancellation policy, the credits are
 	// kept. A repeated call returns the current state.
-	// Scope: bookings:write or registrations:write.
 	CancelBooking(context.Context, *CancelBookingRequest) (*CancelBookingResponse, error)
 	// PreviewCancellation reports what CancelBooking would do now, without changing anything.
-	// Scope: bookings:read or registrations:read.
 	PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error)
 	// RefundBooking sets is_refunded; it does not cancel. The credits of a pass payment are returned,
 	// once. A repeated call returns the current state.
-	// Scope: bookings:write.
 	RefundBooking(context.Context, *RefundBookingRequest) (*RefundBookingResponse, error)
 	// HoldPlaces reserves spaces for a limited time, for callers that collect the payment in between.
 	// Readers see only that the spaces are taken.
 	// Refusals: those of CreateTransaction with payment by card.
-	// Scope: bookings:write.
 	HoldPlaces(context.Context, *HoldPlacesRequest) (*HoldPlacesResponse, error)
 	// ConfirmHold turns a hold into a transaction, at the prices and with the discount of the hold. A
 	// repeated call returns the same transaction.
 	// Refusals: HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
-	// Scope: bookings:write.
 	ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error)
 	// ReleaseHold frees the spaces of a hold before it expires. Releasing a hold again, or an expired
 	// hold, changes nothing.
 	// Refusals: HOLD_CONFIRMED.
-	// Scope: bookings:write.
 	ReleaseHold(context.Context, *ReleaseHoldRequest) (*ReleaseHoldResponse, error)
 	// ListRegistrations returns a page of the bookings of one event.
-	// Scope: bookings:read or registrations:read.
 	ListRegistrations(context.Context, *ListRegistrationsRequest) (*ListRegistrationsResponse, error)
 	// GetRegistration returns one booking with its purchase.
-	// Scope: bookings:read or registrations:read.
 	GetRegistration(context.Context, *GetRegistrationRequest) (*GetRegistrationResponse, error)
 	// RecordAttendance checks a booking in, marks it as a no-show, or undoes either. A repeated call
 	// changes nothing. A cancelled booking is refused with ALREADY_CANCELLED.
-	// Scope: bookings:write.
 	RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error)
 	// ImportTransactions imports a history of any length. A transaction whose reference was imported
 	// before is left unchanged, so you can repeat an import after a failure. Events and dates that
@@ -318,7 +293,6 @@ type BookingServiceServer interface {
 	// they do not exist. The service stores each batch you send in one commit and responds with one
 	// result per transaction. It publishes no domain events for imported history, because what is
 	// imported happened elsewhere.
-	// Scope: bookings:write.
 	ImportTransactions(grpc.BidiStreamingServer[ImportTransactionsRequest, ImportTransactionsResponse]) error
 	mustEmbedUnimplementedBookingServiceServer()
 }

@@ -12,6 +12,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -749,7 +750,7 @@ var File_reservation_booking_v1_discount_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_discount_proto_rawDesc = "" +
 	"\n" +
-	"%reservation/booking/v1/discount.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9c\x04\n" +
+	"%reservation/booking/v1/discount.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\x9c\x04\n" +
 	"\fDiscountCode\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12#\n" +
@@ -814,12 +815,16 @@ const file_reservation_booking_v1_discount_proto_rawDesc = "" +
 	"\t_max_usesB\v\n" +
 	"\t_disabled\"g\n" +
 	"\x1aUpdateDiscountCodeResponse\x12I\n" +
-	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode2\xf9\x03\n" +
-	"\x0fDiscountService\x12{\n" +
-	"\x12CreateDiscountCode\x121.reservation.booking.v1.CreateDiscountCodeRequest\x1a2.reservation.booking.v1.CreateDiscountCodeResponse\x12r\n" +
-	"\x0fGetDiscountCode\x12..reservation.booking.v1.GetDiscountCodeRequest\x1a/.reservation.booking.v1.GetDiscountCodeResponse\x12x\n" +
-	"\x11ListDiscountCodes\x120.reservation.booking.v1.ListDiscountCodesRequest\x1a1.reservation.booking.v1.ListDiscountCodesResponse\x12{\n" +
-	"\x12UpdateDiscountCode\x121.reservation.booking.v1.UpdateDiscountCodeRequest\x1a2.reservation.booking.v1.UpdateDiscountCodeResponseB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
+	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode2\xd7\x04\n" +
+	"\x0fDiscountService\x12\x92\x01\n" +
+	"\x12CreateDiscountCode\x121.reservation.booking.v1.CreateDiscountCodeRequest\x1a2.reservation.booking.v1.CreateDiscountCodeResponse\"\x15\x8a\xc9\x18\x11\n" +
+	"\x0fdiscounts:write\x12\x88\x01\n" +
+	"\x0fGetDiscountCode\x12..reservation.booking.v1.GetDiscountCodeRequest\x1a/.reservation.booking.v1.GetDiscountCodeResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ediscounts:read\x12\x8e\x01\n" +
+	"\x11ListDiscountCodes\x120.reservation.booking.v1.ListDiscountCodesRequest\x1a1.reservation.booking.v1.ListDiscountCodesResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ediscounts:read\x12\x92\x01\n" +
+	"\x12UpdateDiscountCode\x121.reservation.booking.v1.UpdateDiscountCodeRequest\x1a2.reservation.booking.v1.UpdateDiscountCodeResponse\"\x15\x8a\xc9\x18\x11\n" +
+	"\x0fdiscounts:writeB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
 	file_reservation_booking_v1_discount_proto_rawDescOnce sync.Once

@@ -33,17 +33,13 @@ const (
 type DiscountServiceClient interface {
 	// CreateDiscountCode adds a code. A code that already exists, in upper or lower case, is
 	// INVALID_ARGUMENT.
-	// Scope: discounts:write.
 	CreateDiscountCode(ctx context.Context, in *CreateDiscountCodeRequest, opts ...grpc.CallOption) (*CreateDiscountCodeResponse, error)
 	// GetDiscountCode returns one code by its identifier or by the code itself.
-	// Scope: discounts:read.
 	GetDiscountCode(ctx context.Context, in *GetDiscountCodeRequest, opts ...grpc.CallOption) (*GetDiscountCodeResponse, error)
 	// ListDiscountCodes returns a page of the codes, ordered by id.
-	// Scope: discounts:read.
 	ListDiscountCodes(ctx context.Context, in *ListDiscountCodesRequest, opts ...grpc.CallOption) (*ListDiscountCodesResponse, error)
 	// UpdateDiscountCode changes the time window or the number of uses, or disables or enables the
 	// code.
-	// Scope: discounts:write.
 	UpdateDiscountCode(ctx context.Context, in *UpdateDiscountCodeRequest, opts ...grpc.CallOption) (*UpdateDiscountCodeResponse, error)
 }
 
@@ -103,17 +99,13 @@ func (c *discountServiceClient) UpdateDiscountCode(ctx context.Context, in *Upda
 type DiscountServiceServer interface {
 	// CreateDiscountCode adds a code. A code that already exists, in upper or lower case, is
 	// INVALID_ARGUMENT.
-	// Scope: discounts:write.
 	CreateDiscountCode(context.Context, *CreateDiscountCodeRequest) (*CreateDiscountCodeResponse, error)
 	// GetDiscountCode returns one code by its identifier or by the code itself.
-	// Scope: discounts:read.
 	GetDiscountCode(context.Context, *GetDiscountCodeRequest) (*GetDiscountCodeResponse, error)
 	// ListDiscountCodes returns a page of the codes, ordered by id.
-	// Scope: discounts:read.
 	ListDiscountCodes(context.Context, *ListDiscountCodesRequest) (*ListDiscountCodesResponse, error)
 	// UpdateDiscountCode changes the time window or the number of uses, or disables or enables the
 	// code.
-	// Scope: discounts:write.
 	UpdateDiscountCode(context.Context, *UpdateDiscountCodeRequest) (*UpdateDiscountCodeResponse, error)
 	mustEmbedUnimplementedDiscountServiceServer()
 }

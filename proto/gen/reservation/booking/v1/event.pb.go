@@ -12,6 +12,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -2427,7 +2428,7 @@ var File_reservation_booking_v1_event_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb7\x05\n" +
+	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xb7\x05\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2662,19 +2663,30 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x13EVENT_ORDER_CREATED\x10\x01\x12\x1c\n" +
 	"\x18EVENT_ORDER_CREATED_DESC\x10\x02\x12\x17\n" +
 	"\x13EVENT_ORDER_UPDATED\x10\x03\x12\x1c\n" +
-	"\x18EVENT_ORDER_UPDATED_DESC\x10\x042\xb9\b\n" +
-	"\fEventService\x12f\n" +
-	"\vCreateEvent\x12*.reservation.booking.v1.CreateEventRequest\x1a+.reservation.booking.v1.CreateEventResponse\x12]\n" +
-	"\bGetEvent\x12'.reservation.booking.v1.GetEventRequest\x1a(.reservation.booking.v1.GetEventResponse\x12c\n" +
+	"\x18EVENT_ORDER_UPDATED_DESC\x10\x042\x82\n" +
 	"\n" +
-	"ListEvents\x12).reservation.booking.v1.ListEventsRequest\x1a*.reservation.booking.v1.ListEventsResponse\x12o\n" +
-	"\x0eListEventDates\x12-.reservation.booking.v1.ListEventDatesRequest\x1a..reservation.booking.v1.ListEventDatesResponse\x12f\n" +
-	"\vUpdateEvent\x12*.reservation.booking.v1.UpdateEventRequest\x1a+.reservation.booking.v1.UpdateEventResponse\x12f\n" +
-	"\vCancelEvent\x12*.reservation.booking.v1.CancelEventRequest\x1a+.reservation.booking.v1.CancelEventResponse\x12f\n" +
-	"\vDeleteEvent\x12*.reservation.booking.v1.DeleteEventRequest\x1a+.reservation.booking.v1.DeleteEventResponse\x12l\n" +
-	"\rAddEventDates\x12,.reservation.booking.v1.AddEventDatesRequest\x1a-.reservation.booking.v1.AddEventDatesResponse\x12r\n" +
-	"\x0fUpdateEventDate\x12..reservation.booking.v1.UpdateEventDateRequest\x1a/.reservation.booking.v1.UpdateEventDateResponse\x12r\n" +
-	"\x0fCancelEventDate\x12..reservation.booking.v1.CancelEventDateRequest\x1a/.reservation.booking.v1.CancelEventDateResponseB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
+	"\fEventService\x12z\n" +
+	"\vCreateEvent\x12*.reservation.booking.v1.CreateEventRequest\x1a+.reservation.booking.v1.CreateEventResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fevents:write\x12p\n" +
+	"\bGetEvent\x12'.reservation.booking.v1.GetEventRequest\x1a(.reservation.booking.v1.GetEventResponse\"\x11\x8a\xc9\x18\r\n" +
+	"\vevents:read\x12v\n" +
+	"\n" +
+	"ListEvents\x12).reservation.booking.v1.ListEventsRequest\x1a*.reservation.booking.v1.ListEventsResponse\"\x11\x8a\xc9\x18\r\n" +
+	"\vevents:read\x12\x82\x01\n" +
+	"\x0eListEventDates\x12-.reservation.booking.v1.ListEventDatesRequest\x1a..reservation.booking.v1.ListEventDatesResponse\"\x11\x8a\xc9\x18\r\n" +
+	"\vevents:read\x12z\n" +
+	"\vUpdateEvent\x12*.reservation.booking.v1.UpdateEventRequest\x1a+.reservation.booking.v1.UpdateEventResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fevents:write\x12z\n" +
+	"\vCancelEvent\x12*.reservation.booking.v1.CancelEventRequest\x1a+.reservation.booking.v1.CancelEventResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fevents:write\x12z\n" +
+	"\vDeleteEvent\x12*.reservation.booking.v1.DeleteEventRequest\x1a+.reservation.booking.v1.DeleteEventResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fevents:write\x12\x80\x01\n" +
+	"\rAddEventDates\x12,.reservation.booking.v1.AddEventDatesRequest\x1a-.reservation.booking.v1.AddEventDatesResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fevents:write\x12\x86\x01\n" +
+	"\x0fUpdateEventDate\x12..reservation.booking.v1.UpdateEventDateRequest\x1a/.reservation.booking.v1.UpdateEventDateResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fevents:write\x12\x86\x01\n" +
+	"\x0fCancelEventDate\x12..reservation.booking.v1.CancelEventDateRequest\x1a/.reservation.booking.v1.CancelEventDateResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fevents:writeB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
 	file_reservation_booking_v1_event_proto_rawDescOnce sync.Once

@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -511,7 +512,7 @@ var File_reservation_booking_v1_verification_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_verification_proto_rawDesc = "" +
 	"\n" +
-	")reservation/booking/v1/verification.proto\x12\x16reservation.booking.v1\"\x17\n" +
+	")reservation/booking/v1/verification.proto\x12\x16reservation.booking.v1\x1a\"reservation/access/v1/access.proto\"\x17\n" +
 	"\x15VerifyBookingsRequest\"}\n" +
 	"\x16VerifyBookingsResponse\x12I\n" +
 	"\n" +
@@ -544,11 +545,16 @@ const file_reservation_booking_v1_verification_proto_rawDesc = "" +
 	"customerId\x12%\n" +
 	"\x0ecopied_version\x18\x02 \x01(\x03R\rcopiedVersion\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\x03R\aversion\x12\x1a\n" +
-	"\brepaired\x18\x04 \x01(\bR\brepaired2\x80\x03\n" +
-	"\x13VerificationService\x12q\n" +
-	"\x0eVerifyBookings\x12-.reservation.booking.v1.VerifyBookingsRequest\x1a..reservation.booking.v1.VerifyBookingsResponse0\x01\x12}\n" +
-	"\x12ExportPassPayments\x121.reservation.booking.v1.ExportPassPaymentsRequest\x1a2.reservation.booking.v1.ExportPassPaymentsResponse0\x01\x12w\n" +
-	"\x10CompareCustomers\x12/.reservation.booking.v1.CompareCustomersRequest\x1a0.reservation.booking.v1.CompareCustomersResponse0\x01B<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
+	"\brepaired\x18\x04 \x01(\bR\brepaired2\xe3\x03\n" +
+	"\x13VerificationService\x12\x96\x01\n" +
+	"\x0eVerifyBookings\x12-.reservation.booking.v1.VerifyBookingsRequest\x1a..reservation.booking.v1.VerifyBookingsResponse\"#\x8a\xc9\x18\x1f\n" +
+	"\x0eplatform:admin\n" +
+	"\rbookings:read0\x01\x12\xa2\x01\n" +
+	"\x12ExportPassPayments\x121.reservation.booking.v1.ExportPassPaymentsRequest\x1a2.reservation.booking.v1.ExportPassPaymentsResponse\"#\x8a\xc9\x18\x1f\n" +
+	"\x0eplatform:admin\n" +
+	"\rbookings:read0\x01\x12\x8d\x01\n" +
+	"\x10CompareCustomers\x12/.reservation.booking.v1.CompareCustomersRequest\x1a0.reservation.booking.v1.CompareCustomersResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eplatform:admin0\x01B<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
 	file_reservation_booking_v1_verification_proto_rawDescOnce sync.Once

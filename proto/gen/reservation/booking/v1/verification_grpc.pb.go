@@ -45,7 +45,6 @@ type VerificationServiceClient interface {
 	// CompareCustomers compares the copies of customers with the customer service. On request it
 	// repairs the copies that differ, for example after the two databases were restored to different
 	// times. It sends each difference as one message; the last message has checked set.
-	// Scope: platform:admin.
 	CompareCustomers(ctx context.Context, in *CompareCustomersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CompareCustomersResponse], error)
 }
 
@@ -135,7 +134,6 @@ type VerificationServiceServer interface {
 	// CompareCustomers compares the copies of customers with the customer service. On request it
 	// repairs the copies that differ, for example after the two databases were restored to different
 	// times. It sends each difference as one message; the last message has checked set.
-	// Scope: platform:admin.
 	CompareCustomers(*CompareCustomersRequest, grpc.ServerStreamingServer[CompareCustomersResponse]) error
 	mustEmbedUnimplementedVerificationServiceServer()
 }

@@ -12,6 +12,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -907,7 +908,7 @@ var File_reservation_booking_v1_waitlist_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\n" +
-	"%reservation/booking/v1/waitlist.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\"\xee\x05\n" +
+	"%reservation/booking/v1/waitlist.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a$reservation/booking/v1/booking.proto\"\xee\x05\n" +
 	"\rWaitlistEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\"\n" +
 	"\revent_date_id\x18\x02 \x01(\tR\veventDateId\x12\x1f\n" +
@@ -976,13 +977,18 @@ const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\x15WAITLIST_STATE_BOOKED\x10\x03\x12\x1a\n" +
 	"\x16WAITLIST_STATE_EXPIRED\x10\x04\x12\x17\n" +
 	"\x13WAITLIST_STATE_LEFT\x10\x05\x12\x19\n" +
-	"\x15WAITLIST_STATE_CLOSED\x10\x062\xb4\x04\n" +
-	"\x0fWaitlistService\x12i\n" +
-	"\fJoinWaitlist\x12+.reservation.booking.v1.JoinWaitlistRequest\x1a,.reservation.booking.v1.JoinWaitlistResponse\x12l\n" +
-	"\rLeaveWaitlist\x12,.reservation.booking.v1.LeaveWaitlistRequest\x1a-.reservation.booking.v1.LeaveWaitlistResponse\x12u\n" +
-	"\x10GetWaitlistEntry\x12/.reservation.booking.v1.GetWaitlistEntryRequest\x1a0.reservation.booking.v1.GetWaitlistEntryResponse\x12i\n" +
-	"\fListWaitlist\x12+.reservation.booking.v1.ListWaitlistRequest\x1a,.reservation.booking.v1.ListWaitlistResponse\x12f\n" +
-	"\vAcceptOffer\x12*.reservation.booking.v1.AcceptOfferRequest\x1a+.reservation.booking.v1.AcceptOfferResponseB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
+	"\x15WAITLIST_STATE_CLOSED\x10\x062\xa2\x05\n" +
+	"\x0fWaitlistService\x12\x7f\n" +
+	"\fJoinWaitlist\x12+.reservation.booking.v1.JoinWaitlistRequest\x1a,.reservation.booking.v1.JoinWaitlistResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ebookings:write\x12\x82\x01\n" +
+	"\rLeaveWaitlist\x12,.reservation.booking.v1.LeaveWaitlistRequest\x1a-.reservation.booking.v1.LeaveWaitlistResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ebookings:write\x12\x8a\x01\n" +
+	"\x10GetWaitlistEntry\x12/.reservation.booking.v1.GetWaitlistEntryRequest\x1a0.reservation.booking.v1.GetWaitlistEntryResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rbookings:read\x12~\n" +
+	"\fListWaitlist\x12+.reservation.booking.v1.ListWaitlistRequest\x1a,.reservation.booking.v1.ListWaitlistResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rbookings:read\x12|\n" +
+	"\vAcceptOffer\x12*.reservation.booking.v1.AcceptOfferRequest\x1a+.reservation.booking.v1.AcceptOfferResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ebookings:writeB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
 	file_reservation_booking_v1_waitlist_proto_rawDescOnce sync.Once

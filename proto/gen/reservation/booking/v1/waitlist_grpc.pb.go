@@ -39,22 +39,17 @@ type WaitlistServiceClient interface {
 	// JoinWaitlist adds a customer to the end of a date's waitlist.
 	// Refusals: EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL, ALREADY_WAITING,
 	// PASS_NOT_APPLICABLE.
-	// Scope: bookings:write.
 	JoinWaitlist(ctx context.Context, in *JoinWaitlistRequest, opts ...grpc.CallOption) (*JoinWaitlistResponse, error)
 	// LeaveWaitlist ends an entry. It also ends an open offer of the entry, whose spaces go to the
 	// next one. A repeated call changes nothing.
-	// Scope: bookings:write.
 	LeaveWaitlist(ctx context.Context, in *LeaveWaitlistRequest, opts ...grpc.CallOption) (*LeaveWaitlistResponse, error)
 	// GetWaitlistEntry returns one entry with its position.
-	// Scope: bookings:read.
 	GetWaitlistEntry(ctx context.Context, in *GetWaitlistEntryRequest, opts ...grpc.CallOption) (*GetWaitlistEntryResponse, error)
 	// ListWaitlist returns a page of the entries of a date, in waitlist order.
-	// Scope: bookings:read.
 	ListWaitlist(ctx context.Context, in *ListWaitlistRequest, opts ...grpc.CallOption) (*ListWaitlistResponse, error)
 	// AcceptOffer books the spaces of an open offer. An offer is a hold, and AcceptOffer confirms it
 	// as ConfirmHold does. A repeated call returns the same transaction.
 	// Refusals: NOT_OFFERED, HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
-	// Scope: bookings:write.
 	AcceptOffer(ctx context.Context, in *AcceptOfferRequest, opts ...grpc.CallOption) (*AcceptOfferResponse, error)
 }
 
@@ -129,22 +124,17 @@ type WaitlistServiceServer interface {
 	// JoinWaitlist adds a customer to the end of a date's waitlist.
 	// Refusals: EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL, ALREADY_WAITING,
 	// PASS_NOT_APPLICABLE.
-	// Scope: bookings:write.
 	JoinWaitlist(context.Context, *JoinWaitlistRequest) (*JoinWaitlistResponse, error)
 	// LeaveWaitlist ends an entry. It also ends an open offer of the entry, whose spaces go to the
 	// next one. A repeated call changes nothing.
-	// Scope: bookings:write.
 	LeaveWaitlist(context.Context, *LeaveWaitlistRequest) (*LeaveWaitlistResponse, error)
 	// GetWaitlistEntry returns one entry with its position.
-	// Scope: bookings:read.
 	GetWaitlistEntry(context.Context, *GetWaitlistEntryRequest) (*GetWaitlistEntryResponse, error)
 	// ListWaitlist returns a page of the entries of a date, in waitlist order.
-	// Scope: bookings:read.
 	ListWaitlist(context.Context, *ListWaitlistRequest) (*ListWaitlistResponse, error)
 	// AcceptOffer books the spaces of an open offer. An offer is a hold, and AcceptOffer confirms it
 	// as ConfirmHold does. A repeated call returns the same transaction.
 	// Refusals: NOT_OFFERED, HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
-	// Scope: bookings:write.
 	AcceptOffer(context.Context, *AcceptOfferRequest) (*AcceptOfferResponse, error)
 	mustEmbedUnimplementedWaitlistServiceServer()
 }

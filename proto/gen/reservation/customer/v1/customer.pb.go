@@ -15,6 +15,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -1787,7 +1788,7 @@ var File_reservation_customer_v1_customer_proto protoreflect.FileDescriptor
 
 const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\n" +
-	"&reservation/customer/v1/customer.proto\x12\x17reservation.customer.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x89\x03\n" +
+	"&reservation/customer/v1/customer.proto\x12\x17reservation.customer.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\x89\x03\n" +
 	"\bCustomer\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
@@ -1941,17 +1942,29 @@ const file_reservation_customer_v1_customer_proto_rawDesc = "" +
 	"\x1aIMPORT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_CREATED\x10\x01\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_EXISTED\x10\x02\x12\x1a\n" +
-	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xa8\b\n" +
-	"\x0fCustomerService\x12q\n" +
-	"\x0eCreateCustomer\x12..reservation.customer.v1.CreateCustomerRequest\x1a/.reservation.customer.v1.CreateCustomerResponse\x12h\n" +
-	"\vGetCustomer\x12+.reservation.customer.v1.GetCustomerRequest\x1a,.reservation.customer.v1.GetCustomerResponse\x12z\n" +
-	"\x11BatchGetCustomers\x121.reservation.customer.v1.BatchGetCustomersRequest\x1a2.reservation.customer.v1.BatchGetCustomersResponse\x12q\n" +
-	"\x0eUpdateCustomer\x12..reservation.customer.v1.UpdateCustomerRequest\x1a/.reservation.customer.v1.UpdateCustomerResponse\x12t\n" +
-	"\x0fArchiveCustomer\x12/.reservation.customer.v1.ArchiveCustomerRequest\x1a0.reservation.customer.v1.ArchiveCustomerResponse\x12q\n" +
-	"\x0eDeleteCustomer\x12..reservation.customer.v1.DeleteCustomerRequest\x1a/.reservation.customer.v1.DeleteCustomerResponse\x12n\n" +
-	"\rListCustomers\x12-.reservation.customer.v1.ListCustomersRequest\x1a..reservation.customer.v1.ListCustomersResponse\x12v\n" +
-	"\x0fExportCustomers\x12/.reservation.customer.v1.ExportCustomersRequest\x1a0.reservation.customer.v1.ExportCustomersResponse0\x01\x12x\n" +
-	"\x0fImportCustomers\x12/.reservation.customer.v1.ImportCustomersRequest\x1a0.reservation.customer.v1.ImportCustomersResponse(\x010\x01B>Z<reservation.dev/proto/gen/reservation/customer/v1;customerv1b\x06proto3"
+	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\x99\n" +
+	"\n" +
+	"\x0fCustomerService\x12\x88\x01\n" +
+	"\x0eCreateCustomer\x12..reservation.customer.v1.CreateCustomerRequest\x1a/.reservation.customer.v1.CreateCustomerResponse\"\x15\x8a\xc9\x18\x11\n" +
+	"\x0fcustomers:write\x12\x8c\x01\n" +
+	"\vGetCustomer\x12+.reservation.customer.v1.GetCustomerRequest\x1a,.reservation.customer.v1.GetCustomerResponse\"\"\x8a\xc9\x18\x1e\n" +
+	"\x0ecustomers:read\n" +
+	"\fprofile:read\x12\x90\x01\n" +
+	"\x11BatchGetCustomers\x121.reservation.customer.v1.BatchGetCustomersRequest\x1a2.reservation.customer.v1.BatchGetCustomersResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ecustomers:read\x12\x97\x01\n" +
+	"\x0eUpdateCustomer\x12..reservation.customer.v1.UpdateCustomerRequest\x1a/.reservation.customer.v1.UpdateCustomerResponse\"$\x8a\xc9\x18 \n" +
+	"\x0fcustomers:write\n" +
+	"\rprofile:write\x12\x8b\x01\n" +
+	"\x0fArchiveCustomer\x12/.reservation.customer.v1.ArchiveCustomerRequest\x1a0.reservation.customer.v1.ArchiveCustomerResponse\"\x15\x8a\xc9\x18\x11\n" +
+	"\x0fcustomers:write\x12\x88\x01\n" +
+	"\x0eDeleteCustomer\x12..reservation.customer.v1.DeleteCustomerRequest\x1a/.reservation.customer.v1.DeleteCustomerResponse\"\x15\x8a\xc9\x18\x11\n" +
+	"\x0fcustomers:write\x12\x84\x01\n" +
+	"\rListCustomers\x12-.reservation.customer.v1.ListCustomersRequest\x1a..reservation.customer.v1.ListCustomersResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ecustomers:read\x12\x8c\x01\n" +
+	"\x0fExportCustomers\x12/.reservation.customer.v1.ExportCustomersRequest\x1a0.reservation.customer.v1.ExportCustomersResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ecustomers:read0\x01\x12\x8f\x01\n" +
+	"\x0fImportCustomers\x12/.reservation.customer.v1.ImportCustomersRequest\x1a0.reservation.customer.v1.ImportCustomersResponse\"\x15\x8a\xc9\x18\x11\n" +
+	"\x0fcustomers:write(\x010\x01B>Z<reservation.dev/proto/gen/reservation/customer/v1;customerv1b\x06proto3"
 
 var (
 	file_reservation_customer_v1_customer_proto_rawDescOnce sync.Once

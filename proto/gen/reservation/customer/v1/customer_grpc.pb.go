@@ -41,43 +41,40 @@ const (
 type CustomerServiceClient interface {
 	// CreateCustomer adds a customer. If the company requires unique e-mail addresses, an
 	// address that another customer has, in upper or lower case, is rejected with
-	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS. Scope: customers:write.
+	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS.
 	CreateCustomer(ctx context.Context, in *CreateCustomerRequest, opts ...grpc.CallOption) (*CreateCustomerResponse, error)
 	// GetCustomer returns one customer, archived or not. A deleted customer is NOT_FOUND.
-	// Scope: customers:read or profile:read.
 	GetCustomer(ctx context.Context, in *GetCustomerRequest, opts ...grpc.CallOption) (*GetCustomerResponse, error)
 	// BatchGetCustomers returns up to 5000 customers, each once and in no particular order.
 	// Customers that do not exist are left out. With include_deleted, deleted customers are
-	// returned with deleted_at. Scope: customers:read.
+	// returned with deleted_at.
 	BatchGetCustomers(ctx context.Context, in *BatchGetCustomersRequest, opts ...grpc.CallOption) (*BatchGetCustomersResponse, error)
 	// UpdateCustomer changes the fields that are set. An address that another customer has
 	// is rejected as in CreateCustomer. Customers can keep their own address, even if
-	// others have had it since before the company required unique addresses. Scope:
-	// customers:write or profile:write.
+	// others have had it since before the company required unique addresses.
 	UpdateCustomer(ctx context.Context, in *UpdateCustomerRequest, opts ...grpc.CallOption) (*UpdateCustomerResponse, error)
 	// ArchiveCustomer hides a customer from the company's daily lists, or shows the
-	// customer again. A repeated call changes nothing. Scope: customers:write.
+	// customer again. A repeated call changes nothing.
 	ArchiveCustomer(ctx context.Context, in *ArchiveCustomerRequest, opts ...grpc.CallOption) (*ArchiveCustomerResponse, error)
 	// DeleteCustomer deletes a customer softly: no reader finds the customer any more, and
 	// past bookings keep the name. It responds OK after booking and pass have confirmed
 	// that they no longer serve the customer. If one of them cannot confirm, the response
 	// is UNAVAILABLE: the customer is deleted, and the same request can be repeated until
 	// it returns OK. A repeat after that is NOT_FOUND. A repeat of an unconfirmed deletion
-	// ignores expected_version. Scope: customers:write.
+	// ignores expected_version.
 	DeleteCustomer(ctx context.Context, in *DeleteCustomerRequest, opts ...grpc.CallOption) (*DeleteCustomerResponse, error)
-	// ListCustomers returns a page of the customers that are not deleted. Scope:
-	// customers:read.
+	// ListCustomers returns a page of the customers that are not deleted.
 	ListCustomers(ctx context.Context, in *ListCustomersRequest, opts ...grpc.CallOption) (*ListCustomersResponse, error)
 	// ExportCustomers streams all customers that are not deleted, by id, as JSON text in
 	// the shape that the caller describes. The service renders the JSON, and its memory use
 	// does not grow with the number of customers. The stream ends with OK only after the
-	// last customer. Scope: customers:read.
+	// last customer.
 	ExportCustomers(ctx context.Context, in *ExportCustomersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportCustomersResponse], error)
 	// ImportCustomers imports any number of customers. A customer whose reference was
 	// imported before stays unchanged, so an import can be repeated after a failure. Each
 	// batch is stored as a whole and answered with one result per customer. If the company
 	// requires unique e-mail addresses, a new customer whose address is taken is rejected
-	// (field email, rule unique). Scope: customers:write.
+	// (field email, rule unique).
 	ImportCustomers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[ImportCustomersRequest, ImportCustomersResponse], error)
 }
 
@@ -199,43 +196,40 @@ type CustomerService_ImportCustomersClient = grpc.BidiStreamingClient[ImportCust
 type CustomerServiceServer interface {
 	// CreateCustomer adds a customer. If the company requires unique e-mail addresses, an
 	// address that another customer has, in upper or lower case, is rejected with
-	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS. Scope: customers:write.
+	// FAILED_PRECONDITION / EMAIL_ALREADY_EXISTS.
 	CreateCustomer(context.Context, *CreateCustomerRequest) (*CreateCustomerResponse, error)
 	// GetCustomer returns one customer, archived or not. A deleted customer is NOT_FOUND.
-	// Scope: customers:read or profile:read.
 	GetCustomer(context.Context, *GetCustomerRequest) (*GetCustomerResponse, error)
 	// BatchGetCustomers returns up to 5000 customers, each once and in no particular order.
 	// Customers that do not exist are left out. With include_deleted, deleted customers are
-	// returned with deleted_at. Scope: customers:read.
+	// returned with deleted_at.
 	BatchGetCustomers(context.Context, *BatchGetCustomersRequest) (*BatchGetCustomersResponse, error)
 	// UpdateCustomer changes the fields that are set. An address that another customer has
 	// is rejected as in CreateCustomer. Customers can keep their own address, even if
-	// others have had it since before the company required unique addresses. Scope:
-	// customers:write or profile:write.
+	// others have had it since before the company required unique addresses.
 	UpdateCustomer(context.Context, *UpdateCustomerRequest) (*UpdateCustomerResponse, error)
 	// ArchiveCustomer hides a customer from the company's daily lists, or shows the
-	// customer again. A repeated call changes nothing. Scope: customers:write.
+	// customer again. A repeated call changes nothing.
 	ArchiveCustomer(context.Context, *ArchiveCustomerRequest) (*ArchiveCustomerResponse, error)
 	// DeleteCustomer deletes a customer softly: no reader finds the customer any more, and
 	// past bookings keep the name. It responds OK after booking and pass have confirmed
 	// that they no longer serve the customer. If one of them cannot confirm, the response
 	// is UNAVAILABLE: the customer is deleted, and the same request can be repeated until
 	// it returns OK. A repeat after that is NOT_FOUND. A repeat of an unconfirmed deletion
-	// ignores expected_version. Scope: customers:write.
+	// ignores expected_version.
 	DeleteCustomer(context.Context, *DeleteCustomerRequest) (*DeleteCustomerResponse, error)
-	// ListCustomers returns a page of the customers that are not deleted. Scope:
-	// customers:read.
+	// ListCustomers returns a page of the customers that are not deleted.
 	ListCustomers(context.Context, *ListCustomersRequest) (*ListCustomersResponse, error)
 	// ExportCustomers streams all customers that are not deleted, by id, as JSON text in
 	// the shape that the caller describes. The service renders the JSON, and its memory use
 	// does not grow with the number of customers. The stream ends with OK only after the
-	// last customer. Scope: customers:read.
+	// last customer.
 	ExportCustomers(*ExportCustomersRequest, grpc.ServerStreamingServer[ExportCustomersResponse]) error
 	// ImportCustomers imports any number of customers. A customer whose reference was
 	// imported before stays unchanged, so an import can be repeated after a failure. Each
 	// batch is stored as a whole and answered with one result per customer. If the company
 	// requires unique e-mail addresses, a new customer whose address is taken is rejected
-	// (field email, rule unique). Scope: customers:write.
+	// (field email, rule unique).
 	ImportCustomers(grpc.BidiStreamingServer[ImportCustomersRequest, ImportCustomersResponse]) error
 	mustEmbedUnimplementedCustomerServiceServer()
 }

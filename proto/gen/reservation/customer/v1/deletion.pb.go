@@ -14,6 +14,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -110,13 +111,15 @@ var File_reservation_customer_v1_deletion_proto protoreflect.FileDescriptor
 
 const file_reservation_customer_v1_deletion_proto_rawDesc = "" +
 	"\n" +
-	"&reservation/customer/v1/deletion.proto\x12\x17reservation.customer.v1\x1a\x1bbuf/validate/validate.proto\"J\n" +
+	"&reservation/customer/v1/deletion.proto\x12\x17reservation.customer.v1\x1a\x1bbuf/validate/validate.proto\x1a\"reservation/access/v1/access.proto\"J\n" +
 	"\x1eConfirmCustomerDeletionRequest\x12(\n" +
 	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\"!\n" +
-	"\x1fConfirmCustomerDeletionResponse2\xa8\x01\n" +
-	"\x17CustomerDeletionService\x12\x8c\x01\n" +
-	"\x17ConfirmCustomerDeletion\x127.reservation.customer.v1.ConfirmCustomerDeletionRequest\x1a8.reservation.customer.v1.ConfirmCustomerDeletionResponseB>Z<reservation.dev/proto/gen/reservation/customer/v1;customerv1b\x06proto3"
+	"\x1fConfirmCustomerDeletionResponse2\xce\x01\n" +
+	"\x17CustomerDeletionService\x12\xb2\x01\n" +
+	"\x17ConfirmCustomerDeletion\x127.reservation.customer.v1.ConfirmCustomerDeletionRequest\x1a8.reservation.customer.v1.ConfirmCustomerDeletionResponse\"$\x8a\xc9\x18 \n" +
+	"\x0fcustomers:write\n" +
+	"\rprivacy:writeB>Z<reservation.dev/proto/gen/reservation/customer/v1;customerv1b\x06proto3"
 
 var (
 	file_reservation_customer_v1_deletion_proto_rawDescOnce sync.Once

@@ -36,8 +36,7 @@ type CustomerDeletionServiceClient interface {
 	// customer is deleted, and waits until requests that still read the customer as not
 	// deleted have ended. After the response no replica of the service serves that
 	// customer. A repeated call changes nothing and returns the same. A customer that is
-	// not deleted is INVALID_ARGUMENT; one that does not exist is NOT_FOUND. Scope:
-	// customers:write or privacy:write.
+	// not deleted is INVALID_ARGUMENT; one that does not exist is NOT_FOUND.
 	ConfirmCustomerDeletion(ctx context.Context, in *ConfirmCustomerDeletionRequest, opts ...grpc.CallOption) (*ConfirmCustomerDeletionResponse, error)
 }
 
@@ -70,8 +69,7 @@ type CustomerDeletionServiceServer interface {
 	// customer is deleted, and waits until requests that still read the customer as not
 	// deleted have ended. After the response no replica of the service serves that
 	// customer. A repeated call changes nothing and returns the same. A customer that is
-	// not deleted is INVALID_ARGUMENT; one that does not exist is NOT_FOUND. Scope:
-	// customers:write or privacy:write.
+	// not deleted is INVALID_ARGUMENT; one that does not exist is NOT_FOUND.
 	ConfirmCustomerDeletion(context.Context, *ConfirmCustomerDeletionRequest) (*ConfirmCustomerDeletionResponse, error)
 	mustEmbedUnimplementedCustomerDeletionServiceServer()
 }

@@ -16,6 +16,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -3145,7 +3146,7 @@ var File_reservation_pass_v1_pass_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\"\x91\x04\n" +
+	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\"reservation/access/v1/access.proto\"\x91\x04\n" +
 	"\bPassType\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -3408,25 +3409,44 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x1aLEDGER_ENTRY_KIND_ASSIGNED\x10\x01\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_REDEEMED\x10\x02\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_RETURNED\x10\x03\x12\x1e\n" +
-	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x042\xe8\x0e\n" +
-	"\vPassService\x12i\n" +
-	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\x12`\n" +
-	"\vGetPassType\x12'.reservation.pass.v1.GetPassTypeRequest\x1a(.reservation.pass.v1.GetPassTypeResponse\x12f\n" +
-	"\rListPassTypes\x12).reservation.pass.v1.ListPassTypesRequest\x1a*.reservation.pass.v1.ListPassTypesResponse\x12i\n" +
-	"\x0eUpdatePassType\x12*.reservation.pass.v1.UpdatePassTypeRequest\x1a+.reservation.pass.v1.UpdatePassTypeResponse\x12u\n" +
-	"\x12AssignCustomerPass\x12..reservation.pass.v1.AssignCustomerPassRequest\x1a/.reservation.pass.v1.AssignCustomerPassResponse\x12l\n" +
-	"\x0fGetCustomerPass\x12+.reservation.pass.v1.GetCustomerPassRequest\x1a,.reservation.pass.v1.GetCustomerPassResponse\x12u\n" +
-	"\x12ListCustomerPasses\x12..reservation.pass.v1.ListCustomerPassesRequest\x1a/.reservation.pass.v1.ListCustomerPassesResponse\x12u\n" +
-	"\x12UpdateCustomerPass\x12..reservation.pass.v1.UpdateCustomerPassRequest\x1a/.reservation.pass.v1.UpdateCustomerPassResponse\x12f\n" +
-	"\rAdjustCredits\x12).reservation.pass.v1.AdjustCreditsRequest\x1a*.reservation.pass.v1.AdjustCreditsResponse\x12u\n" +
-	"\x12ListEligiblePasses\x12..reservation.pass.v1.ListEligiblePassesRequest\x1a/.reservation.pass.v1.ListEligiblePassesResponse\x12f\n" +
-	"\rRedeemCredits\x12).reservation.pass.v1.RedeemCreditsRequest\x1a*.reservation.pass.v1.RedeemCreditsResponse\x12u\n" +
-	"\x12BatchRedeemCredits\x12..reservation.pass.v1.BatchRedeemCreditsRequest\x1a/.reservation.pass.v1.BatchRedeemCreditsResponse\x12f\n" +
-	"\rReturnCredits\x12).reservation.pass.v1.ReturnCreditsRequest\x1a*.reservation.pass.v1.ReturnCreditsResponse\x12o\n" +
-	"\x10CancelRedemption\x12,.reservation.pass.v1.CancelRedemptionRequest\x1a-.reservation.pass.v1.CancelRedemptionResponse\x12e\n" +
-	"\fVerifyPasses\x12(.reservation.pass.v1.VerifyPassesRequest\x1a).reservation.pass.v1.VerifyPassesResponse0\x01\x12t\n" +
-	"\x11ExportRedemptions\x12-.reservation.pass.v1.ExportRedemptionsRequest\x1a..reservation.pass.v1.ExportRedemptionsResponse0\x01\x12r\n" +
-	"\x11ListLedgerEntries\x12-.reservation.pass.v1.ListLedgerEntriesRequest\x1a..reservation.pass.v1.ListLedgerEntriesResponseB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
+	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x042\xc4\x12\n" +
+	"\vPassService\x12}\n" +
+	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fpasses:write\x12s\n" +
+	"\vGetPassType\x12'.reservation.pass.v1.GetPassTypeRequest\x1a(.reservation.pass.v1.GetPassTypeResponse\"\x11\x8a\xc9\x18\r\n" +
+	"\vpasses:read\x12y\n" +
+	"\rListPassTypes\x12).reservation.pass.v1.ListPassTypesRequest\x1a*.reservation.pass.v1.ListPassTypesResponse\"\x11\x8a\xc9\x18\r\n" +
+	"\vpasses:read\x12}\n" +
+	"\x0eUpdatePassType\x12*.reservation.pass.v1.UpdatePassTypeRequest\x1a+.reservation.pass.v1.UpdatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fpasses:write\x12\x92\x01\n" +
+	"\x12AssignCustomerPass\x12..reservation.pass.v1.AssignCustomerPassRequest\x1a/.reservation.pass.v1.AssignCustomerPassResponse\"\x1b\x8a\xc9\x18\x17\n" +
+	"\x15customer-passes:write\x12\x88\x01\n" +
+	"\x0fGetCustomerPass\x12+.reservation.pass.v1.GetCustomerPassRequest\x1a,.reservation.pass.v1.GetCustomerPassResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14customer-passes:read\x12\x91\x01\n" +
+	"\x12ListCustomerPasses\x12..reservation.pass.v1.ListCustomerPassesRequest\x1a/.reservation.pass.v1.ListCustomerPassesResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14customer-passes:read\x12\x92\x01\n" +
+	"\x12UpdateCustomerPass\x12..reservation.pass.v1.UpdateCustomerPassRequest\x1a/.reservation.pass.v1.UpdateCustomerPassResponse\"\x1b\x8a\xc9\x18\x17\n" +
+	"\x15customer-passes:write\x12\x83\x01\n" +
+	"\rAdjustCredits\x12).reservation.pass.v1.AdjustCreditsRequest\x1a*.reservation.pass.v1.AdjustCreditsResponse\"\x1b\x8a\xc9\x18\x17\n" +
+	"\x15customer-passes:write\x12\x91\x01\n" +
+	"\x12ListEligiblePasses\x12..reservation.pass.v1.ListEligiblePassesRequest\x1a/.reservation.pass.v1.ListEligiblePassesResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14customer-passes:read\x12\x7f\n" +
+	"\rRedeemCredits\x12).reservation.pass.v1.RedeemCreditsRequest\x1a*.reservation.pass.v1.RedeemCreditsResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11redemptions:write\x12\x8e\x01\n" +
+	"\x12BatchRedeemCredits\x12..reservation.pass.v1.BatchRedeemCreditsRequest\x1a/.reservation.pass.v1.BatchRedeemCreditsResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11redemptions:write\x12\x7f\n" +
+	"\rReturnCredits\x12).reservation.pass.v1.ReturnCreditsRequest\x1a*.reservation.pass.v1.ReturnCreditsResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11redemptions:write\x12\x88\x01\n" +
+	"\x10CancelRedemption\x12,.reservation.pass.v1.CancelRedemptionRequest\x1a-.reservation.pass.v1.CancelRedemptionResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11redemptions:write\x12\x91\x01\n" +
+	"\fVerifyPasses\x12(.reservation.pass.v1.VerifyPassesRequest\x1a).reservation.pass.v1.VerifyPassesResponse\"*\x8a\xc9\x18&\n" +
+	"\x0eplatform:admin\n" +
+	"\x14customer-passes:read0\x01\x12\xa0\x01\n" +
+	"\x11ExportRedemptions\x12-.reservation.pass.v1.ExportRedemptionsRequest\x1a..reservation.pass.v1.ExportRedemptionsResponse\"*\x8a\xc9\x18&\n" +
+	"\x0eplatform:admin\n" +
+	"\x14customer-passes:read0\x01\x12\x8e\x01\n" +
+	"\x11ListLedgerEntries\x12-.reservation.pass.v1.ListLedgerEntriesRequest\x1a..reservation.pass.v1.ListLedgerEntriesResponse\"\x1a\x8a\xc9\x18\x16\n" +
+	"\x14customer-passes:readB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
 
 var (
 	file_reservation_pass_v1_pass_proto_rawDescOnce sync.Once

@@ -48,74 +48,57 @@ const (
 // PassService manages pass types, customer passes and their credits.
 type PassServiceClient interface {
 	// CreatePassType adds a pass type to the company's offer.
-	// Scope: passes:write.
 	CreatePassType(ctx context.Context, in *CreatePassTypeRequest, opts ...grpc.CallOption) (*CreatePassTypeResponse, error)
 	// GetPassType returns one pass type.
-	// Scope: passes:read.
 	GetPassType(ctx context.Context, in *GetPassTypeRequest, opts ...grpc.CallOption) (*GetPassTypeResponse, error)
 	// ListPassTypes returns a page of the company's pass types.
-	// Scope: passes:read.
 	ListPassTypes(ctx context.Context, in *ListPassTypesRequest, opts ...grpc.CallOption) (*ListPassTypesResponse, error)
 	// UpdatePassType changes the fields that are set. Passes that customers already hold keep the
 	// terms of their sale, except for eligible_event_types, which is looked up at each booking.
-	// Scope: passes:write.
 	UpdatePassType(ctx context.Context, in *UpdatePassTypeRequest, opts ...grpc.CallOption) (*UpdatePassTypeResponse, error)
 	// AssignCustomerPass assigns a pass to a customer, free or sold. Its uses are the first entry of
 	// its ledger.
 	// Refusals: PASS_NOT_ACTIVE (the pass type is archived).
-	// Scope: customer-passes:write.
 	AssignCustomerPass(ctx context.Context, in *AssignCustomerPassRequest, opts ...grpc.CallOption) (*AssignCustomerPassResponse, error)
 	// GetCustomerPass returns one customer pass.
-	// Scope: customer-passes:read.
 	GetCustomerPass(ctx context.Context, in *GetCustomerPassRequest, opts ...grpc.CallOption) (*GetCustomerPassResponse, error)
 	// ListCustomerPasses returns a page of the customer passes of the company, or of one customer.
-	// Scope: customer-passes:read.
 	ListCustomerPasses(ctx context.Context, in *ListCustomerPassesRequest, opts ...grpc.CallOption) (*ListCustomerPassesResponse, error)
 	// UpdateCustomerPass changes the expiry date, the uses (recorded as an adjustment) or the status.
 	// A value that the pass already has changes nothing. A paused pass cannot be used; resuming it
 	// (status active) moves its expiry date by the number of days it was paused. A cancelled pass
 	// stays cancelled: PASS_NOT_ACTIVE.
-	// Scope: customer-passes:write.
 	UpdateCustomerPass(ctx context.Context, in *UpdateCustomerPassRequest, opts ...grpc.CallOption) (*UpdateCustomerPassResponse, error)
 	// AdjustCredits adds or removes credits and records the reason in the ledger. A result below 0 is
 	// refused with PASS_EXHAUSTED.
-	// Scope: customer-passes:write.
 	AdjustCredits(ctx context.Context, in *AdjustCreditsRequest, opts ...grpc.CallOption) (*AdjustCreditsResponse, error)
 	// ListEligiblePasses returns the passes of a customer that could pay, in the order in which
 	// RedeemCredits would choose them.
-	// Scope: customer-passes:read.
 	ListEligiblePasses(ctx context.Context, in *ListEligiblePassesRequest, opts ...grpc.CallOption) (*ListEligiblePassesResponse, error)
 	// RedeemCredits takes the credits of one redemption from one pass, once; a repeated call returns
 	// the first result. The pass must be valid on the day of every item, which can be later than
 	// today. At the time of the call it must not be paused, cancelled or exhausted.
 	// Refusals: PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE,
 	// REDEMPTION_CANCELLED.
-	// Scope: redemptions:write.
 	RedeemCredits(ctx context.Context, in *RedeemCreditsRequest, opts ...grpc.CallOption) (*RedeemCreditsResponse, error)
 	// BatchRedeemCredits redeems credits for up to 64 transactions in one commit. It decides each
 	// redemption as RedeemCredits does, in the order of the request. A refused redemption changes
 	// nothing and does not affect the others. If two redemptions have the same redemption_id, the
 	// second one is treated as a repeated call.
-	// Scope: redemptions:write.
 	BatchRedeemCredits(ctx context.Context, in *BatchRedeemCreditsRequest, opts ...grpc.CallOption) (*BatchRedeemCreditsResponse, error)
 	// ReturnCredits returns credits of a redemption to the pass, once per return_id, regardless of
 	// the status of the pass. More credits than were taken is INVALID_ARGUMENT.
-	// Scope: redemptions:write.
 	ReturnCredits(ctx context.Context, in *ReturnCreditsRequest, opts ...grpc.CallOption) (*ReturnCreditsResponse, error)
 	// CancelRedemption returns all credits that a redemption still holds. If the redemption has not
 	// arrived yet, it is refused permanently when it does. A repeated call changes nothing.
-	// Scope: redemptions:write.
 	CancelRedemption(ctx context.Context, in *CancelRedemptionRequest, opts ...grpc.CallOption) (*CancelRedemptionResponse, error)
 	// VerifyPasses compares every pass's uses with the sum of its ledger, and the totals with the
 	// rows. It sends each difference as one message; the last message has checked set.
-	// Scope: platform:admin or customer-passes:read.
 	VerifyPasses(ctx context.Context, in *VerifyPassesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[VerifyPassesResponse], error)
 	// ExportRedemptions streams the credits that redemptions hold, ordered by redemption id.
-	// Scope: platform:admin or customer-passes:read.
 	ExportRedemptions(ctx context.Context, in *ExportRedemptionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportRedemptionsResponse], error)
 	// ListLedgerEntries returns every change of a customer pass's credits, oldest first; their sum is
 	// remaining_uses.
-	// Scope: customer-passes:read.
 	ListLedgerEntries(ctx context.Context, in *ListLedgerEntriesRequest, opts ...grpc.CallOption) (*ListLedgerEntriesResponse, error)
 }
 
@@ -322,74 +305,57 @@ func (c *passServiceClient) ListLedgerEntries(ctx context.Context, in *ListLedge
 // PassService manages pass types, customer passes and their credits.
 type PassServiceServer interface {
 	// CreatePassType adds a pass type to the company's offer.
-	// Scope: passes:write.
 	CreatePassType(context.Context, *CreatePassTypeRequest) (*CreatePassTypeResponse, error)
 	// GetPassType returns one pass type.
-	// Scope: passes:read.
 	GetPassType(context.Context, *GetPassTypeRequest) (*GetPassTypeResponse, error)
 	// ListPassTypes returns a page of the company's pass types.
-	// Scope: passes:read.
 	ListPassTypes(context.Context, *ListPassTypesRequest) (*ListPassTypesResponse, error)
 	// UpdatePassType changes the fields that are set. Passes that customers already hold keep the
 	// terms of their sale, except for eligible_event_types, which is looked up at each booking.
-	// Scope: passes:write.
 	UpdatePassType(context.Context, *UpdatePassTypeRequest) (*UpdatePassTypeResponse, error)
 	// AssignCustomerPass assigns a pass to a customer, free or sold. Its uses are the first entry of
 	// its ledger.
 	// Refusals: PASS_NOT_ACTIVE (the pass type is archived).
-	// Scope: customer-passes:write.
 	AssignCustomerPass(context.Context, *AssignCustomerPassRequest) (*AssignCustomerPassResponse, error)
 	// GetCustomerPass returns one customer pass.
-	// Scope: customer-passes:read.
 	GetCustomerPass(context.Context, *GetCustomerPassRequest) (*GetCustomerPassResponse, error)
 	// ListCustomerPasses returns a page of the customer passes of the company, or of one customer.
-	// Scope: customer-passes:read.
 	ListCustomerPasses(context.Context, *ListCustomerPassesRequest) (*ListCustomerPassesResponse, error)
 	// UpdateCustomerPass changes the expiry date, the uses (recorded as an adjustment) or the status.
 	// A value that the pass already has changes nothing. A paused pass cannot be used; resuming it
 	// (status active) moves its expiry date by the number of days it was paused. A cancelled pass
 	// stays cancelled: PASS_NOT_ACTIVE.
-	// Scope: customer-passes:write.
 	UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error)
 	// AdjustCredits adds or removes credits and records the reason in the ledger. A result below 0 is
 	// refused with PASS_EXHAUSTED.
-	// Scope: customer-passes:write.
 	AdjustCredits(context.Context, *AdjustCreditsRequest) (*AdjustCreditsResponse, error)
 	// ListEligiblePasses returns the passes of a customer that could pay, in the order in which
 	// RedeemCredits would choose them.
-	// Scope: customer-passes:read.
 	ListEligiblePasses(context.Context, *ListEligiblePassesRequest) (*ListEligiblePassesResponse, error)
 	// RedeemCredits takes the credits of one redemption from one pass, once; a repeated call returns
 	// the first result. The pass must be valid on the day of every item, which can be later than
 	// today. At the time of the call it must not be paused, cancelled or exhausted.
 	// Refusals: PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE,
 	// REDEMPTION_CANCELLED.
-	// Scope: redemptions:write.
 	RedeemCredits(context.Context, *RedeemCreditsRequest) (*RedeemCreditsResponse, error)
 	// BatchRedeemCredits redeems credits for up to 64 transactions in one commit. It decides each
 	// redemption as RedeemCredits does, in the order of the request. A refused redemption changes
 	// nothing and does not affect the others. If two redemptions have the same redemption_id, the
 	// second one is treated as a repeated call.
-	// Scope: redemptions:write.
 	BatchRedeemCredits(context.Context, *BatchRedeemCreditsRequest) (*BatchRedeemCreditsResponse, error)
 	// ReturnCredits returns credits of a redemption to the pass, once per return_id, regardless of
 	// the status of the pass. More credits than were taken is INVALID_ARGUMENT.
-	// Scope: redemptions:write.
 	ReturnCredits(context.Context, *ReturnCreditsRequest) (*ReturnCreditsResponse, error)
 	// CancelRedemption returns all credits that a redemption still holds. If the redemption has not
 	// arrived yet, it is refused permanently when it does. A repeated call changes nothing.
-	// Scope: redemptions:write.
 	CancelRedemption(context.Context, *CancelRedemptionRequest) (*CancelRedemptionResponse, error)
 	// VerifyPasses compares every pass's uses with the sum of its ledger, and the totals with the
 	// rows. It sends each difference as one message; the last message has checked set.
-	// Scope: platform:admin or customer-passes:read.
 	VerifyPasses(*VerifyPassesRequest, grpc.ServerStreamingServer[VerifyPassesResponse]) error
 	// ExportRedemptions streams the credits that redemptions hold, ordered by redemption id.
-	// Scope: platform:admin or customer-passes:read.
 	ExportRedemptions(*ExportRedemptionsRequest, grpc.ServerStreamingServer[ExportRedemptionsResponse]) error
 	// ListLedgerEntries returns every change of a customer pass's credits, oldest first; their sum is
 	// remaining_uses.
-	// Scope: customer-passes:read.
 	ListLedgerEntries(context.Context, *ListLedgerEntriesRequest) (*ListLedgerEntriesResponse, error)
 	mustEmbedUnimplementedPassServiceServer()
 }

@@ -14,6 +14,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -642,7 +643,7 @@ var File_reservation_privacy_v1_privacy_proto protoreflect.FileDescriptor
 
 const file_reservation_privacy_v1_privacy_proto_rawDesc = "" +
 	"\n" +
-	"$reservation/privacy/v1/privacy.proto\x12\x16reservation.privacy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"E\n" +
+	"$reservation/privacy/v1/privacy.proto\x12\x16reservation.privacy.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"E\n" +
 	"\x19ExportPersonalDataRequest\x12(\n" +
 	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\"\\\n" +
@@ -682,14 +683,18 @@ const file_reservation_privacy_v1_privacy_proto_rawDesc = "" +
 	"\x0fErasureProgress\x12\x18\n" +
 	"\aservice\x18\x01 \x01(\tR\aservice\x127\n" +
 	"\terased_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\berasedAt\x12=\n" +
-	"\fconfirmed_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vconfirmedAt2\x94\x01\n" +
-	"\x13PersonalDataService\x12}\n" +
-	"\x12ExportPersonalData\x121.reservation.privacy.v1.ExportPersonalDataRequest\x1a2.reservation.privacy.v1.ExportPersonalDataResponse0\x012\xce\x02\n" +
-	"\x0eErasureService\x12l\n" +
-	"\rEraseCustomer\x12,.reservation.privacy.v1.EraseCustomerRequest\x1a-.reservation.privacy.v1.EraseCustomerResponse\x12c\n" +
+	"\fconfirmed_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vconfirmedAt2\xa9\x01\n" +
+	"\x13PersonalDataService\x12\x91\x01\n" +
+	"\x12ExportPersonalData\x121.reservation.privacy.v1.ExportPersonalDataRequest\x1a2.reservation.privacy.v1.ExportPersonalDataResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fprivacy:read0\x012\x8c\x03\n" +
+	"\x0eErasureService\x12\x81\x01\n" +
+	"\rEraseCustomer\x12,.reservation.privacy.v1.EraseCustomerRequest\x1a-.reservation.privacy.v1.EraseCustomerResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rprivacy:write\x12w\n" +
 	"\n" +
-	"GetErasure\x12).reservation.privacy.v1.GetErasureRequest\x1a*.reservation.privacy.v1.GetErasureResponse\x12i\n" +
-	"\fListErasures\x12+.reservation.privacy.v1.ListErasuresRequest\x1a,.reservation.privacy.v1.ListErasuresResponseB<Z:reservation.dev/proto/gen/reservation/privacy/v1;privacyv1b\x06proto3"
+	"GetErasure\x12).reservation.privacy.v1.GetErasureRequest\x1a*.reservation.privacy.v1.GetErasureResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fprivacy:read\x12}\n" +
+	"\fListErasures\x12+.reservation.privacy.v1.ListErasuresRequest\x1a,.reservation.privacy.v1.ListErasuresResponse\"\x12\x8a\xc9\x18\x0e\n" +
+	"\fprivacy:readB<Z:reservation.dev/proto/gen/reservation/privacy/v1;privacyv1b\x06proto3"
 
 var (
 	file_reservation_privacy_v1_privacy_proto_rawDescOnce sync.Once

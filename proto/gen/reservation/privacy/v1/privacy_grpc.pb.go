@@ -34,7 +34,7 @@ type PersonalDataServiceClient interface {
 	// ExportPersonalData streams what this service stores about one customer of the
 	// caller's company, including deleted and erased customers. A service that stores
 	// nothing about the customer streams nothing. Only the customer service checks that the
-	// customer exists; for an unknown customer it returns NOT_FOUND. Scope: privacy:read.
+	// customer exists; for an unknown customer it returns NOT_FOUND.
 	ExportPersonalData(ctx context.Context, in *ExportPersonalDataRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ExportPersonalDataResponse], error)
 }
 
@@ -75,7 +75,7 @@ type PersonalDataServiceServer interface {
 	// ExportPersonalData streams what this service stores about one customer of the
 	// caller's company, including deleted and erased customers. A service that stores
 	// nothing about the customer streams nothing. Only the customer service checks that the
-	// customer exists; for an unknown customer it returns NOT_FOUND. Scope: privacy:read.
+	// customer exists; for an unknown customer it returns NOT_FOUND.
 	ExportPersonalData(*ExportPersonalDataRequest, grpc.ServerStreamingServer[ExportPersonalDataResponse]) error
 	mustEmbedUnimplementedPersonalDataServiceServer()
 }
@@ -159,15 +159,12 @@ type ErasureServiceClient interface {
 	//
 	// The call responds after booking and pass have confirmed that they no longer serve the
 	// customer. If one of them cannot confirm, the response is UNAVAILABLE: the erasure has
-	// begun and continues, and the same request can be repeated until it succeeds. Scope:
-	// privacy:write.
+	// begun and continues, and the same request can be repeated until it succeeds.
 	EraseCustomer(ctx context.Context, in *EraseCustomerRequest, opts ...grpc.CallOption) (*EraseCustomerResponse, error)
 	// GetErasure returns the progress of an erasure. It is NOT_FOUND if none was requested.
-	// Scope: privacy:read.
 	GetErasure(ctx context.Context, in *GetErasureRequest, opts ...grpc.CallOption) (*GetErasureResponse, error)
 	// ListErasures lists the company's erasures, by customer. After a restore from a
-	// backup, request the erasures that are newer than the backup again. Scope:
-	// privacy:read.
+	// backup, request the erasures that are newer than the backup again.
 	ListErasures(ctx context.Context, in *ListErasuresRequest, opts ...grpc.CallOption) (*ListErasuresResponse, error)
 }
 
@@ -223,15 +220,12 @@ type ErasureServiceServer interface {
 	//
 	// The call responds after booking and pass have confirmed that they no longer serve the
 	// customer. If one of them cannot confirm, the response is UNAVAILABLE: the erasure has
-	// begun and continues, and the same request can be repeated until it succeeds. Scope:
-	// privacy:write.
+	// begun and continues, and the same request can be repeated until it succeeds.
 	EraseCustomer(context.Context, *EraseCustomerRequest) (*EraseCustomerResponse, error)
 	// GetErasure returns the progress of an erasure. It is NOT_FOUND if none was requested.
-	// Scope: privacy:read.
 	GetErasure(context.Context, *GetErasureRequest) (*GetErasureResponse, error)
 	// ListErasures lists the company's erasures, by customer. After a restore from a
-	// backup, request the erasures that are newer than the backup again. Scope:
-	// privacy:read.
+	// backup, request the erasures that are newer than the backup again.
 	ListErasures(context.Context, *ListErasuresRequest) (*ListErasuresResponse, error)
 	mustEmbedUnimplementedErasureServiceServer()
 }

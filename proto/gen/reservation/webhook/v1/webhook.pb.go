@@ -15,6 +15,7 @@ import (
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
+	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
 	unsafe "unsafe"
 )
@@ -2632,7 +2633,7 @@ var File_reservation_webhook_v1_webhook_proto protoreflect.FileDescriptor
 
 const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\n" +
-	"$reservation/webhook/v1/webhook.proto\x12\x16reservation.webhook.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x82\x04\n" +
+	"$reservation/webhook/v1/webhook.proto\x12\x16reservation.webhook.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\x82\x04\n" +
 	"\bEndpoint\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12 \n" +
@@ -2839,23 +2840,38 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x1aDELIVERY_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DELIVERY_STATE_PENDING\x10\x01\x12\x1c\n" +
 	"\x18DELIVERY_STATE_DELIVERED\x10\x02\x12\x19\n" +
-	"\x15DELIVERY_STATE_FAILED\x10\x032\xf3\f\n" +
-	"\x0eWebhookService\x12o\n" +
-	"\x0eCreateEndpoint\x12-.reservation.webhook.v1.CreateEndpointRequest\x1a..reservation.webhook.v1.CreateEndpointResponse\x12f\n" +
-	"\vGetEndpoint\x12*.reservation.webhook.v1.GetEndpointRequest\x1a+.reservation.webhook.v1.GetEndpointResponse\x12l\n" +
-	"\rListEndpoints\x12,.reservation.webhook.v1.ListEndpointsRequest\x1a-.reservation.webhook.v1.ListEndpointsResponse\x12o\n" +
-	"\x0eUpdateEndpoint\x12-.reservation.webhook.v1.UpdateEndpointRequest\x1a..reservation.webhook.v1.UpdateEndpointResponse\x12o\n" +
-	"\x0eDeleteEndpoint\x12-.reservation.webhook.v1.DeleteEndpointRequest\x1a..reservation.webhook.v1.DeleteEndpointResponse\x12`\n" +
-	"\tGetSecret\x12(.reservation.webhook.v1.GetSecretRequest\x1a).reservation.webhook.v1.GetSecretResponse\x12i\n" +
-	"\fRotateSecret\x12+.reservation.webhook.v1.RotateSecretRequest\x1a,.reservation.webhook.v1.RotateSecretResponse\x12]\n" +
-	"\bSendTest\x12'.reservation.webhook.v1.SendTestRequest\x1a(.reservation.webhook.v1.SendTestResponse\x12o\n" +
-	"\x0eListDeliveries\x12-.reservation.webhook.v1.ListDeliveriesRequest\x1a..reservation.webhook.v1.ListDeliveriesResponse\x12f\n" +
-	"\vGetDelivery\x12*.reservation.webhook.v1.GetDeliveryRequest\x1a+.reservation.webhook.v1.GetDeliveryResponse\x12o\n" +
-	"\x0eReplayDelivery\x12-.reservation.webhook.v1.ReplayDeliveryRequest\x1a..reservation.webhook.v1.ReplayDeliveryResponse\x12i\n" +
-	"\fReplayFailed\x12+.reservation.webhook.v1.ReplayFailedRequest\x1a,.reservation.webhook.v1.ReplayFailedResponse\x12r\n" +
-	"\x0fCountDeliveries\x12..reservation.webhook.v1.CountDeliveriesRequest\x1a/.reservation.webhook.v1.CountDeliveriesResponse\x12u\n" +
-	"\x10ReplayDeliveries\x12/.reservation.webhook.v1.ReplayDeliveriesRequest\x1a0.reservation.webhook.v1.ReplayDeliveriesResponse\x12l\n" +
-	"\rGetStatistics\x12,.reservation.webhook.v1.GetStatisticsRequest\x1a-.reservation.webhook.v1.GetStatisticsResponseB<Z:reservation.dev/proto/gen/reservation/webhook/v1;webhookv1b\x06proto3"
+	"\x15DELIVERY_STATE_FAILED\x10\x032\xc0\x0f\n" +
+	"\x0eWebhookService\x12\x85\x01\n" +
+	"\x0eCreateEndpoint\x12-.reservation.webhook.v1.CreateEndpointRequest\x1a..reservation.webhook.v1.CreateEndpointResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ewebhooks:write\x12{\n" +
+	"\vGetEndpoint\x12*.reservation.webhook.v1.GetEndpointRequest\x1a+.reservation.webhook.v1.GetEndpointResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rwebhooks:read\x12\x81\x01\n" +
+	"\rListEndpoints\x12,.reservation.webhook.v1.ListEndpointsRequest\x1a-.reservation.webhook.v1.ListEndpointsResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rwebhooks:read\x12\x85\x01\n" +
+	"\x0eUpdateEndpoint\x12-.reservation.webhook.v1.UpdateEndpointRequest\x1a..reservation.webhook.v1.UpdateEndpointResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ewebhooks:write\x12\x85\x01\n" +
+	"\x0eDeleteEndpoint\x12-.reservation.webhook.v1.DeleteEndpointRequest\x1a..reservation.webhook.v1.DeleteEndpointResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ewebhooks:write\x12v\n" +
+	"\tGetSecret\x12(.reservation.webhook.v1.GetSecretRequest\x1a).reservation.webhook.v1.GetSecretResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ewebhooks:write\x12\x7f\n" +
+	"\fRotateSecret\x12+.reservation.webhook.v1.RotateSecretRequest\x1a,.reservation.webhook.v1.RotateSecretResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ewebhooks:write\x12s\n" +
+	"\bSendTest\x12'.reservation.webhook.v1.SendTestRequest\x1a(.reservation.webhook.v1.SendTestResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ewebhooks:write\x12\x84\x01\n" +
+	"\x0eListDeliveries\x12-.reservation.webhook.v1.ListDeliveriesRequest\x1a..reservation.webhook.v1.ListDeliveriesResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rwebhooks:read\x12{\n" +
+	"\vGetDelivery\x12*.reservation.webhook.v1.GetDeliveryRequest\x1a+.reservation.webhook.v1.GetDeliveryResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rwebhooks:read\x12\x85\x01\n" +
+	"\x0eReplayDelivery\x12-.reservation.webhook.v1.ReplayDeliveryRequest\x1a..reservation.webhook.v1.ReplayDeliveryResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ewebhooks:write\x12\x7f\n" +
+	"\fReplayFailed\x12+.reservation.webhook.v1.ReplayFailedRequest\x1a,.reservation.webhook.v1.ReplayFailedResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ewebhooks:write\x12\x87\x01\n" +
+	"\x0fCountDeliveries\x12..reservation.webhook.v1.CountDeliveriesRequest\x1a/.reservation.webhook.v1.CountDeliveriesResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rwebhooks:read\x12\x8b\x01\n" +
+	"\x10ReplayDeliveries\x12/.reservation.webhook.v1.ReplayDeliveriesRequest\x1a0.reservation.webhook.v1.ReplayDeliveriesResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0ewebhooks:write\x12\x81\x01\n" +
+	"\rGetStatistics\x12,.reservation.webhook.v1.GetStatisticsRequest\x1a-.reservation.webhook.v1.GetStatisticsResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rwebhooks:readB<Z:reservation.dev/proto/gen/reservation/webhook/v1;webhookv1b\x06proto3"
 
 var (
 	file_reservation_webhook_v1_webhook_proto_rawDescOnce sync.Once

@@ -46,50 +46,48 @@ const (
 // WebhookService manages endpoints and their deliveries.
 type WebhookServiceClient interface {
 	// CreateEndpoint adds an endpoint and creates its secret. A company can have at most
-	// 50; another is rejected with TOO_MANY_ENDPOINTS. Scope: webhooks:write.
+	// 50; another is rejected with TOO_MANY_ENDPOINTS.
 	CreateEndpoint(ctx context.Context, in *CreateEndpointRequest, opts ...grpc.CallOption) (*CreateEndpointResponse, error)
-	// GetEndpoint returns one endpoint, without its secret. Scope: webhooks:read.
+	// GetEndpoint returns one endpoint, without its secret.
 	GetEndpoint(ctx context.Context, in *GetEndpointRequest, opts ...grpc.CallOption) (*GetEndpointResponse, error)
-	// ListEndpoints lists all endpoints, oldest first. Scope: webhooks:read.
+	// ListEndpoints lists all endpoints, oldest first.
 	ListEndpoints(ctx context.Context, in *ListEndpointsRequest, opts ...grpc.CallOption) (*ListEndpointsResponse, error)
 	// UpdateEndpoint changes the fields that are set. Disabling an endpoint fails its
-	// queued deliveries, which can be replayed. Enabling it clears the reason. Scope:
-	// webhooks:write.
+	// queued deliveries, which can be replayed. Enabling it clears the reason.
 	UpdateEndpoint(ctx context.Context, in *UpdateEndpointRequest, opts ...grpc.CallOption) (*UpdateEndpointResponse, error)
 	// DeleteEndpoint deletes an endpoint and its secrets. Its deliveries stay in the log,
-	// and queued ones fail. A repeated call is NOT_FOUND. Scope: webhooks:write.
+	// and queued ones fail. A repeated call is NOT_FOUND.
 	DeleteEndpoint(ctx context.Context, in *DeleteEndpointRequest, opts ...grpc.CallOption) (*DeleteEndpointResponse, error)
-	// GetSecret returns the secrets that are currently valid. Scope: webhooks:write.
+	// GetSecret returns the secrets that are currently valid.
 	GetSecret(ctx context.Context, in *GetSecretRequest, opts ...grpc.CallOption) (*GetSecretResponse, error)
 	// RotateSecret creates a new secret. The previous secret stays valid for 24 hours;
 	// until then requests carry a signature by each. At most two secrets are kept: rotating
-	// again within that time ends the oldest. Scope: webhooks:write.
+	// again within that time ends the oldest.
 	RotateSecret(ctx context.Context, in *RotateSecretRequest, opts ...grpc.CallOption) (*RotateSecretResponse, error)
 	// SendTest sends a sample of an event to an endpoint immediately and without retries,
-	// and returns the result. The endpoint can be disabled. Scope: webhooks:write.
+	// and returns the result. The endpoint can be disabled.
 	SendTest(ctx context.Context, in *SendTestRequest, opts ...grpc.CallOption) (*SendTestResponse, error)
-	// ListDeliveries lists the deliveries in the log, newest first. Scope: webhooks:read.
+	// ListDeliveries lists the deliveries in the log, newest first.
 	ListDeliveries(ctx context.Context, in *ListDeliveriesRequest, opts ...grpc.CallOption) (*ListDeliveriesResponse, error)
 	// GetDelivery returns one delivery with its body and its attempts.
-	// Scope: webhooks:read.
 	GetDelivery(ctx context.Context, in *GetDeliveryRequest, opts ...grpc.CallOption) (*GetDeliveryResponse, error)
 	// ReplayDelivery sends a delivery again, with the same message id and a new set of
 	// retries. A delivery that waits for a retry is sent immediately. Errors:
-	// ENDPOINT_DISABLED; NOT_FOUND if the endpoint was deleted. Scope: webhooks:write.
+	// ENDPOINT_DISABLED; NOT_FOUND if the endpoint was deleted.
 	ReplayDelivery(ctx context.Context, in *ReplayDeliveryRequest, opts ...grpc.CallOption) (*ReplayDeliveryResponse, error)
 	// ReplayFailed replays the deliveries that have failed since a time and whose endpoint
 	// is enabled. Test deliveries are not replayed; if nothing is, the response has their
-	// number. Scope: webhooks:write.
+	// number.
 	ReplayFailed(ctx context.Context, in *ReplayFailedRequest, opts ...grpc.CallOption) (*ReplayFailedResponse, error)
 	// CountDeliveries counts the deliveries matching a filter that ReplayDeliveries would
-	// replay. Scope: webhooks:read.
+	// replay.
 	CountDeliveries(ctx context.Context, in *CountDeliveriesRequest, opts ...grpc.CallOption) (*CountDeliveriesResponse, error)
 	// ReplayDeliveries replays deliveries as ReplayDelivery does: either the listed ones,
 	// or all that matched a filter when they were counted. It commits in batches. If it is
 	// interrupted, call it again with the same as_of: it continues and replays none twice.
-	// Errors: TOO_MANY_DELIVERIES. Scope: webhooks:write.
+	// Errors: TOO_MANY_DELIVERIES.
 	ReplayDeliveries(ctx context.Context, in *ReplayDeliveriesRequest, opts ...grpc.CallOption) (*ReplayDeliveriesResponse, error)
-	// GetStatistics counts attempts per time bucket. Scope: webhooks:read.
+	// GetStatistics counts attempts per time bucket.
 	GetStatistics(ctx context.Context, in *GetStatisticsRequest, opts ...grpc.CallOption) (*GetStatisticsResponse, error)
 }
 
@@ -258,50 +256,48 @@ func (c *webhookServiceClient) GetStatistics(ctx context.Context, in *GetStatist
 // WebhookService manages endpoints and their deliveries.
 type WebhookServiceServer interface {
 	// CreateEndpoint adds an endpoint and creates its secret. A company can have at most
-	// 50; another is rejected with TOO_MANY_ENDPOINTS. Scope: webhooks:write.
+	// 50; another is rejected with TOO_MANY_ENDPOINTS.
 	CreateEndpoint(context.Context, *CreateEndpointRequest) (*CreateEndpointResponse, error)
-	// GetEndpoint returns one endpoint, without its secret. Scope: webhooks:read.
+	// GetEndpoint returns one endpoint, without its secret.
 	GetEndpoint(context.Context, *GetEndpointRequest) (*GetEndpointResponse, error)
-	// ListEndpoints lists all endpoints, oldest first. Scope: webhooks:read.
+	// ListEndpoints lists all endpoints, oldest first.
 	ListEndpoints(context.Context, *ListEndpointsRequest) (*ListEndpointsResponse, error)
 	// UpdateEndpoint changes the fields that are set. Disabling an endpoint fails its
-	// queued deliveries, which can be replayed. Enabling it clears the reason. Scope:
-	// webhooks:write.
+	// queued deliveries, which can be replayed. Enabling it clears the reason.
 	UpdateEndpoint(context.Context, *UpdateEndpointRequest) (*UpdateEndpointResponse, error)
 	// DeleteEndpoint deletes an endpoint and its secrets. Its deliveries stay in the log,
-	// and queued ones fail. A repeated call is NOT_FOUND. Scope: webhooks:write.
+	// and queued ones fail. A repeated call is NOT_FOUND.
 	DeleteEndpoint(context.Context, *DeleteEndpointRequest) (*DeleteEndpointResponse, error)
-	// GetSecret returns the secrets that are currently valid. Scope: webhooks:write.
+	// GetSecret returns the secrets that are currently valid.
 	GetSecret(context.Context, *GetSecretRequest) (*GetSecretResponse, error)
 	// RotateSecret creates a new secret. The previous secret stays valid for 24 hours;
 	// until then requests carry a signature by each. At most two secrets are kept: rotating
-	// again within that time ends the oldest. Scope: webhooks:write.
+	// again within that time ends the oldest.
 	RotateSecret(context.Context, *RotateSecretRequest) (*RotateSecretResponse, error)
 	// SendTest sends a sample of an event to an endpoint immediately and without retries,
-	// and returns the result. The endpoint can be disabled. Scope: webhooks:write.
+	// and returns the result. The endpoint can be disabled.
 	SendTest(context.Context, *SendTestRequest) (*SendTestResponse, error)
-	// ListDeliveries lists the deliveries in the log, newest first. Scope: webhooks:read.
+	// ListDeliveries lists the deliveries in the log, newest first.
 	ListDeliveries(context.Context, *ListDeliveriesRequest) (*ListDeliveriesResponse, error)
 	// GetDelivery returns one delivery with its body and its attempts.
-	// Scope: webhooks:read.
 	GetDelivery(context.Context, *GetDeliveryRequest) (*GetDeliveryResponse, error)
 	// ReplayDelivery sends a delivery again, with the same message id and a new set of
 	// retries. A delivery that waits for a retry is sent immediately. Errors:
-	// ENDPOINT_DISABLED; NOT_FOUND if the endpoint was deleted. Scope: webhooks:write.
+	// ENDPOINT_DISABLED; NOT_FOUND if the endpoint was deleted.
 	ReplayDelivery(context.Context, *ReplayDeliveryRequest) (*ReplayDeliveryResponse, error)
 	// ReplayFailed replays the deliveries that have failed since a time and whose endpoint
 	// is enabled. Test deliveries are not replayed; if nothing is, the response has their
-	// number. Scope: webhooks:write.
+	// number.
 	ReplayFailed(context.Context, *ReplayFailedRequest) (*ReplayFailedResponse, error)
 	// CountDeliveries counts the deliveries matching a filter that ReplayDeliveries would
-	// replay. Scope: webhooks:read.
+	// replay.
 	CountDeliveries(context.Context, *CountDeliveriesRequest) (*CountDeliveriesResponse, error)
 	// ReplayDeliveries replays deliveries as ReplayDelivery does: either the listed ones,
 	// or all that matched a filter when they were counted. It commits in batches. If it is
 	// interrupted, call it again with the same as_of: it continues and replays none twice.
-	// Errors: TOO_MANY_DELIVERIES. Scope: webhooks:write.
+	// Errors: TOO_MANY_DELIVERIES.
 	ReplayDeliveries(context.Context, *ReplayDeliveriesRequest) (*ReplayDeliveriesResponse, error)
-	// GetStatistics counts attempts per time bucket. Scope: webhooks:read.
+	// GetStatistics counts attempts per time bucket.
 	GetStatistics(context.Context, *GetStatisticsRequest) (*GetStatisticsResponse, error)
 	mustEmbedUnimplementedWebhookServiceServer()
 }
