@@ -29,9 +29,10 @@ type Engine struct {
 	client   *http.Client
 	periodic *service.Jobs
 	// clock is this process's clock, and offset by how much the database's is ahead of it.
-	clock  func() time.Time
-	offset atomic.Int64
-	pulse  pulse
+	clock      func() time.Time
+	offset     atomic.Int64
+	pulse      pulse
+	takingOver atomic.Bool // the leases of others are being ended
 	// notifyPeers forwards a wake-up for endpoints to the other processes.
 	notifyPeers func(keys []endpointKey)
 	// notifyChange notifies the other processes that an endpoint has changed.

@@ -14,7 +14,7 @@ import (
 func TestReadQueue(t *testing.T) {
 	t.Parallel()
 	w := openStopped(t, quick())
-	if err := w.engine.reportOnce(t.Context(), sightings{}); err != nil {
+	if _, err := w.engine.reportOnce(t.Context(), sightings{}); err != nil {
 		t.Fatal(err)
 	}
 	read := func() []float64 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"sync"
 	"time"
 
 	"reservation.dev/platform/id"
@@ -81,10 +82,19 @@ func (e *Engine) report(ctx context.Context) {
 	ticker := time.NewTicker(e.pulse.every)
 	defer ticker.Stop()
 	seen := sightings{}
+	var takeovers sync.WaitGroup
+	defer takeovers.Wait()
 	for ctx.Err() == nil {
-		if err := e.reportOnce(ctx, seen); err != nil && ctx.Err() == nil {
+		gone, err := e.reportOnce(ctx, seen)
+		if err != nil && ctx.Err() == nil {
 			e.log.Warn("reporting to the other webhook processes failed; sending pauses until it succeeds", "error", err)
 			clear(seen) // the others may be unable to report, too
+		}
+		if len(gone) > 0 && e.takingOver.CompareAndSwap(false, true) {
+			takeovers.Go(func() {
+				defer e.takingOver.Store(false)
+				e.takeOver(ctx, gone)
+			})
 		}
 		select {
 		case <-ctx.Done():
@@ -93,9 +103,9 @@ func (e *Engine) report(ctx context.Context) {
 	}
 }
 
-// reportOnce reports that this process is alive. If others have ended its leases, it forgets what
-// it holds and continues as a new worker.
-func (e *Engine) reportOnce(ctx context.Context, seen sightings) error {
+// reportOnce reports that this process is alive, and returns the workers that are gone. If others have
+// ended its leases, it forgets what it holds and continues as a new worker.
+func (e *Engine) reportOnce(ctx context.Context, seen sightings) (gone []sighting, err error) {
 	ctx, cancel := context.WithTimeout(ctx, e.pulse.lost)
 	defer cancel()
 	began, sent := time.Now(), e.clock()
@@ -106,7 +116,7 @@ func (e *Engine) reportOnce(ctx context.Context, seen sightings) error {
 		r, err = e.store.register(ctx, e.own.worker)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e.mu.Lock()
 	resumed := !e.registered()
@@ -117,7 +127,7 @@ func (e *Engine) reportOnce(ctx context.Context, seen sightings) error {
 	if resumed {
 		e.signalClaims()
 	}
-	return e.takeOver(ctx, seen.silent(r, e.pulse.lost))
+	return seen.silent(r, e.pulse.lost), nil
 }
 
 // renounce forgets the deliveries that wait here, because others have ended their leases, and makes
@@ -138,18 +148,21 @@ func (e *Engine) renounce() {
 	e.own = registration{worker: newWorker()}
 }
 
-// takeOver ends the leases of workers that are gone, and wakes all processes for their deliveries.
-func (e *Engine) takeOver(ctx context.Context, gone []sighting) error {
-	if len(gone) == 0 {
-		return nil
-	}
+// takeOverTime is the limit for ending the leases of others, which reads all pending deliveries.
+const takeOverTime = 5 * time.Minute
+
+// takeOver ends the leases of workers that are gone, and wakes all processes for their deliveries. If
+// it fails, a later report finds the same workers again.
+func (e *Engine) takeOver(ctx context.Context, gone []sighting) {
+	ctx, cancel := context.WithTimeout(ctx, takeOverTime)
+	defer cancel()
 	freed, err := e.store.endLeases(ctx, gone)
 	if err != nil {
-		return err
+		e.log.Warn("taking over the deliveries of other webhook processes failed", "error", err)
+		return
 	}
 	e.log.Warn("webhook processes have ended unexpectedly; their deliveries are due again", "processes", len(gone), "endpoints", len(freed))
 	e.Wake(freed...)
-	return nil
 }
 
 // sighting is what a process saw last of another worker.

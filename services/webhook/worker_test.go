@@ -164,7 +164,7 @@ func TestTakingOver(t *testing.T) {
 		if n := paused.held(); n == 0 {
 			t.Error("the paused process has nothing that it could have sent twice")
 		}
-		if err := paused.reportOnce(t.Context(), sightings{}); err != nil {
+		if _, err := paused.reportOnce(t.Context(), sightings{}); err != nil {
 			t.Fatal(err)
 		}
 		if n := paused.held(); n != 0 || paused.own.worker == former {

@@ -44,7 +44,7 @@ func TestTelemetry(t *testing.T) {
 		"LOG_LEVEL": "debug", "LOG_FORMAT": "json", "WEBHOOK_RETRIES": "100ms", "WEBHOOK_TIMEOUT": "2s", "DEMO": "on",
 	})
 	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: env})
-	u := &user{s: s, op: s.Operator(t), private: []string{firstName, lastName, "quillon-mail", "q.zarathorn", "900417", password, wrong, "quagga-77"}}
+	u := &user{s: s, op: s.Operator(t), private: []string{firstName, lastName, "quillon-mail", "q.zarathorn", "7700 900417", "7700900417", password, wrong, "quagga-77"}}
 	u.company = u.op.NewCompany(t, "Europe/London")
 	t.Run("customers and bookings on Interface B", u.useB)
 	t.Run("profiles and lists on Interface A", u.useA)

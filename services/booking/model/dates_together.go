@@ -83,20 +83,15 @@ func (c *EventChange) FillDurations() {
 
 // withoutEchoes returns the change of all dates together without values that equal the summary
 // before or after the other changes of the request, because a caller can send back what it has
-// read. A caller that has read an event with several dates also lists these dates. Without them, a
+// read. A caller that has read an event with several dates also sends dates. Without them, a
 // duration or a capacity is a new value for every date, even if it happens to equal the first
 // duration or the sum.
 func (c *EventChange) withoutEchoes(dates int, loc *time.Location, before, after *datesSummary) DateChange {
 	rest := c.Together.withoutEchoedTimes(loc, before, after)
-	if dates == 1 || c.namesDates() {
+	if dates == 1 || len(c.Dates) > 0 {
 		return rest.withoutEchoedSizes(before, after)
 	}
 	return rest
-}
-
-// namesDates reports whether the change lists existing dates of the event.
-func (c *EventChange) namesDates() bool {
-	return slices.ContainsFunc(c.Dates, func(d DateChange) bool { return !d.Adds })
 }
 
 // withoutEchoedTimes returns the change without a start or an end that equals a summary.
