@@ -45,6 +45,10 @@ type (
 	WebhookMessage = ID[webhookMessageKind]
 	// WebhookDelivery identifies the delivery of one message to one endpoint: whd_.
 	WebhookDelivery = ID[webhookDeliveryKind]
+	// PublishableKey identifies a credential for web pages, and is the credential: pub_.
+	PublishableKey = ID[publishableKeyKind]
+	// Note identifies a note about a customer: note_.
+	Note = ID[noteKind]
 )
 
 type (
@@ -69,6 +73,8 @@ type (
 	webhookEndpointKind   struct{}
 	webhookMessageKind    struct{}
 	webhookDeliveryKind   struct{}
+	publishableKeyKind    struct{}
+	noteKind              struct{}
 )
 
 func (companyKind) Prefix() string           { return "comp_" }
@@ -92,3 +98,5 @@ func (waitlistEntryKind) Prefix() string     { return "wait_" }
 func (webhookEndpointKind) Prefix() string   { return "whe_" }
 func (webhookMessageKind) Prefix() string    { return "msg_" }
 func (webhookDeliveryKind) Prefix() string   { return "whd_" }
+func (publishableKeyKind) Prefix() string    { return "pub_" }
+func (noteKind) Prefix() string              { return "note_" }

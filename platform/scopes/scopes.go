@@ -16,6 +16,7 @@ const (
 	AuditWrite              = "audit:write"
 	BookingsRead            = "bookings:read"
 	BookingsWrite           = "bookings:write"
+	CatalogRead             = "catalog:read"
 	CompanyRead             = "company:read"
 	CompanyWrite            = "company:write"
 	CustomerPassesRead      = "customer-passes:read"
@@ -26,6 +27,10 @@ const (
 	DiscountsWrite          = "discounts:write"
 	EventsRead              = "events:read"
 	EventsWrite             = "events:write"
+	HoldsRead               = "holds:read"
+	HoldsWrite              = "holds:write"
+	NotesRead               = "notes:read"
+	NotesWrite              = "notes:write"
 	PassesRead              = "passes:read"
 	PassesWrite             = "passes:write"
 	PrivacyRead             = "privacy:read"
@@ -37,6 +42,10 @@ const (
 	RegistrationsWrite      = "registrations:write"
 	ServiceCredentialsRead  = "service-credentials:read"
 	ServiceCredentialsWrite = "service-credentials:write"
+	TransactionsRead        = "transactions:read"
+	TransactionsWrite       = "transactions:write"
+	WaitlistRead            = "waitlist:read"
+	WaitlistWrite           = "waitlist:write"
 	WebhooksRead            = "webhooks:read"
 	WebhooksWrite           = "webhooks:write"
 )
@@ -45,17 +54,19 @@ const (
 // that are added later.
 const Everything = "*"
 
-// InterfaceA returns the scopes that an API client can have.
+// InterfaceA returns the scopes that an API client can have. On Interface A, PassesRead means the passes
+// of a customer.
 func InterfaceA() []string {
-	return []string{CustomersRead, ProfileRead, ProfileWrite, BookingsRead}
+	return []string{CustomersRead, ProfileRead, ProfileWrite, BookingsRead, PassesRead, NotesRead, NotesWrite}
 }
 
 // InterfaceB returns the permissions that an API key can have in addition to Everything. They are
 // sorted, like the scopes of a token.
 func InterfaceB() []string {
 	return []string{
-		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, EventsRead, EventsWrite,
-		PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite,
+		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, DiscountsRead, DiscountsWrite, EventsRead, EventsWrite,
+		HoldsRead, HoldsWrite, PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite,
+		WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
 	}
 }
 
@@ -70,9 +81,10 @@ func Expand(permissions []string) []string {
 // Service returns the scopes that a service credential of a company can have.
 func Service() []string {
 	return append(InterfaceA(),
-		CustomersWrite, BookingsWrite, EventsRead, EventsWrite, PassesRead, PassesWrite,
+		CustomersWrite, BookingsWrite, EventsRead, EventsWrite, PassesWrite,
 		CustomerPassesRead, CustomerPassesWrite, RedemptionsWrite, DiscountsRead, DiscountsWrite,
-		RegistrationsRead, RegistrationsWrite, WebhooksRead, WebhooksWrite,
+		RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite, WaitlistRead, WaitlistWrite,
+		WebhooksRead, WebhooksWrite,
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
 		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite)
@@ -81,7 +93,7 @@ func Service() []string {
 // Staff returns the scopes of an administrator with the role staff.
 func Staff() []string {
 	return []string{
-		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, EventsRead, EventsWrite,
+		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, NotesRead, NotesWrite, EventsRead, EventsWrite,
 		BookingsRead, BookingsWrite, RegistrationsRead, RegistrationsWrite, PassesRead, PassesWrite,
 		CustomerPassesRead, CustomerPassesWrite, DiscountsRead, DiscountsWrite, AuditWrite,
 	}
@@ -95,3 +107,6 @@ func Owner() []string {
 		ServiceCredentialsRead, ServiceCredentialsWrite, WebhooksRead, WebhooksWrite,
 		AdministratorsRead, AdministratorsWrite, AuditRead, PrivacyRead, PrivacyWrite)
 }
+
+// Publishable returns the scopes of a token for a publishable key.
+func Publishable() []string { return []string{CatalogRead} }

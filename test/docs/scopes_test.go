@@ -27,7 +27,7 @@ import (
 // can have. A misspelt scope would refuse every caller.
 func TestPolicies(t *testing.T) {
 	t.Parallel()
-	known := slices.Concat([]string{token.Admin, rpc.Public, rpc.AnyToken, rpc.PlatformOnly}, scopes.Owner(), scopes.Service(), scopes.InterfaceA(), scopes.InterfaceB())
+	known := slices.Concat([]string{token.Admin, rpc.Public, rpc.AnyToken, rpc.PlatformOnly}, scopes.Owner(), scopes.Service(), scopes.InterfaceA(), scopes.InterfaceB(), scopes.Publishable())
 	methods := 0
 	protoregistry.GlobalFiles.RangeFiles(func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {

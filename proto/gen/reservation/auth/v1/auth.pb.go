@@ -2611,6 +2611,729 @@ func (*DeleteApiKeyResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{42}
 }
 
+// PublishableKey is a credential for web pages. It is not secret.
+type PublishableKey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pub_ identifier, which is the key itself.
+	Id   string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The origins whose pages can use the key: "https://studio.example", at most 20. Empty: no
+	// page of another origin; callers that send no origin can always use the key.
+	Origins       []string               `protobuf:"bytes,3,rep,name=origins,proto3" json:"origins,omitempty"`
+	Enabled       bool                   `protobuf:"varint,4,opt,name=enabled,proto3" json:"enabled,omitempty"`
+	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	Version       int64                  `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PublishableKey) Reset() {
+	*x = PublishableKey{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PublishableKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PublishableKey) ProtoMessage() {}
+
+func (x *PublishableKey) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PublishableKey.ProtoReflect.Descriptor instead.
+func (*PublishableKey) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *PublishableKey) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *PublishableKey) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PublishableKey) GetOrigins() []string {
+	if x != nil {
+		return x.Origins
+	}
+	return nil
+}
+
+func (x *PublishableKey) GetEnabled() bool {
+	if x != nil {
+		return x.Enabled
+	}
+	return false
+}
+
+func (x *PublishableKey) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *PublishableKey) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+func (x *PublishableKey) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type CreatePublishableKeyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required, at most 100 characters.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Each a scheme, a host and an optional port, without a path. The scheme is https; http is
+	// accepted for localhost.
+	Origins       []string `protobuf:"bytes,2,rep,name=origins,proto3" json:"origins,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreatePublishableKeyRequest) Reset() {
+	*x = CreatePublishableKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreatePublishableKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreatePublishableKeyRequest) ProtoMessage() {}
+
+func (x *CreatePublishableKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreatePublishableKeyRequest.ProtoReflect.Descriptor instead.
+func (*CreatePublishableKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *CreatePublishableKeyRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreatePublishableKeyRequest) GetOrigins() []string {
+	if x != nil {
+		return x.Origins
+	}
+	return nil
+}
+
+type CreatePublishableKeyResponse struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	PublishableKey *PublishableKey        `protobuf:"bytes,1,opt,name=publishable_key,json=publishableKey,proto3" json:"publishable_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *CreatePublishableKeyResponse) Reset() {
+	*x = CreatePublishableKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreatePublishableKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreatePublishableKeyResponse) ProtoMessage() {}
+
+func (x *CreatePublishableKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreatePublishableKeyResponse.ProtoReflect.Descriptor instead.
+func (*CreatePublishableKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *CreatePublishableKeyResponse) GetPublishableKey() *PublishableKey {
+	if x != nil {
+		return x.PublishableKey
+	}
+	return nil
+}
+
+type GetPublishableKeyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pub_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPublishableKeyRequest) Reset() {
+	*x = GetPublishableKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPublishableKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPublishableKeyRequest) ProtoMessage() {}
+
+func (x *GetPublishableKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPublishableKeyRequest.ProtoReflect.Descriptor instead.
+func (*GetPublishableKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *GetPublishableKeyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type GetPublishableKeyResponse struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	PublishableKey *PublishableKey        `protobuf:"bytes,1,opt,name=publishable_key,json=publishableKey,proto3" json:"publishable_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *GetPublishableKeyResponse) Reset() {
+	*x = GetPublishableKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPublishableKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPublishableKeyResponse) ProtoMessage() {}
+
+func (x *GetPublishableKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPublishableKeyResponse.ProtoReflect.Descriptor instead.
+func (*GetPublishableKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *GetPublishableKeyResponse) GetPublishableKey() *PublishableKey {
+	if x != nil {
+		return x.PublishableKey
+	}
+	return nil
+}
+
+type ListPublishableKeysRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPublishableKeysRequest) Reset() {
+	*x = ListPublishableKeysRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPublishableKeysRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPublishableKeysRequest) ProtoMessage() {}
+
+func (x *ListPublishableKeysRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPublishableKeysRequest.ProtoReflect.Descriptor instead.
+func (*ListPublishableKeysRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{48}
+}
+
+type ListPublishableKeysResponse struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	PublishableKeys []*PublishableKey      `protobuf:"bytes,1,rep,name=publishable_keys,json=publishableKeys,proto3" json:"publishable_keys,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *ListPublishableKeysResponse) Reset() {
+	*x = ListPublishableKeysResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPublishableKeysResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPublishableKeysResponse) ProtoMessage() {}
+
+func (x *ListPublishableKeysResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPublishableKeysResponse.ProtoReflect.Descriptor instead.
+func (*ListPublishableKeysResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *ListPublishableKeysResponse) GetPublishableKeys() []*PublishableKey {
+	if x != nil {
+		return x.PublishableKeys
+	}
+	return nil
+}
+
+type UpdatePublishableKeyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pub_ identifier.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Unset fields do not change.
+	Name    *string  `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
+	Origins *Origins `protobuf:"bytes,3,opt,name=origins,proto3" json:"origins,omitempty"`
+	Enabled *bool    `protobuf:"varint,4,opt,name=enabled,proto3,oneof" json:"enabled,omitempty"`
+	// The version that the caller has read. If it is not the current one, the call is
+	// rejected with ABORTED / VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *UpdatePublishableKeyRequest) Reset() {
+	*x = UpdatePublishableKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdatePublishableKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdatePublishableKeyRequest) ProtoMessage() {}
+
+func (x *UpdatePublishableKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdatePublishableKeyRequest.ProtoReflect.Descriptor instead.
+func (*UpdatePublishableKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *UpdatePublishableKeyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdatePublishableKeyRequest) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
+}
+
+func (x *UpdatePublishableKeyRequest) GetOrigins() *Origins {
+	if x != nil {
+		return x.Origins
+	}
+	return nil
+}
+
+func (x *UpdatePublishableKeyRequest) GetEnabled() bool {
+	if x != nil && x.Enabled != nil {
+		return *x.Enabled
+	}
+	return false
+}
+
+func (x *UpdatePublishableKeyRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+// Origins is a list of origins. It is a message so that it can be unset, which leaves the
+// origins unchanged.
+type Origins struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Origins) Reset() {
+	*x = Origins{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Origins) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Origins) ProtoMessage() {}
+
+func (x *Origins) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Origins.ProtoReflect.Descriptor instead.
+func (*Origins) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *Origins) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+type UpdatePublishableKeyResponse struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	PublishableKey *PublishableKey        `protobuf:"bytes,1,opt,name=publishable_key,json=publishableKey,proto3" json:"publishable_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *UpdatePublishableKeyResponse) Reset() {
+	*x = UpdatePublishableKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdatePublishableKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdatePublishableKeyResponse) ProtoMessage() {}
+
+func (x *UpdatePublishableKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdatePublishableKeyResponse.ProtoReflect.Descriptor instead.
+func (*UpdatePublishableKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *UpdatePublishableKeyResponse) GetPublishableKey() *PublishableKey {
+	if x != nil {
+		return x.PublishableKey
+	}
+	return nil
+}
+
+type DeletePublishableKeyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pub_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletePublishableKeyRequest) Reset() {
+	*x = DeletePublishableKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletePublishableKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletePublishableKeyRequest) ProtoMessage() {}
+
+func (x *DeletePublishableKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletePublishableKeyRequest.ProtoReflect.Descriptor instead.
+func (*DeletePublishableKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *DeletePublishableKeyRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type DeletePublishableKeyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeletePublishableKeyResponse) Reset() {
+	*x = DeletePublishableKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeletePublishableKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeletePublishableKeyResponse) ProtoMessage() {}
+
+func (x *DeletePublishableKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeletePublishableKeyResponse.ProtoReflect.Descriptor instead.
+func (*DeletePublishableKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{54}
+}
+
+type ExchangePublishableKeyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pub_ identifier.
+	Key           string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangePublishableKeyRequest) Reset() {
+	*x = ExchangePublishableKeyRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangePublishableKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangePublishableKeyRequest) ProtoMessage() {}
+
+func (x *ExchangePublishableKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangePublishableKeyRequest.ProtoReflect.Descriptor instead.
+func (*ExchangePublishableKeyRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *ExchangePublishableKeyRequest) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+type ExchangePublishableKeyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A token with the scope catalog:read.
+	AccessToken string `protobuf:"bytes,1,opt,name=access_token,json=accessToken,proto3" json:"access_token,omitempty"`
+	// Seconds.
+	ExpiresIn int32 `protobuf:"varint,2,opt,name=expires_in,json=expiresIn,proto3" json:"expires_in,omitempty"`
+	// The origins of the key.
+	Origins       []string `protobuf:"bytes,3,rep,name=origins,proto3" json:"origins,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ExchangePublishableKeyResponse) Reset() {
+	*x = ExchangePublishableKeyResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ExchangePublishableKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ExchangePublishableKeyResponse) ProtoMessage() {}
+
+func (x *ExchangePublishableKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ExchangePublishableKeyResponse.ProtoReflect.Descriptor instead.
+func (*ExchangePublishableKeyResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{56}
+}
+
+func (x *ExchangePublishableKeyResponse) GetAccessToken() string {
+	if x != nil {
+		return x.AccessToken
+	}
+	return ""
+}
+
+func (x *ExchangePublishableKeyResponse) GetExpiresIn() int32 {
+	if x != nil {
+		return x.ExpiresIn
+	}
+	return 0
+}
+
+func (x *ExchangePublishableKeyResponse) GetOrigins() []string {
+	if x != nil {
+		return x.Origins
+	}
+	return nil
+}
+
 // ServiceCredential is a machine that calls the services over gRPC.
 type ServiceCredential struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2629,7 +3352,7 @@ type ServiceCredential struct {
 
 func (x *ServiceCredential) Reset() {
 	*x = ServiceCredential{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2641,7 +3364,7 @@ func (x *ServiceCredential) String() string {
 func (*ServiceCredential) ProtoMessage() {}
 
 func (x *ServiceCredential) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2654,7 +3377,7 @@ func (x *ServiceCredential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceCredential.ProtoReflect.Descriptor instead.
 func (*ServiceCredential) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{43}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ServiceCredential) GetId() string {
@@ -2717,7 +3440,7 @@ type CreateServiceCredentialRequest struct {
 
 func (x *CreateServiceCredentialRequest) Reset() {
 	*x = CreateServiceCredentialRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2729,7 +3452,7 @@ func (x *CreateServiceCredentialRequest) String() string {
 func (*CreateServiceCredentialRequest) ProtoMessage() {}
 
 func (x *CreateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2742,7 +3465,7 @@ func (x *CreateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateServiceCredentialRequest.ProtoReflect.Descriptor instead.
 func (*CreateServiceCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{44}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *CreateServiceCredentialRequest) GetName() string {
@@ -2778,7 +3501,7 @@ type CreateServiceCredentialResponse struct {
 
 func (x *CreateServiceCredentialResponse) Reset() {
 	*x = CreateServiceCredentialResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2790,7 +3513,7 @@ func (x *CreateServiceCredentialResponse) String() string {
 func (*CreateServiceCredentialResponse) ProtoMessage() {}
 
 func (x *CreateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2803,7 +3526,7 @@ func (x *CreateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateServiceCredentialResponse.ProtoReflect.Descriptor instead.
 func (*CreateServiceCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{45}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *CreateServiceCredentialResponse) GetServiceCredential() *ServiceCredential {
@@ -2830,7 +3553,7 @@ type ListServiceCredentialsRequest struct {
 
 func (x *ListServiceCredentialsRequest) Reset() {
 	*x = ListServiceCredentialsRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2842,7 +3565,7 @@ func (x *ListServiceCredentialsRequest) String() string {
 func (*ListServiceCredentialsRequest) ProtoMessage() {}
 
 func (x *ListServiceCredentialsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2855,7 +3578,7 @@ func (x *ListServiceCredentialsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServiceCredentialsRequest.ProtoReflect.Descriptor instead.
 func (*ListServiceCredentialsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{46}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ListServiceCredentialsRequest) GetPageSize() int32 {
@@ -2882,7 +3605,7 @@ type ListServiceCredentialsResponse struct {
 
 func (x *ListServiceCredentialsResponse) Reset() {
 	*x = ListServiceCredentialsResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2894,7 +3617,7 @@ func (x *ListServiceCredentialsResponse) String() string {
 func (*ListServiceCredentialsResponse) ProtoMessage() {}
 
 func (x *ListServiceCredentialsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +3630,7 @@ func (x *ListServiceCredentialsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServiceCredentialsResponse.ProtoReflect.Descriptor instead.
 func (*ListServiceCredentialsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{47}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ListServiceCredentialsResponse) GetServiceCredentials() []*ServiceCredential {
@@ -2933,7 +3656,7 @@ type RotateServiceCredentialRequest struct {
 
 func (x *RotateServiceCredentialRequest) Reset() {
 	*x = RotateServiceCredentialRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2945,7 +3668,7 @@ func (x *RotateServiceCredentialRequest) String() string {
 func (*RotateServiceCredentialRequest) ProtoMessage() {}
 
 func (x *RotateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2958,7 +3681,7 @@ func (x *RotateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateServiceCredentialRequest.ProtoReflect.Descriptor instead.
 func (*RotateServiceCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{48}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *RotateServiceCredentialRequest) GetId() string {
@@ -2979,7 +3702,7 @@ type RotateServiceCredentialResponse struct {
 
 func (x *RotateServiceCredentialResponse) Reset() {
 	*x = RotateServiceCredentialResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2991,7 +3714,7 @@ func (x *RotateServiceCredentialResponse) String() string {
 func (*RotateServiceCredentialResponse) ProtoMessage() {}
 
 func (x *RotateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3004,7 +3727,7 @@ func (x *RotateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateServiceCredentialResponse.ProtoReflect.Descriptor instead.
 func (*RotateServiceCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{49}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *RotateServiceCredentialResponse) GetServiceCredential() *ServiceCredential {
@@ -3030,7 +3753,7 @@ type DisableServiceCredentialRequest struct {
 
 func (x *DisableServiceCredentialRequest) Reset() {
 	*x = DisableServiceCredentialRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3042,7 +3765,7 @@ func (x *DisableServiceCredentialRequest) String() string {
 func (*DisableServiceCredentialRequest) ProtoMessage() {}
 
 func (x *DisableServiceCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3055,7 +3778,7 @@ func (x *DisableServiceCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableServiceCredentialRequest.ProtoReflect.Descriptor instead.
 func (*DisableServiceCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{50}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *DisableServiceCredentialRequest) GetId() string {
@@ -3074,7 +3797,7 @@ type DisableServiceCredentialResponse struct {
 
 func (x *DisableServiceCredentialResponse) Reset() {
 	*x = DisableServiceCredentialResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3086,7 +3809,7 @@ func (x *DisableServiceCredentialResponse) String() string {
 func (*DisableServiceCredentialResponse) ProtoMessage() {}
 
 func (x *DisableServiceCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3099,7 +3822,7 @@ func (x *DisableServiceCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableServiceCredentialResponse.ProtoReflect.Descriptor instead.
 func (*DisableServiceCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{51}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *DisableServiceCredentialResponse) GetServiceCredential() *ServiceCredential {
@@ -3137,7 +3860,7 @@ type IssueTokenRequest struct {
 
 func (x *IssueTokenRequest) Reset() {
 	*x = IssueTokenRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3149,7 +3872,7 @@ func (x *IssueTokenRequest) String() string {
 func (*IssueTokenRequest) ProtoMessage() {}
 
 func (x *IssueTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3162,7 +3885,7 @@ func (x *IssueTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueTokenRequest.ProtoReflect.Descriptor instead.
 func (*IssueTokenRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{52}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *IssueTokenRequest) GetClientId() string {
@@ -3230,7 +3953,7 @@ type IssueTokenResponse struct {
 
 func (x *IssueTokenResponse) Reset() {
 	*x = IssueTokenResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3242,7 +3965,7 @@ func (x *IssueTokenResponse) String() string {
 func (*IssueTokenResponse) ProtoMessage() {}
 
 func (x *IssueTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3255,7 +3978,7 @@ func (x *IssueTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueTokenResponse.ProtoReflect.Descriptor instead.
 func (*IssueTokenResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{53}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *IssueTokenResponse) GetAccessToken() string {
@@ -3294,7 +4017,7 @@ type GetJwksRequest struct {
 
 func (x *GetJwksRequest) Reset() {
 	*x = GetJwksRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3306,7 +4029,7 @@ func (x *GetJwksRequest) String() string {
 func (*GetJwksRequest) ProtoMessage() {}
 
 func (x *GetJwksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3319,7 +4042,7 @@ func (x *GetJwksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJwksRequest.ProtoReflect.Descriptor instead.
 func (*GetJwksRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{54}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{68}
 }
 
 type GetJwksResponse struct {
@@ -3331,7 +4054,7 @@ type GetJwksResponse struct {
 
 func (x *GetJwksResponse) Reset() {
 	*x = GetJwksResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3343,7 +4066,7 @@ func (x *GetJwksResponse) String() string {
 func (*GetJwksResponse) ProtoMessage() {}
 
 func (x *GetJwksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3356,7 +4079,7 @@ func (x *GetJwksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJwksResponse.ProtoReflect.Descriptor instead.
 func (*GetJwksResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{55}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *GetJwksResponse) GetKeys() []*JsonWebKey {
@@ -3386,7 +4109,7 @@ type JsonWebKey struct {
 
 func (x *JsonWebKey) Reset() {
 	*x = JsonWebKey{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3398,7 +4121,7 @@ func (x *JsonWebKey) String() string {
 func (*JsonWebKey) ProtoMessage() {}
 
 func (x *JsonWebKey) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3411,7 +4134,7 @@ func (x *JsonWebKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JsonWebKey.ProtoReflect.Descriptor instead.
 func (*JsonWebKey) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{56}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *JsonWebKey) GetKid() string {
@@ -3472,7 +4195,7 @@ type SigningKey struct {
 
 func (x *SigningKey) Reset() {
 	*x = SigningKey{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3484,7 +4207,7 @@ func (x *SigningKey) String() string {
 func (*SigningKey) ProtoMessage() {}
 
 func (x *SigningKey) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3497,7 +4220,7 @@ func (x *SigningKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SigningKey.ProtoReflect.Descriptor instead.
 func (*SigningKey) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{57}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SigningKey) GetKid() string {
@@ -3544,7 +4267,7 @@ type RotateSigningKeyRequest struct {
 
 func (x *RotateSigningKeyRequest) Reset() {
 	*x = RotateSigningKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3556,7 +4279,7 @@ func (x *RotateSigningKeyRequest) String() string {
 func (*RotateSigningKeyRequest) ProtoMessage() {}
 
 func (x *RotateSigningKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3569,7 +4292,7 @@ func (x *RotateSigningKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningKeyRequest.ProtoReflect.Descriptor instead.
 func (*RotateSigningKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{58}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RotateSigningKeyRequest) GetRevoke() bool {
@@ -3588,7 +4311,7 @@ type RotateSigningKeyResponse struct {
 
 func (x *RotateSigningKeyResponse) Reset() {
 	*x = RotateSigningKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3600,7 +4323,7 @@ func (x *RotateSigningKeyResponse) String() string {
 func (*RotateSigningKeyResponse) ProtoMessage() {}
 
 func (x *RotateSigningKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3613,7 +4336,7 @@ func (x *RotateSigningKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningKeyResponse.ProtoReflect.Descriptor instead.
 func (*RotateSigningKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{59}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *RotateSigningKeyResponse) GetSigningKey() *SigningKey {
@@ -3631,7 +4354,7 @@ type ListSigningKeysRequest struct {
 
 func (x *ListSigningKeysRequest) Reset() {
 	*x = ListSigningKeysRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3643,7 +4366,7 @@ func (x *ListSigningKeysRequest) String() string {
 func (*ListSigningKeysRequest) ProtoMessage() {}
 
 func (x *ListSigningKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3656,7 +4379,7 @@ func (x *ListSigningKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSigningKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListSigningKeysRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{60}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{74}
 }
 
 type ListSigningKeysResponse struct {
@@ -3668,7 +4391,7 @@ type ListSigningKeysResponse struct {
 
 func (x *ListSigningKeysResponse) Reset() {
 	*x = ListSigningKeysResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3680,7 +4403,7 @@ func (x *ListSigningKeysResponse) String() string {
 func (*ListSigningKeysResponse) ProtoMessage() {}
 
 func (x *ListSigningKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3693,7 +4416,7 @@ func (x *ListSigningKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSigningKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListSigningKeysResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{61}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListSigningKeysResponse) GetSigningKeys() []*SigningKey {
@@ -3899,7 +4622,53 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\".\n" +
 	"\x13DeleteApiKeyRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x16\n" +
-	"\x14DeleteApiKeyResponse\"\x9d\x02\n" +
+	"\x14DeleteApiKeyResponse\"\xf8\x01\n" +
+	"\x0ePublishableKey\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
+	"\aorigins\x18\x03 \x03(\tR\aorigins\x12\x18\n" +
+	"\aenabled\x18\x04 \x01(\bR\aenabled\x129\n" +
+	"\n" +
+	"created_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
+	"\n" +
+	"updated_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
+	"\aversion\x18\a \x01(\x03R\aversion\"e\n" +
+	"\x1bCreatePublishableKeyRequest\x12\x1b\n" +
+	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12)\n" +
+	"\aorigins\x18\x02 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xac\x02R\aorigins\"l\n" +
+	"\x1cCreatePublishableKeyResponse\x12L\n" +
+	"\x0fpublishable_key\x18\x01 \x01(\v2#.reservation.auth.v1.PublishableKeyR\x0epublishableKey\"3\n" +
+	"\x18GetPublishableKeyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"i\n" +
+	"\x19GetPublishableKeyResponse\x12L\n" +
+	"\x0fpublishable_key\x18\x01 \x01(\v2#.reservation.auth.v1.PublishableKeyR\x0epublishableKey\"\x1c\n" +
+	"\x1aListPublishableKeysRequest\"m\n" +
+	"\x1bListPublishableKeysResponse\x12N\n" +
+	"\x10publishable_keys\x18\x01 \x03(\v2#.reservation.auth.v1.PublishableKeyR\x0fpublishableKeys\"\x89\x02\n" +
+	"\x1bUpdatePublishableKeyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x126\n" +
+	"\aorigins\x18\x03 \x01(\v2\x1c.reservation.auth.v1.OriginsR\aorigins\x12\x1d\n" +
+	"\aenabled\x18\x04 \x01(\bH\x01R\aenabled\x88\x01\x01\x12.\n" +
+	"\x10expected_version\x18\x05 \x01(\x03H\x02R\x0fexpectedVersion\x88\x01\x01B\a\n" +
+	"\x05_nameB\n" +
+	"\n" +
+	"\b_enabledB\x13\n" +
+	"\x11_expected_version\"2\n" +
+	"\aOrigins\x12'\n" +
+	"\x06values\x18\x01 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\x14\"\x05r\x03\x18\xac\x02R\x06values\"l\n" +
+	"\x1cUpdatePublishableKeyResponse\x12L\n" +
+	"\x0fpublishable_key\x18\x01 \x01(\v2#.reservation.auth.v1.PublishableKeyR\x0epublishableKey\"6\n" +
+	"\x1bDeletePublishableKeyRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x1e\n" +
+	"\x1cDeletePublishableKeyResponse\":\n" +
+	"\x1dExchangePublishableKeyRequest\x12\x19\n" +
+	"\x03key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x03key\"|\n" +
+	"\x1eExchangePublishableKeyResponse\x12!\n" +
+	"\faccess_token\x18\x01 \x01(\tR\vaccessToken\x12\x1d\n" +
+	"\n" +
+	"expires_in\x18\x02 \x01(\x05R\texpiresIn\x12\x18\n" +
+	"\aorigins\x18\x03 \x03(\tR\aorigins\"\x9d\x02\n" +
 	"\x11ServiceCredential\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -4042,10 +4811,22 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x17RotateServiceCredential\x123.reservation.auth.v1.RotateServiceCredentialRequest\x1a4.reservation.auth.v1.RotateServiceCredentialResponse\"\x1f\x8a\xc9\x18\x1b\n" +
 	"\x19service-credentials:write\x12\xa8\x01\n" +
 	"\x18DisableServiceCredential\x124.reservation.auth.v1.DisableServiceCredentialRequest\x1a5.reservation.auth.v1.DisableServiceCredentialResponse\"\x1f\x8a\xc9\x18\x1b\n" +
-	"\x19service-credentials:write2\xd3\x01\n" +
+	"\x19service-credentials:write2\xed\x05\n" +
+	"\x15PublishableKeyService\x12\x91\x01\n" +
+	"\x14CreatePublishableKey\x120.reservation.auth.v1.CreatePublishableKeyRequest\x1a1.reservation.auth.v1.CreatePublishableKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write\x12\x87\x01\n" +
+	"\x11GetPublishableKey\x12-.reservation.auth.v1.GetPublishableKeyRequest\x1a..reservation.auth.v1.GetPublishableKeyResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rapi-keys:read\x12\x8d\x01\n" +
+	"\x13ListPublishableKeys\x12/.reservation.auth.v1.ListPublishableKeysRequest\x1a0.reservation.auth.v1.ListPublishableKeysResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rapi-keys:read\x12\x91\x01\n" +
+	"\x14UpdatePublishableKey\x120.reservation.auth.v1.UpdatePublishableKeyRequest\x1a1.reservation.auth.v1.UpdatePublishableKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write\x12\x91\x01\n" +
+	"\x14DeletePublishableKey\x120.reservation.auth.v1.DeletePublishableKeyRequest\x1a1.reservation.auth.v1.DeletePublishableKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write2\xdf\x02\n" +
 	"\fTokenService\x12e\n" +
 	"\n" +
-	"IssueToken\x12&.reservation.auth.v1.IssueTokenRequest\x1a'.reservation.auth.v1.IssueTokenResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12\\\n" +
+	"IssueToken\x12&.reservation.auth.v1.IssueTokenRequest\x1a'.reservation.auth.v1.IssueTokenResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12\x89\x01\n" +
+	"\x16ExchangePublishableKey\x122.reservation.auth.v1.ExchangePublishableKeyRequest\x1a3.reservation.auth.v1.ExchangePublishableKeyResponse\"\x06\x8a\xc9\x18\x02\x10\x01\x12\\\n" +
 	"\aGetJwks\x12#.reservation.auth.v1.GetJwksRequest\x1a$.reservation.auth.v1.GetJwksResponse\"\x06\x8a\xc9\x18\x02\x10\x012\x82\x02\n" +
 	"\x11SigningKeyService\x12w\n" +
 	"\x10RotateSigningKey\x12,.reservation.auth.v1.RotateSigningKeyRequest\x1a-.reservation.auth.v1.RotateSigningKeyResponse\"\x06\x8a\xc9\x18\x02 \x01\x12t\n" +
@@ -4064,7 +4845,7 @@ func file_reservation_auth_v1_auth_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_auth_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_reservation_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_reservation_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
 var file_reservation_auth_v1_auth_proto_goTypes = []any{
 	(CredentialState)(0),                     // 0: reservation.auth.v1.CredentialState
 	(CredentialKind)(0),                      // 1: reservation.auth.v1.CredentialKind
@@ -4112,39 +4893,53 @@ var file_reservation_auth_v1_auth_proto_goTypes = []any{
 	(*EnableApiKeyResponse)(nil),             // 43: reservation.auth.v1.EnableApiKeyResponse
 	(*DeleteApiKeyRequest)(nil),              // 44: reservation.auth.v1.DeleteApiKeyRequest
 	(*DeleteApiKeyResponse)(nil),             // 45: reservation.auth.v1.DeleteApiKeyResponse
-	(*ServiceCredential)(nil),                // 46: reservation.auth.v1.ServiceCredential
-	(*CreateServiceCredentialRequest)(nil),   // 47: reservation.auth.v1.CreateServiceCredentialRequest
-	(*CreateServiceCredentialResponse)(nil),  // 48: reservation.auth.v1.CreateServiceCredentialResponse
-	(*ListServiceCredentialsRequest)(nil),    // 49: reservation.auth.v1.ListServiceCredentialsRequest
-	(*ListServiceCredentialsResponse)(nil),   // 50: reservation.auth.v1.ListServiceCredentialsResponse
-	(*RotateServiceCredentialRequest)(nil),   // 51: reservation.auth.v1.RotateServiceCredentialRequest
-	(*RotateServiceCredentialResponse)(nil),  // 52: reservation.auth.v1.RotateServiceCredentialResponse
-	(*DisableServiceCredentialRequest)(nil),  // 53: reservation.auth.v1.DisableServiceCredentialRequest
-	(*DisableServiceCredentialResponse)(nil), // 54: reservation.auth.v1.DisableServiceCredentialResponse
-	(*IssueTokenRequest)(nil),                // 55: reservation.auth.v1.IssueTokenRequest
-	(*IssueTokenResponse)(nil),               // 56: reservation.auth.v1.IssueTokenResponse
-	(*GetJwksRequest)(nil),                   // 57: reservation.auth.v1.GetJwksRequest
-	(*GetJwksResponse)(nil),                  // 58: reservation.auth.v1.GetJwksResponse
-	(*JsonWebKey)(nil),                       // 59: reservation.auth.v1.JsonWebKey
-	(*SigningKey)(nil),                       // 60: reservation.auth.v1.SigningKey
-	(*RotateSigningKeyRequest)(nil),          // 61: reservation.auth.v1.RotateSigningKeyRequest
-	(*RotateSigningKeyResponse)(nil),         // 62: reservation.auth.v1.RotateSigningKeyResponse
-	(*ListSigningKeysRequest)(nil),           // 63: reservation.auth.v1.ListSigningKeysRequest
-	(*ListSigningKeysResponse)(nil),          // 64: reservation.auth.v1.ListSigningKeysResponse
-	(*timestamppb.Timestamp)(nil),            // 65: google.protobuf.Timestamp
+	(*PublishableKey)(nil),                   // 46: reservation.auth.v1.PublishableKey
+	(*CreatePublishableKeyRequest)(nil),      // 47: reservation.auth.v1.CreatePublishableKeyRequest
+	(*CreatePublishableKeyResponse)(nil),     // 48: reservation.auth.v1.CreatePublishableKeyResponse
+	(*GetPublishableKeyRequest)(nil),         // 49: reservation.auth.v1.GetPublishableKeyRequest
+	(*GetPublishableKeyResponse)(nil),        // 50: reservation.auth.v1.GetPublishableKeyResponse
+	(*ListPublishableKeysRequest)(nil),       // 51: reservation.auth.v1.ListPublishableKeysRequest
+	(*ListPublishableKeysResponse)(nil),      // 52: reservation.auth.v1.ListPublishableKeysResponse
+	(*UpdatePublishableKeyRequest)(nil),      // 53: reservation.auth.v1.UpdatePublishableKeyRequest
+	(*Origins)(nil),                          // 54: reservation.auth.v1.Origins
+	(*UpdatePublishableKeyResponse)(nil),     // 55: reservation.auth.v1.UpdatePublishableKeyResponse
+	(*DeletePublishableKeyRequest)(nil),      // 56: reservation.auth.v1.DeletePublishableKeyRequest
+	(*DeletePublishableKeyResponse)(nil),     // 57: reservation.auth.v1.DeletePublishableKeyResponse
+	(*ExchangePublishableKeyRequest)(nil),    // 58: reservation.auth.v1.ExchangePublishableKeyRequest
+	(*ExchangePublishableKeyResponse)(nil),   // 59: reservation.auth.v1.ExchangePublishableKeyResponse
+	(*ServiceCredential)(nil),                // 60: reservation.auth.v1.ServiceCredential
+	(*CreateServiceCredentialRequest)(nil),   // 61: reservation.auth.v1.CreateServiceCredentialRequest
+	(*CreateServiceCredentialResponse)(nil),  // 62: reservation.auth.v1.CreateServiceCredentialResponse
+	(*ListServiceCredentialsRequest)(nil),    // 63: reservation.auth.v1.ListServiceCredentialsRequest
+	(*ListServiceCredentialsResponse)(nil),   // 64: reservation.auth.v1.ListServiceCredentialsResponse
+	(*RotateServiceCredentialRequest)(nil),   // 65: reservation.auth.v1.RotateServiceCredentialRequest
+	(*RotateServiceCredentialResponse)(nil),  // 66: reservation.auth.v1.RotateServiceCredentialResponse
+	(*DisableServiceCredentialRequest)(nil),  // 67: reservation.auth.v1.DisableServiceCredentialRequest
+	(*DisableServiceCredentialResponse)(nil), // 68: reservation.auth.v1.DisableServiceCredentialResponse
+	(*IssueTokenRequest)(nil),                // 69: reservation.auth.v1.IssueTokenRequest
+	(*IssueTokenResponse)(nil),               // 70: reservation.auth.v1.IssueTokenResponse
+	(*GetJwksRequest)(nil),                   // 71: reservation.auth.v1.GetJwksRequest
+	(*GetJwksResponse)(nil),                  // 72: reservation.auth.v1.GetJwksResponse
+	(*JsonWebKey)(nil),                       // 73: reservation.auth.v1.JsonWebKey
+	(*SigningKey)(nil),                       // 74: reservation.auth.v1.SigningKey
+	(*RotateSigningKeyRequest)(nil),          // 75: reservation.auth.v1.RotateSigningKeyRequest
+	(*RotateSigningKeyResponse)(nil),         // 76: reservation.auth.v1.RotateSigningKeyResponse
+	(*ListSigningKeysRequest)(nil),           // 77: reservation.auth.v1.ListSigningKeysRequest
+	(*ListSigningKeysResponse)(nil),          // 78: reservation.auth.v1.ListSigningKeysResponse
+	(*timestamppb.Timestamp)(nil),            // 79: google.protobuf.Timestamp
 }
 var file_reservation_auth_v1_auth_proto_depIdxs = []int32{
-	65, // 0: reservation.auth.v1.Company.created_at:type_name -> google.protobuf.Timestamp
-	65, // 1: reservation.auth.v1.Company.updated_at:type_name -> google.protobuf.Timestamp
+	79, // 0: reservation.auth.v1.Company.created_at:type_name -> google.protobuf.Timestamp
+	79, // 1: reservation.auth.v1.Company.updated_at:type_name -> google.protobuf.Timestamp
 	3,  // 2: reservation.auth.v1.CreateCompanyResponse.company:type_name -> reservation.auth.v1.Company
 	3,  // 3: reservation.auth.v1.GetCompanyResponse.company:type_name -> reservation.auth.v1.Company
 	3,  // 4: reservation.auth.v1.UpdateCompanyResponse.company:type_name -> reservation.auth.v1.Company
 	3,  // 5: reservation.auth.v1.ListCompaniesResponse.companies:type_name -> reservation.auth.v1.Company
 	0,  // 6: reservation.auth.v1.ApiClient.state:type_name -> reservation.auth.v1.CredentialState
-	65, // 7: reservation.auth.v1.ApiClient.created_at:type_name -> google.protobuf.Timestamp
-	65, // 8: reservation.auth.v1.ApiClient.expires_at:type_name -> google.protobuf.Timestamp
-	65, // 9: reservation.auth.v1.ApiClient.rotated_at:type_name -> google.protobuf.Timestamp
-	65, // 10: reservation.auth.v1.ApiClient.last_used_at:type_name -> google.protobuf.Timestamp
+	79, // 7: reservation.auth.v1.ApiClient.created_at:type_name -> google.protobuf.Timestamp
+	79, // 8: reservation.auth.v1.ApiClient.expires_at:type_name -> google.protobuf.Timestamp
+	79, // 9: reservation.auth.v1.ApiClient.rotated_at:type_name -> google.protobuf.Timestamp
+	79, // 10: reservation.auth.v1.ApiClient.last_used_at:type_name -> google.protobuf.Timestamp
 	12, // 11: reservation.auth.v1.CreateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
 	12, // 12: reservation.auth.v1.GetApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
 	12, // 13: reservation.auth.v1.ListApiClientsResponse.api_clients:type_name -> reservation.auth.v1.ApiClient
@@ -4153,10 +4948,10 @@ var file_reservation_auth_v1_auth_proto_depIdxs = []int32{
 	12, // 16: reservation.auth.v1.DisableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
 	12, // 17: reservation.auth.v1.EnableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
 	0,  // 18: reservation.auth.v1.ApiKey.state:type_name -> reservation.auth.v1.CredentialState
-	65, // 19: reservation.auth.v1.ApiKey.created_at:type_name -> google.protobuf.Timestamp
-	65, // 20: reservation.auth.v1.ApiKey.expires_at:type_name -> google.protobuf.Timestamp
-	65, // 21: reservation.auth.v1.ApiKey.rotated_at:type_name -> google.protobuf.Timestamp
-	65, // 22: reservation.auth.v1.ApiKey.last_used_at:type_name -> google.protobuf.Timestamp
+	79, // 19: reservation.auth.v1.ApiKey.created_at:type_name -> google.protobuf.Timestamp
+	79, // 20: reservation.auth.v1.ApiKey.expires_at:type_name -> google.protobuf.Timestamp
+	79, // 21: reservation.auth.v1.ApiKey.rotated_at:type_name -> google.protobuf.Timestamp
+	79, // 22: reservation.auth.v1.ApiKey.last_used_at:type_name -> google.protobuf.Timestamp
 	29, // 23: reservation.auth.v1.CreateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
 	29, // 24: reservation.auth.v1.GetApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
 	29, // 25: reservation.auth.v1.ListApiKeysResponse.api_keys:type_name -> reservation.auth.v1.ApiKey
@@ -4164,82 +4959,101 @@ var file_reservation_auth_v1_auth_proto_depIdxs = []int32{
 	29, // 27: reservation.auth.v1.RotateApiKeySecretResponse.api_key:type_name -> reservation.auth.v1.ApiKey
 	29, // 28: reservation.auth.v1.DisableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
 	29, // 29: reservation.auth.v1.EnableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	0,  // 30: reservation.auth.v1.ServiceCredential.state:type_name -> reservation.auth.v1.CredentialState
-	65, // 31: reservation.auth.v1.ServiceCredential.created_at:type_name -> google.protobuf.Timestamp
-	65, // 32: reservation.auth.v1.ServiceCredential.rotated_at:type_name -> google.protobuf.Timestamp
-	46, // 33: reservation.auth.v1.CreateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	46, // 34: reservation.auth.v1.ListServiceCredentialsResponse.service_credentials:type_name -> reservation.auth.v1.ServiceCredential
-	46, // 35: reservation.auth.v1.RotateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	46, // 36: reservation.auth.v1.DisableServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	1,  // 37: reservation.auth.v1.IssueTokenRequest.kind:type_name -> reservation.auth.v1.CredentialKind
-	59, // 38: reservation.auth.v1.GetJwksResponse.keys:type_name -> reservation.auth.v1.JsonWebKey
-	2,  // 39: reservation.auth.v1.SigningKey.state:type_name -> reservation.auth.v1.SigningKeyState
-	65, // 40: reservation.auth.v1.SigningKey.created_at:type_name -> google.protobuf.Timestamp
-	65, // 41: reservation.auth.v1.SigningKey.active_from:type_name -> google.protobuf.Timestamp
-	65, // 42: reservation.auth.v1.SigningKey.retired_until:type_name -> google.protobuf.Timestamp
-	60, // 43: reservation.auth.v1.RotateSigningKeyResponse.signing_key:type_name -> reservation.auth.v1.SigningKey
-	60, // 44: reservation.auth.v1.ListSigningKeysResponse.signing_keys:type_name -> reservation.auth.v1.SigningKey
-	4,  // 45: reservation.auth.v1.CompanyService.CreateCompany:input_type -> reservation.auth.v1.CreateCompanyRequest
-	6,  // 46: reservation.auth.v1.CompanyService.GetCompany:input_type -> reservation.auth.v1.GetCompanyRequest
-	8,  // 47: reservation.auth.v1.CompanyService.UpdateCompany:input_type -> reservation.auth.v1.UpdateCompanyRequest
-	10, // 48: reservation.auth.v1.CompanyService.ListCompanies:input_type -> reservation.auth.v1.ListCompaniesRequest
-	13, // 49: reservation.auth.v1.ApiClientService.CreateApiClient:input_type -> reservation.auth.v1.CreateApiClientRequest
-	15, // 50: reservation.auth.v1.ApiClientService.GetApiClient:input_type -> reservation.auth.v1.GetApiClientRequest
-	17, // 51: reservation.auth.v1.ApiClientService.ListApiClients:input_type -> reservation.auth.v1.ListApiClientsRequest
-	19, // 52: reservation.auth.v1.ApiClientService.UpdateApiClient:input_type -> reservation.auth.v1.UpdateApiClientRequest
-	21, // 53: reservation.auth.v1.ApiClientService.RotateApiClientSecret:input_type -> reservation.auth.v1.RotateApiClientSecretRequest
-	23, // 54: reservation.auth.v1.ApiClientService.DisableApiClient:input_type -> reservation.auth.v1.DisableApiClientRequest
-	25, // 55: reservation.auth.v1.ApiClientService.EnableApiClient:input_type -> reservation.auth.v1.EnableApiClientRequest
-	27, // 56: reservation.auth.v1.ApiClientService.DeleteApiClient:input_type -> reservation.auth.v1.DeleteApiClientRequest
-	30, // 57: reservation.auth.v1.ApiKeyService.CreateApiKey:input_type -> reservation.auth.v1.CreateApiKeyRequest
-	32, // 58: reservation.auth.v1.ApiKeyService.GetApiKey:input_type -> reservation.auth.v1.GetApiKeyRequest
-	34, // 59: reservation.auth.v1.ApiKeyService.ListApiKeys:input_type -> reservation.auth.v1.ListApiKeysRequest
-	36, // 60: reservation.auth.v1.ApiKeyService.UpdateApiKey:input_type -> reservation.auth.v1.UpdateApiKeyRequest
-	38, // 61: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:input_type -> reservation.auth.v1.RotateApiKeySecretRequest
-	40, // 62: reservation.auth.v1.ApiKeyService.DisableApiKey:input_type -> reservation.auth.v1.DisableApiKeyRequest
-	42, // 63: reservation.auth.v1.ApiKeyService.EnableApiKey:input_type -> reservation.auth.v1.EnableApiKeyRequest
-	44, // 64: reservation.auth.v1.ApiKeyService.DeleteApiKey:input_type -> reservation.auth.v1.DeleteApiKeyRequest
-	47, // 65: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:input_type -> reservation.auth.v1.CreateServiceCredentialRequest
-	49, // 66: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:input_type -> reservation.auth.v1.ListServiceCredentialsRequest
-	51, // 67: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:input_type -> reservation.auth.v1.RotateServiceCredentialRequest
-	53, // 68: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:input_type -> reservation.auth.v1.DisableServiceCredentialRequest
-	55, // 69: reservation.auth.v1.TokenService.IssueToken:input_type -> reservation.auth.v1.IssueTokenRequest
-	57, // 70: reservation.auth.v1.TokenService.GetJwks:input_type -> reservation.auth.v1.GetJwksRequest
-	61, // 71: reservation.auth.v1.SigningKeyService.RotateSigningKey:input_type -> reservation.auth.v1.RotateSigningKeyRequest
-	63, // 72: reservation.auth.v1.SigningKeyService.ListSigningKeys:input_type -> reservation.auth.v1.ListSigningKeysRequest
-	5,  // 73: reservation.auth.v1.CompanyService.CreateCompany:output_type -> reservation.auth.v1.CreateCompanyResponse
-	7,  // 74: reservation.auth.v1.CompanyService.GetCompany:output_type -> reservation.auth.v1.GetCompanyResponse
-	9,  // 75: reservation.auth.v1.CompanyService.UpdateCompany:output_type -> reservation.auth.v1.UpdateCompanyResponse
-	11, // 76: reservation.auth.v1.CompanyService.ListCompanies:output_type -> reservation.auth.v1.ListCompaniesResponse
-	14, // 77: reservation.auth.v1.ApiClientService.CreateApiClient:output_type -> reservation.auth.v1.CreateApiClientResponse
-	16, // 78: reservation.auth.v1.ApiClientService.GetApiClient:output_type -> reservation.auth.v1.GetApiClientResponse
-	18, // 79: reservation.auth.v1.ApiClientService.ListApiClients:output_type -> reservation.auth.v1.ListApiClientsResponse
-	20, // 80: reservation.auth.v1.ApiClientService.UpdateApiClient:output_type -> reservation.auth.v1.UpdateApiClientResponse
-	22, // 81: reservation.auth.v1.ApiClientService.RotateApiClientSecret:output_type -> reservation.auth.v1.RotateApiClientSecretResponse
-	24, // 82: reservation.auth.v1.ApiClientService.DisableApiClient:output_type -> reservation.auth.v1.DisableApiClientResponse
-	26, // 83: reservation.auth.v1.ApiClientService.EnableApiClient:output_type -> reservation.auth.v1.EnableApiClientResponse
-	28, // 84: reservation.auth.v1.ApiClientService.DeleteApiClient:output_type -> reservation.auth.v1.DeleteApiClientResponse
-	31, // 85: reservation.auth.v1.ApiKeyService.CreateApiKey:output_type -> reservation.auth.v1.CreateApiKeyResponse
-	33, // 86: reservation.auth.v1.ApiKeyService.GetApiKey:output_type -> reservation.auth.v1.GetApiKeyResponse
-	35, // 87: reservation.auth.v1.ApiKeyService.ListApiKeys:output_type -> reservation.auth.v1.ListApiKeysResponse
-	37, // 88: reservation.auth.v1.ApiKeyService.UpdateApiKey:output_type -> reservation.auth.v1.UpdateApiKeyResponse
-	39, // 89: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:output_type -> reservation.auth.v1.RotateApiKeySecretResponse
-	41, // 90: reservation.auth.v1.ApiKeyService.DisableApiKey:output_type -> reservation.auth.v1.DisableApiKeyResponse
-	43, // 91: reservation.auth.v1.ApiKeyService.EnableApiKey:output_type -> reservation.auth.v1.EnableApiKeyResponse
-	45, // 92: reservation.auth.v1.ApiKeyService.DeleteApiKey:output_type -> reservation.auth.v1.DeleteApiKeyResponse
-	48, // 93: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:output_type -> reservation.auth.v1.CreateServiceCredentialResponse
-	50, // 94: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:output_type -> reservation.auth.v1.ListServiceCredentialsResponse
-	52, // 95: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:output_type -> reservation.auth.v1.RotateServiceCredentialResponse
-	54, // 96: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:output_type -> reservation.auth.v1.DisableServiceCredentialResponse
-	56, // 97: reservation.auth.v1.TokenService.IssueToken:output_type -> reservation.auth.v1.IssueTokenResponse
-	58, // 98: reservation.auth.v1.TokenService.GetJwks:output_type -> reservation.auth.v1.GetJwksResponse
-	62, // 99: reservation.auth.v1.SigningKeyService.RotateSigningKey:output_type -> reservation.auth.v1.RotateSigningKeyResponse
-	64, // 100: reservation.auth.v1.SigningKeyService.ListSigningKeys:output_type -> reservation.auth.v1.ListSigningKeysResponse
-	73, // [73:101] is the sub-list for method output_type
-	45, // [45:73] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	79, // 30: reservation.auth.v1.PublishableKey.created_at:type_name -> google.protobuf.Timestamp
+	79, // 31: reservation.auth.v1.PublishableKey.updated_at:type_name -> google.protobuf.Timestamp
+	46, // 32: reservation.auth.v1.CreatePublishableKeyResponse.publishable_key:type_name -> reservation.auth.v1.PublishableKey
+	46, // 33: reservation.auth.v1.GetPublishableKeyResponse.publishable_key:type_name -> reservation.auth.v1.PublishableKey
+	46, // 34: reservation.auth.v1.ListPublishableKeysResponse.publishable_keys:type_name -> reservation.auth.v1.PublishableKey
+	54, // 35: reservation.auth.v1.UpdatePublishableKeyRequest.origins:type_name -> reservation.auth.v1.Origins
+	46, // 36: reservation.auth.v1.UpdatePublishableKeyResponse.publishable_key:type_name -> reservation.auth.v1.PublishableKey
+	0,  // 37: reservation.auth.v1.ServiceCredential.state:type_name -> reservation.auth.v1.CredentialState
+	79, // 38: reservation.auth.v1.ServiceCredential.created_at:type_name -> google.protobuf.Timestamp
+	79, // 39: reservation.auth.v1.ServiceCredential.rotated_at:type_name -> google.protobuf.Timestamp
+	60, // 40: reservation.auth.v1.CreateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	60, // 41: reservation.auth.v1.ListServiceCredentialsResponse.service_credentials:type_name -> reservation.auth.v1.ServiceCredential
+	60, // 42: reservation.auth.v1.RotateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	60, // 43: reservation.auth.v1.DisableServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	1,  // 44: reservation.auth.v1.IssueTokenRequest.kind:type_name -> reservation.auth.v1.CredentialKind
+	73, // 45: reservation.auth.v1.GetJwksResponse.keys:type_name -> reservation.auth.v1.JsonWebKey
+	2,  // 46: reservation.auth.v1.SigningKey.state:type_name -> reservation.auth.v1.SigningKeyState
+	79, // 47: reservation.auth.v1.SigningKey.created_at:type_name -> google.protobuf.Timestamp
+	79, // 48: reservation.auth.v1.SigningKey.active_from:type_name -> google.protobuf.Timestamp
+	79, // 49: reservation.auth.v1.SigningKey.retired_until:type_name -> google.protobuf.Timestamp
+	74, // 50: reservation.auth.v1.RotateSigningKeyResponse.signing_key:type_name -> reservation.auth.v1.SigningKey
+	74, // 51: reservation.auth.v1.ListSigningKeysResponse.signing_keys:type_name -> reservation.auth.v1.SigningKey
+	4,  // 52: reservation.auth.v1.CompanyService.CreateCompany:input_type -> reservation.auth.v1.CreateCompanyRequest
+	6,  // 53: reservation.auth.v1.CompanyService.GetCompany:input_type -> reservation.auth.v1.GetCompanyRequest
+	8,  // 54: reservation.auth.v1.CompanyService.UpdateCompany:input_type -> reservation.auth.v1.UpdateCompanyRequest
+	10, // 55: reservation.auth.v1.CompanyService.ListCompanies:input_type -> reservation.auth.v1.ListCompaniesRequest
+	13, // 56: reservation.auth.v1.ApiClientService.CreateApiClient:input_type -> reservation.auth.v1.CreateApiClientRequest
+	15, // 57: reservation.auth.v1.ApiClientService.GetApiClient:input_type -> reservation.auth.v1.GetApiClientRequest
+	17, // 58: reservation.auth.v1.ApiClientService.ListApiClients:input_type -> reservation.auth.v1.ListApiClientsRequest
+	19, // 59: reservation.auth.v1.ApiClientService.UpdateApiClient:input_type -> reservation.auth.v1.UpdateApiClientRequest
+	21, // 60: reservation.auth.v1.ApiClientService.RotateApiClientSecret:input_type -> reservation.auth.v1.RotateApiClientSecretRequest
+	23, // 61: reservation.auth.v1.ApiClientService.DisableApiClient:input_type -> reservation.auth.v1.DisableApiClientRequest
+	25, // 62: reservation.auth.v1.ApiClientService.EnableApiClient:input_type -> reservation.auth.v1.EnableApiClientRequest
+	27, // 63: reservation.auth.v1.ApiClientService.DeleteApiClient:input_type -> reservation.auth.v1.DeleteApiClientRequest
+	30, // 64: reservation.auth.v1.ApiKeyService.CreateApiKey:input_type -> reservation.auth.v1.CreateApiKeyRequest
+	32, // 65: reservation.auth.v1.ApiKeyService.GetApiKey:input_type -> reservation.auth.v1.GetApiKeyRequest
+	34, // 66: reservation.auth.v1.ApiKeyService.ListApiKeys:input_type -> reservation.auth.v1.ListApiKeysRequest
+	36, // 67: reservation.auth.v1.ApiKeyService.UpdateApiKey:input_type -> reservation.auth.v1.UpdateApiKeyRequest
+	38, // 68: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:input_type -> reservation.auth.v1.RotateApiKeySecretRequest
+	40, // 69: reservation.auth.v1.ApiKeyService.DisableApiKey:input_type -> reservation.auth.v1.DisableApiKeyRequest
+	42, // 70: reservation.auth.v1.ApiKeyService.EnableApiKey:input_type -> reservation.auth.v1.EnableApiKeyRequest
+	44, // 71: reservation.auth.v1.ApiKeyService.DeleteApiKey:input_type -> reservation.auth.v1.DeleteApiKeyRequest
+	61, // 72: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:input_type -> reservation.auth.v1.CreateServiceCredentialRequest
+	63, // 73: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:input_type -> reservation.auth.v1.ListServiceCredentialsRequest
+	65, // 74: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:input_type -> reservation.auth.v1.RotateServiceCredentialRequest
+	67, // 75: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:input_type -> reservation.auth.v1.DisableServiceCredentialRequest
+	47, // 76: reservation.auth.v1.PublishableKeyService.CreatePublishableKey:input_type -> reservation.auth.v1.CreatePublishableKeyRequest
+	49, // 77: reservation.auth.v1.PublishableKeyService.GetPublishableKey:input_type -> reservation.auth.v1.GetPublishableKeyRequest
+	51, // 78: reservation.auth.v1.PublishableKeyService.ListPublishableKeys:input_type -> reservation.auth.v1.ListPublishableKeysRequest
+	53, // 79: reservation.auth.v1.PublishableKeyService.UpdatePublishableKey:input_type -> reservation.auth.v1.UpdatePublishableKeyRequest
+	56, // 80: reservation.auth.v1.PublishableKeyService.DeletePublishableKey:input_type -> reservation.auth.v1.DeletePublishableKeyRequest
+	69, // 81: reservation.auth.v1.TokenService.IssueToken:input_type -> reservation.auth.v1.IssueTokenRequest
+	58, // 82: reservation.auth.v1.TokenService.ExchangePublishableKey:input_type -> reservation.auth.v1.ExchangePublishableKeyRequest
+	71, // 83: reservation.auth.v1.TokenService.GetJwks:input_type -> reservation.auth.v1.GetJwksRequest
+	75, // 84: reservation.auth.v1.SigningKeyService.RotateSigningKey:input_type -> reservation.auth.v1.RotateSigningKeyRequest
+	77, // 85: reservation.auth.v1.SigningKeyService.ListSigningKeys:input_type -> reservation.auth.v1.ListSigningKeysRequest
+	5,  // 86: reservation.auth.v1.CompanyService.CreateCompany:output_type -> reservation.auth.v1.CreateCompanyResponse
+	7,  // 87: reservation.auth.v1.CompanyService.GetCompany:output_type -> reservation.auth.v1.GetCompanyResponse
+	9,  // 88: reservation.auth.v1.CompanyService.UpdateCompany:output_type -> reservation.auth.v1.UpdateCompanyResponse
+	11, // 89: reservation.auth.v1.CompanyService.ListCompanies:output_type -> reservation.auth.v1.ListCompaniesResponse
+	14, // 90: reservation.auth.v1.ApiClientService.CreateApiClient:output_type -> reservation.auth.v1.CreateApiClientResponse
+	16, // 91: reservation.auth.v1.ApiClientService.GetApiClient:output_type -> reservation.auth.v1.GetApiClientResponse
+	18, // 92: reservation.auth.v1.ApiClientService.ListApiClients:output_type -> reservation.auth.v1.ListApiClientsResponse
+	20, // 93: reservation.auth.v1.ApiClientService.UpdateApiClient:output_type -> reservation.auth.v1.UpdateApiClientResponse
+	22, // 94: reservation.auth.v1.ApiClientService.RotateApiClientSecret:output_type -> reservation.auth.v1.RotateApiClientSecretResponse
+	24, // 95: reservation.auth.v1.ApiClientService.DisableApiClient:output_type -> reservation.auth.v1.DisableApiClientResponse
+	26, // 96: reservation.auth.v1.ApiClientService.EnableApiClient:output_type -> reservation.auth.v1.EnableApiClientResponse
+	28, // 97: reservation.auth.v1.ApiClientService.DeleteApiClient:output_type -> reservation.auth.v1.DeleteApiClientResponse
+	31, // 98: reservation.auth.v1.ApiKeyService.CreateApiKey:output_type -> reservation.auth.v1.CreateApiKeyResponse
+	33, // 99: reservation.auth.v1.ApiKeyService.GetApiKey:output_type -> reservation.auth.v1.GetApiKeyResponse
+	35, // 100: reservation.auth.v1.ApiKeyService.ListApiKeys:output_type -> reservation.auth.v1.ListApiKeysResponse
+	37, // 101: reservation.auth.v1.ApiKeyService.UpdateApiKey:output_type -> reservation.auth.v1.UpdateApiKeyResponse
+	39, // 102: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:output_type -> reservation.auth.v1.RotateApiKeySecretResponse
+	41, // 103: reservation.auth.v1.ApiKeyService.DisableApiKey:output_type -> reservation.auth.v1.DisableApiKeyResponse
+	43, // 104: reservation.auth.v1.ApiKeyService.EnableApiKey:output_type -> reservation.auth.v1.EnableApiKeyResponse
+	45, // 105: reservation.auth.v1.ApiKeyService.DeleteApiKey:output_type -> reservation.auth.v1.DeleteApiKeyResponse
+	62, // 106: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:output_type -> reservation.auth.v1.CreateServiceCredentialResponse
+	64, // 107: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:output_type -> reservation.auth.v1.ListServiceCredentialsResponse
+	66, // 108: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:output_type -> reservation.auth.v1.RotateServiceCredentialResponse
+	68, // 109: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:output_type -> reservation.auth.v1.DisableServiceCredentialResponse
+	48, // 110: reservation.auth.v1.PublishableKeyService.CreatePublishableKey:output_type -> reservation.auth.v1.CreatePublishableKeyResponse
+	50, // 111: reservation.auth.v1.PublishableKeyService.GetPublishableKey:output_type -> reservation.auth.v1.GetPublishableKeyResponse
+	52, // 112: reservation.auth.v1.PublishableKeyService.ListPublishableKeys:output_type -> reservation.auth.v1.ListPublishableKeysResponse
+	55, // 113: reservation.auth.v1.PublishableKeyService.UpdatePublishableKey:output_type -> reservation.auth.v1.UpdatePublishableKeyResponse
+	57, // 114: reservation.auth.v1.PublishableKeyService.DeletePublishableKey:output_type -> reservation.auth.v1.DeletePublishableKeyResponse
+	70, // 115: reservation.auth.v1.TokenService.IssueToken:output_type -> reservation.auth.v1.IssueTokenResponse
+	59, // 116: reservation.auth.v1.TokenService.ExchangePublishableKey:output_type -> reservation.auth.v1.ExchangePublishableKeyResponse
+	72, // 117: reservation.auth.v1.TokenService.GetJwks:output_type -> reservation.auth.v1.GetJwksResponse
+	76, // 118: reservation.auth.v1.SigningKeyService.RotateSigningKey:output_type -> reservation.auth.v1.RotateSigningKeyResponse
+	78, // 119: reservation.auth.v1.SigningKeyService.ListSigningKeys:output_type -> reservation.auth.v1.ListSigningKeysResponse
+	86, // [86:120] is the sub-list for method output_type
+	52, // [52:86] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_reservation_auth_v1_auth_proto_init() }
@@ -4254,16 +5068,17 @@ func file_reservation_auth_v1_auth_proto_init() {
 	file_reservation_auth_v1_auth_proto_msgTypes[26].OneofWrappers = []any{}
 	file_reservation_auth_v1_auth_proto_msgTypes[27].OneofWrappers = []any{}
 	file_reservation_auth_v1_auth_proto_msgTypes[33].OneofWrappers = []any{}
-	file_reservation_auth_v1_auth_proto_msgTypes[53].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[50].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[67].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_auth_v1_auth_proto_rawDesc), len(file_reservation_auth_v1_auth_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   62,
+			NumMessages:   76,
 			NumExtensions: 0,
-			NumServices:   6,
+			NumServices:   7,
 		},
 		GoTypes:           file_reservation_auth_v1_auth_proto_goTypes,
 		DependencyIndexes: file_reservation_auth_v1_auth_proto_depIdxs,

@@ -1296,8 +1296,283 @@ var ServiceCredentialService_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	TokenService_IssueToken_FullMethodName = "/reservation.auth.v1.TokenService/IssueToken"
-	TokenService_GetJwks_FullMethodName    = "/reservation.auth.v1.TokenService/GetJwks"
+	PublishableKeyService_CreatePublishableKey_FullMethodName = "/reservation.auth.v1.PublishableKeyService/CreatePublishableKey"
+	PublishableKeyService_GetPublishableKey_FullMethodName    = "/reservation.auth.v1.PublishableKeyService/GetPublishableKey"
+	PublishableKeyService_ListPublishableKeys_FullMethodName  = "/reservation.auth.v1.PublishableKeyService/ListPublishableKeys"
+	PublishableKeyService_UpdatePublishableKey_FullMethodName = "/reservation.auth.v1.PublishableKeyService/UpdatePublishableKey"
+	PublishableKeyService_DeletePublishableKey_FullMethodName = "/reservation.auth.v1.PublishableKeyService/DeletePublishableKey"
+)
+
+// PublishableKeyServiceClient is the client API for PublishableKeyService service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// PublishableKeyService manages publishable keys (pub_): credentials without a secret, for
+// web pages. A publishable key reads the published events, their dates and the active pass
+// types of its company, and nothing else.
+type PublishableKeyServiceClient interface {
+	// CreatePublishableKey creates a key. A company can have at most 50; another is rejected
+	// with TOO_MANY_KEYS.
+	CreatePublishableKey(ctx context.Context, in *CreatePublishableKeyRequest, opts ...grpc.CallOption) (*CreatePublishableKeyResponse, error)
+	// GetPublishableKey returns one key.
+	GetPublishableKey(ctx context.Context, in *GetPublishableKeyRequest, opts ...grpc.CallOption) (*GetPublishableKeyResponse, error)
+	// ListPublishableKeys lists all keys of the company, by id.
+	ListPublishableKeys(ctx context.Context, in *ListPublishableKeysRequest, opts ...grpc.CallOption) (*ListPublishableKeysResponse, error)
+	// UpdatePublishableKey changes the fields that are set. It takes effect within a second.
+	UpdatePublishableKey(ctx context.Context, in *UpdatePublishableKeyRequest, opts ...grpc.CallOption) (*UpdatePublishableKeyResponse, error)
+	// DeletePublishableKey deletes a key permanently. It takes effect within a second.
+	DeletePublishableKey(ctx context.Context, in *DeletePublishableKeyRequest, opts ...grpc.CallOption) (*DeletePublishableKeyResponse, error)
+}
+
+type publishableKeyServiceClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewPublishableKeyServiceClient(cc grpc.ClientConnInterface) PublishableKeyServiceClient {
+	return &publishableKeyServiceClient{cc}
+}
+
+func (c *publishableKeyServiceClient) CreatePublishableKey(ctx context.Context, in *CreatePublishableKeyRequest, opts ...grpc.CallOption) (*CreatePublishableKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreatePublishableKeyResponse)
+	err := c.cc.Invoke(ctx, PublishableKeyService_CreatePublishableKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *publishableKeyServiceClient) GetPublishableKey(ctx context.Context, in *GetPublishableKeyRequest, opts ...grpc.CallOption) (*GetPublishableKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPublishableKeyResponse)
+	err := c.cc.Invoke(ctx, PublishableKeyService_GetPublishableKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *publishableKeyServiceClient) ListPublishableKeys(ctx context.Context, in *ListPublishableKeysRequest, opts ...grpc.CallOption) (*ListPublishableKeysResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPublishableKeysResponse)
+	err := c.cc.Invoke(ctx, PublishableKeyService_ListPublishableKeys_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *publishableKeyServiceClient) UpdatePublishableKey(ctx context.Context, in *UpdatePublishableKeyRequest, opts ...grpc.CallOption) (*UpdatePublishableKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdatePublishableKeyResponse)
+	err := c.cc.Invoke(ctx, PublishableKeyService_UpdatePublishableKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *publishableKeyServiceClient) DeletePublishableKey(ctx context.Context, in *DeletePublishableKeyRequest, opts ...grpc.CallOption) (*DeletePublishableKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeletePublishableKeyResponse)
+	err := c.cc.Invoke(ctx, PublishableKeyService_DeletePublishableKey_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// PublishableKeyServiceServer is the server API for PublishableKeyService service.
+// All implementations must embed UnimplementedPublishableKeyServiceServer
+// for forward compatibility.
+//
+// PublishableKeyService manages publishable keys (pub_): credentials without a secret, for
+// web pages. A publishable key reads the published events, their dates and the active pass
+// types of its company, and nothing else.
+type PublishableKeyServiceServer interface {
+	// CreatePublishableKey creates a key. A company can have at most 50; another is rejected
+	// with TOO_MANY_KEYS.
+	CreatePublishableKey(context.Context, *CreatePublishableKeyRequest) (*CreatePublishableKeyResponse, error)
+	// GetPublishableKey returns one key.
+	GetPublishableKey(context.Context, *GetPublishableKeyRequest) (*GetPublishableKeyResponse, error)
+	// ListPublishableKeys lists all keys of the company, by id.
+	ListPublishableKeys(context.Context, *ListPublishableKeysRequest) (*ListPublishableKeysResponse, error)
+	// UpdatePublishableKey changes the fields that are set. It takes effect within a second.
+	UpdatePublishableKey(context.Context, *UpdatePublishableKeyRequest) (*UpdatePublishableKeyResponse, error)
+	// DeletePublishableKey deletes a key permanently. It takes effect within a second.
+	DeletePublishableKey(context.Context, *DeletePublishableKeyRequest) (*DeletePublishableKeyResponse, error)
+	mustEmbedUnimplementedPublishableKeyServiceServer()
+}
+
+// UnimplementedPublishableKeyServiceServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedPublishableKeyServiceServer struct{}
+
+func (UnimplementedPublishableKeyServiceServer) CreatePublishableKey(context.Context, *CreatePublishableKeyRequest) (*CreatePublishableKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreatePublishableKey not implemented")
+}
+func (UnimplementedPublishableKeyServiceServer) GetPublishableKey(context.Context, *GetPublishableKeyRequest) (*GetPublishableKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPublishableKey not implemented")
+}
+func (UnimplementedPublishableKeyServiceServer) ListPublishableKeys(context.Context, *ListPublishableKeysRequest) (*ListPublishableKeysResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPublishableKeys not implemented")
+}
+func (UnimplementedPublishableKeyServiceServer) UpdatePublishableKey(context.Context, *UpdatePublishableKeyRequest) (*UpdatePublishableKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdatePublishableKey not implemented")
+}
+func (UnimplementedPublishableKeyServiceServer) DeletePublishableKey(context.Context, *DeletePublishableKeyRequest) (*DeletePublishableKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeletePublishableKey not implemented")
+}
+func (UnimplementedPublishableKeyServiceServer) mustEmbedUnimplementedPublishableKeyServiceServer() {}
+func (UnimplementedPublishableKeyServiceServer) testEmbeddedByValue()                               {}
+
+// UnsafePublishableKeyServiceServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to PublishableKeyServiceServer will
+// result in compilation errors.
+type UnsafePublishableKeyServiceServer interface {
+	mustEmbedUnimplementedPublishableKeyServiceServer()
+}
+
+func RegisterPublishableKeyServiceServer(s grpc.ServiceRegistrar, srv PublishableKeyServiceServer) {
+	// If the following call panics, it indicates UnimplementedPublishableKeyServiceServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&PublishableKeyService_ServiceDesc, srv)
+}
+
+func _PublishableKeyService_CreatePublishableKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreatePublishableKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PublishableKeyServiceServer).CreatePublishableKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PublishableKeyService_CreatePublishableKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PublishableKeyServiceServer).CreatePublishableKey(ctx, req.(*CreatePublishableKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PublishableKeyService_GetPublishableKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPublishableKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PublishableKeyServiceServer).GetPublishableKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PublishableKeyService_GetPublishableKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PublishableKeyServiceServer).GetPublishableKey(ctx, req.(*GetPublishableKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PublishableKeyService_ListPublishableKeys_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPublishableKeysRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PublishableKeyServiceServer).ListPublishableKeys(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PublishableKeyService_ListPublishableKeys_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PublishableKeyServiceServer).ListPublishableKeys(ctx, req.(*ListPublishableKeysRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PublishableKeyService_UpdatePublishableKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdatePublishableKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PublishableKeyServiceServer).UpdatePublishableKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PublishableKeyService_UpdatePublishableKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PublishableKeyServiceServer).UpdatePublishableKey(ctx, req.(*UpdatePublishableKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _PublishableKeyService_DeletePublishableKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeletePublishableKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PublishableKeyServiceServer).DeletePublishableKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PublishableKeyService_DeletePublishableKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PublishableKeyServiceServer).DeletePublishableKey(ctx, req.(*DeletePublishableKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// PublishableKeyService_ServiceDesc is the grpc.ServiceDesc for PublishableKeyService service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var PublishableKeyService_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "reservation.auth.v1.PublishableKeyService",
+	HandlerType: (*PublishableKeyServiceServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "CreatePublishableKey",
+			Handler:    _PublishableKeyService_CreatePublishableKey_Handler,
+		},
+		{
+			MethodName: "GetPublishableKey",
+			Handler:    _PublishableKeyService_GetPublishableKey_Handler,
+		},
+		{
+			MethodName: "ListPublishableKeys",
+			Handler:    _PublishableKeyService_ListPublishableKeys_Handler,
+		},
+		{
+			MethodName: "UpdatePublishableKey",
+			Handler:    _PublishableKeyService_UpdatePublishableKey_Handler,
+		},
+		{
+			MethodName: "DeletePublishableKey",
+			Handler:    _PublishableKeyService_DeletePublishableKey_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "reservation/auth/v1/auth.proto",
+}
+
+const (
+	TokenService_IssueToken_FullMethodName             = "/reservation.auth.v1.TokenService/IssueToken"
+	TokenService_ExchangePublishableKey_FullMethodName = "/reservation.auth.v1.TokenService/ExchangePublishableKey"
+	TokenService_GetJwks_FullMethodName                = "/reservation.auth.v1.TokenService/GetJwks"
 )
 
 // TokenServiceClient is the client API for TokenService service.
@@ -1312,6 +1587,9 @@ type TokenServiceClient interface {
 	// / INVALID_CREDENTIALS. Repeated failures for one id and address are slowed down, then
 	// rejected with RESOURCE_EXHAUSTED. Valid credentials always succeed.
 	IssueToken(ctx context.Context, in *IssueTokenRequest, opts ...grpc.CallOption) (*IssueTokenResponse, error)
+	// ExchangePublishableKey returns a token for a publishable key. A key that does not exist
+	// or is disabled is UNAUTHENTICATED.
+	ExchangePublishableKey(ctx context.Context, in *ExchangePublishableKeyRequest, opts ...grpc.CallOption) (*ExchangePublishableKeyResponse, error)
 	// GetJwks returns the public keys that verify tokens: pending, active and retired ones.
 	GetJwks(ctx context.Context, in *GetJwksRequest, opts ...grpc.CallOption) (*GetJwksResponse, error)
 }
@@ -1328,6 +1606,16 @@ func (c *tokenServiceClient) IssueToken(ctx context.Context, in *IssueTokenReque
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(IssueTokenResponse)
 	err := c.cc.Invoke(ctx, TokenService_IssueToken_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *tokenServiceClient) ExchangePublishableKey(ctx context.Context, in *ExchangePublishableKeyRequest, opts ...grpc.CallOption) (*ExchangePublishableKeyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExchangePublishableKeyResponse)
+	err := c.cc.Invoke(ctx, TokenService_ExchangePublishableKey_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -1356,6 +1644,9 @@ type TokenServiceServer interface {
 	// / INVALID_CREDENTIALS. Repeated failures for one id and address are slowed down, then
 	// rejected with RESOURCE_EXHAUSTED. Valid credentials always succeed.
 	IssueToken(context.Context, *IssueTokenRequest) (*IssueTokenResponse, error)
+	// ExchangePublishableKey returns a token for a publishable key. A key that does not exist
+	// or is disabled is UNAUTHENTICATED.
+	ExchangePublishableKey(context.Context, *ExchangePublishableKeyRequest) (*ExchangePublishableKeyResponse, error)
 	// GetJwks returns the public keys that verify tokens: pending, active and retired ones.
 	GetJwks(context.Context, *GetJwksRequest) (*GetJwksResponse, error)
 	mustEmbedUnimplementedTokenServiceServer()
@@ -1370,6 +1661,9 @@ type UnimplementedTokenServiceServer struct{}
 
 func (UnimplementedTokenServiceServer) IssueToken(context.Context, *IssueTokenRequest) (*IssueTokenResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method IssueToken not implemented")
+}
+func (UnimplementedTokenServiceServer) ExchangePublishableKey(context.Context, *ExchangePublishableKeyRequest) (*ExchangePublishableKeyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ExchangePublishableKey not implemented")
 }
 func (UnimplementedTokenServiceServer) GetJwks(context.Context, *GetJwksRequest) (*GetJwksResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetJwks not implemented")
@@ -1413,6 +1707,24 @@ func _TokenService_IssueToken_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _TokenService_ExchangePublishableKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExchangePublishableKeyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TokenServiceServer).ExchangePublishableKey(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TokenService_ExchangePublishableKey_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TokenServiceServer).ExchangePublishableKey(ctx, req.(*ExchangePublishableKeyRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _TokenService_GetJwks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetJwksRequest)
 	if err := dec(in); err != nil {
@@ -1441,6 +1753,10 @@ var TokenService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "IssueToken",
 			Handler:    _TokenService_IssueToken_Handler,
+		},
+		{
+			MethodName: "ExchangePublishableKey",
+			Handler:    _TokenService_ExchangePublishableKey_Handler,
 		},
 		{
 			MethodName: "GetJwks",

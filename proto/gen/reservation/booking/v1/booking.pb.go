@@ -85,9 +85,15 @@ func (Attendance) EnumDescriptor() ([]byte, []int) {
 type PaymentMethod int32
 
 const (
-	PaymentMethod_PAYMENT_METHOD_UNSPECIFIED PaymentMethod = 0
-	PaymentMethod_PAYMENT_METHOD_CARD        PaymentMethod = 1
-	PaymentMethod_PAYMENT_METHOD_PASS        PaymentMethod = 2
+	PaymentMethod_PAYMENT_METHOD_UNSPECIFIED   PaymentMethod = 0
+	PaymentMethod_PAYMENT_METHOD_CARD          PaymentMethod = 1
+	PaymentMethod_PAYMENT_METHOD_PASS          PaymentMethod = 2
+	PaymentMethod_PAYMENT_METHOD_CASH          PaymentMethod = 3
+	PaymentMethod_PAYMENT_METHOD_BANK_TRANSFER PaymentMethod = 4
+	PaymentMethod_PAYMENT_METHOD_ONLINE        PaymentMethod = 5
+	PaymentMethod_PAYMENT_METHOD_OTHER         PaymentMethod = 6
+	// Given away: all amounts are 0, whatever the price. It cannot be combined with a discount code.
+	PaymentMethod_PAYMENT_METHOD_FREE PaymentMethod = 7
 )
 
 // Enum value maps for PaymentMethod.
@@ -96,11 +102,21 @@ var (
 		0: "PAYMENT_METHOD_UNSPECIFIED",
 		1: "PAYMENT_METHOD_CARD",
 		2: "PAYMENT_METHOD_PASS",
+		3: "PAYMENT_METHOD_CASH",
+		4: "PAYMENT_METHOD_BANK_TRANSFER",
+		5: "PAYMENT_METHOD_ONLINE",
+		6: "PAYMENT_METHOD_OTHER",
+		7: "PAYMENT_METHOD_FREE",
 	}
 	PaymentMethod_value = map[string]int32{
-		"PAYMENT_METHOD_UNSPECIFIED": 0,
-		"PAYMENT_METHOD_CARD":        1,
-		"PAYMENT_METHOD_PASS":        2,
+		"PAYMENT_METHOD_UNSPECIFIED":   0,
+		"PAYMENT_METHOD_CARD":          1,
+		"PAYMENT_METHOD_PASS":          2,
+		"PAYMENT_METHOD_CASH":          3,
+		"PAYMENT_METHOD_BANK_TRANSFER": 4,
+		"PAYMENT_METHOD_ONLINE":        5,
+		"PAYMENT_METHOD_OTHER":         6,
+		"PAYMENT_METHOD_FREE":          7,
 	}
 )
 
@@ -131,13 +147,133 @@ func (PaymentMethod) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{1}
 }
 
-// RegistrationOrder is the order of a list: by creation time, then id, ascending or descending.
+// TransactionOrder is the order of a list. Transactions that compare equal are ordered by id. A
+// page_token is valid only for the order in which it was issued.
+type TransactionOrder int32
+
+const (
+	TransactionOrder_TRANSACTION_ORDER_UNSPECIFIED  TransactionOrder = 0
+	TransactionOrder_TRANSACTION_ORDER_CREATED      TransactionOrder = 1
+	TransactionOrder_TRANSACTION_ORDER_CREATED_DESC TransactionOrder = 2
+	TransactionOrder_TRANSACTION_ORDER_UPDATED      TransactionOrder = 3
+	TransactionOrder_TRANSACTION_ORDER_UPDATED_DESC TransactionOrder = 4
+)
+
+// Enum value maps for TransactionOrder.
+var (
+	TransactionOrder_name = map[int32]string{
+		0: "TRANSACTION_ORDER_UNSPECIFIED",
+		1: "TRANSACTION_ORDER_CREATED",
+		2: "TRANSACTION_ORDER_CREATED_DESC",
+		3: "TRANSACTION_ORDER_UPDATED",
+		4: "TRANSACTION_ORDER_UPDATED_DESC",
+	}
+	TransactionOrder_value = map[string]int32{
+		"TRANSACTION_ORDER_UNSPECIFIED":  0,
+		"TRANSACTION_ORDER_CREATED":      1,
+		"TRANSACTION_ORDER_CREATED_DESC": 2,
+		"TRANSACTION_ORDER_UPDATED":      3,
+		"TRANSACTION_ORDER_UPDATED_DESC": 4,
+	}
+)
+
+func (x TransactionOrder) Enum() *TransactionOrder {
+	p := new(TransactionOrder)
+	*p = x
+	return p
+}
+
+func (x TransactionOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TransactionOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_booking_v1_booking_proto_enumTypes[2].Descriptor()
+}
+
+func (TransactionOrder) Type() protoreflect.EnumType {
+	return &file_reservation_booking_v1_booking_proto_enumTypes[2]
+}
+
+func (x TransactionOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TransactionOrder.Descriptor instead.
+func (TransactionOrder) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{2}
+}
+
+// HoldStatus is the status of a hold.
+type HoldStatus int32
+
+const (
+	HoldStatus_HOLD_STATUS_UNSPECIFIED HoldStatus = 0
+	// The spaces are reserved until expires_at.
+	HoldStatus_HOLD_STATUS_ACTIVE HoldStatus = 1
+	// The hold became a transaction.
+	HoldStatus_HOLD_STATUS_CONFIRMED HoldStatus = 2
+	// The hold ended without a purchase, because its time was over or a date was cancelled.
+	HoldStatus_HOLD_STATUS_EXPIRED HoldStatus = 3
+	// A caller released the hold.
+	HoldStatus_HOLD_STATUS_RELEASED HoldStatus = 4
+)
+
+// Enum value maps for HoldStatus.
+var (
+	HoldStatus_name = map[int32]string{
+		0: "HOLD_STATUS_UNSPECIFIED",
+		1: "HOLD_STATUS_ACTIVE",
+		2: "HOLD_STATUS_CONFIRMED",
+		3: "HOLD_STATUS_EXPIRED",
+		4: "HOLD_STATUS_RELEASED",
+	}
+	HoldStatus_value = map[string]int32{
+		"HOLD_STATUS_UNSPECIFIED": 0,
+		"HOLD_STATUS_ACTIVE":      1,
+		"HOLD_STATUS_CONFIRMED":   2,
+		"HOLD_STATUS_EXPIRED":     3,
+		"HOLD_STATUS_RELEASED":    4,
+	}
+)
+
+func (x HoldStatus) Enum() *HoldStatus {
+	p := new(HoldStatus)
+	*p = x
+	return p
+}
+
+func (x HoldStatus) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (HoldStatus) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_booking_v1_booking_proto_enumTypes[3].Descriptor()
+}
+
+func (HoldStatus) Type() protoreflect.EnumType {
+	return &file_reservation_booking_v1_booking_proto_enumTypes[3]
+}
+
+func (x HoldStatus) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use HoldStatus.Descriptor instead.
+func (HoldStatus) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{3}
+}
+
+// RegistrationOrder is the order of a list, by creation or by last change. Bookings that compare equal
+// are ordered by id. A page_token is valid only for the order in which it was issued.
 type RegistrationOrder int32
 
 const (
 	RegistrationOrder_REGISTRATION_ORDER_UNSPECIFIED  RegistrationOrder = 0
 	RegistrationOrder_REGISTRATION_ORDER_CREATED      RegistrationOrder = 1
 	RegistrationOrder_REGISTRATION_ORDER_CREATED_DESC RegistrationOrder = 2
+	RegistrationOrder_REGISTRATION_ORDER_UPDATED      RegistrationOrder = 3
+	RegistrationOrder_REGISTRATION_ORDER_UPDATED_DESC RegistrationOrder = 4
 )
 
 // Enum value maps for RegistrationOrder.
@@ -146,11 +282,15 @@ var (
 		0: "REGISTRATION_ORDER_UNSPECIFIED",
 		1: "REGISTRATION_ORDER_CREATED",
 		2: "REGISTRATION_ORDER_CREATED_DESC",
+		3: "REGISTRATION_ORDER_UPDATED",
+		4: "REGISTRATION_ORDER_UPDATED_DESC",
 	}
 	RegistrationOrder_value = map[string]int32{
 		"REGISTRATION_ORDER_UNSPECIFIED":  0,
 		"REGISTRATION_ORDER_CREATED":      1,
 		"REGISTRATION_ORDER_CREATED_DESC": 2,
+		"REGISTRATION_ORDER_UPDATED":      3,
+		"REGISTRATION_ORDER_UPDATED_DESC": 4,
 	}
 )
 
@@ -165,11 +305,11 @@ func (x RegistrationOrder) String() string {
 }
 
 func (RegistrationOrder) Descriptor() protoreflect.EnumDescriptor {
-	return file_reservation_booking_v1_booking_proto_enumTypes[2].Descriptor()
+	return file_reservation_booking_v1_booking_proto_enumTypes[4].Descriptor()
 }
 
 func (RegistrationOrder) Type() protoreflect.EnumType {
-	return &file_reservation_booking_v1_booking_proto_enumTypes[2]
+	return &file_reservation_booking_v1_booking_proto_enumTypes[4]
 }
 
 func (x RegistrationOrder) Number() protoreflect.EnumNumber {
@@ -178,7 +318,7 @@ func (x RegistrationOrder) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RegistrationOrder.Descriptor instead.
 func (RegistrationOrder) EnumDescriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{2}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{4}
 }
 
 // ImportOutcome is the result for one imported transaction.
@@ -220,11 +360,11 @@ func (x ImportOutcome) String() string {
 }
 
 func (ImportOutcome) Descriptor() protoreflect.EnumDescriptor {
-	return file_reservation_booking_v1_booking_proto_enumTypes[3].Descriptor()
+	return file_reservation_booking_v1_booking_proto_enumTypes[5].Descriptor()
 }
 
 func (ImportOutcome) Type() protoreflect.EnumType {
-	return &file_reservation_booking_v1_booking_proto_enumTypes[3]
+	return &file_reservation_booking_v1_booking_proto_enumTypes[5]
 }
 
 func (x ImportOutcome) Number() protoreflect.EnumNumber {
@@ -233,7 +373,7 @@ func (x ImportOutcome) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ImportOutcome.Descriptor instead.
 func (ImportOutcome) EnumDescriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{3}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{5}
 }
 
 // CustomerReference is a customer as shown in a transaction.
@@ -319,7 +459,8 @@ type Transaction struct {
 	// In the order of the lines of the purchase.
 	Bookings []*Booking `protobuf:"bytes,5,rep,name=bookings,proto3" json:"bookings,omitempty"`
 	// Increases with every change of the transaction or its bookings.
-	Version       int64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
+	Version       int64                  `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
+	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -396,6 +537,13 @@ func (x *Transaction) GetVersion() int64 {
 	return 0
 }
 
+func (x *Transaction) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
 // Booking is a number of spaces on one event date.
 type Booking struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -426,7 +574,24 @@ type Booking struct {
 	CancelledAt *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=cancelled_at,json=cancelledAt,proto3" json:"cancelled_at,omitempty"`
 	Attendance  Attendance             `protobuf:"varint,17,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
 	// When the booking was made; for an imported booking, when it was imported.
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// The booking was cancelled after the end of free cancellation, and the policy was not waived.
+	Late bool `protobuf:"varint,19,opt,name=late,proto3" json:"late,omitempty"`
+	// Credits that were returned to the pass.
+	CreditsReturned int32 `protobuf:"varint,20,opt,name=credits_returned,json=creditsReturned,proto3" json:"credits_returned,omitempty"`
+	// Amount in minor units that the business owes the customer after the cancellation and has not
+	// refunded yet.
+	RefundDue int64 `protobuf:"varint,21,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
+	// Amount in minor units that was refunded. A refund that an earlier release or an import recorded
+	// without an amount counts as the whole price.
+	RefundedAmount int64 `protobuf:"varint,22,opt,name=refunded_amount,json=refundedAmount,proto3" json:"refunded_amount,omitempty"`
+	// When the last refund was recorded; unset if there was none, or if an import or an earlier release
+	// did not record when.
+	RefundedAt *timestamppb.Timestamp `protobuf:"bytes,23,opt,name=refunded_at,json=refundedAt,proto3" json:"refunded_at,omitempty"`
+	// Why the booking was cancelled, if a reason was given.
+	CancellationReason string `protobuf:"bytes,24,opt,name=cancellation_reason,json=cancellationReason,proto3" json:"cancellation_reason,omitempty"`
+	// When the booking was last changed.
+	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -598,6 +763,55 @@ func (x *Booking) GetCreatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Booking) GetLate() bool {
+	if x != nil {
+		return x.Late
+	}
+	return false
+}
+
+func (x *Booking) GetCreditsReturned() int32 {
+	if x != nil {
+		return x.CreditsReturned
+	}
+	return 0
+}
+
+func (x *Booking) GetRefundDue() int64 {
+	if x != nil {
+		return x.RefundDue
+	}
+	return 0
+}
+
+func (x *Booking) GetRefundedAmount() int64 {
+	if x != nil {
+		return x.RefundedAmount
+	}
+	return 0
+}
+
+func (x *Booking) GetRefundedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.RefundedAt
+	}
+	return nil
+}
+
+func (x *Booking) GetCancellationReason() string {
+	if x != nil {
+		return x.CancellationReason
+	}
+	return ""
+}
+
+func (x *Booking) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
 type isBooking_Payment interface {
 	isBooking_Payment()
 }
@@ -614,7 +828,8 @@ func (*Booking_Card) isBooking_Payment() {}
 
 func (*Booking_Pass) isBooking_Payment() {}
 
-// CardPayment is money that an external payment provider collected.
+// CardPayment is money that was collected outside the platform: by card, or by any other method
+// except a pass.
 type CardPayment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ISO 4217.
@@ -628,7 +843,9 @@ type CardPayment struct {
 	// Amount in minor units that the discount took off the price; already deducted from gross.
 	Discount int64 `protobuf:"varint,5,opt,name=discount,proto3" json:"discount,omitempty"`
 	// The discount code as it is stored; empty if no code was used.
-	DiscountCode  string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	DiscountCode string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	// Not pass; unspecified means card.
+	Method        PaymentMethod `protobuf:"varint,7,opt,name=method,proto3,enum=reservation.booking.v1.PaymentMethod" json:"method,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -705,6 +922,13 @@ func (x *CardPayment) GetDiscountCode() string {
 	return ""
 }
 
+func (x *CardPayment) GetMethod() PaymentMethod {
+	if x != nil {
+		return x.Method
+	}
+	return PaymentMethod_PAYMENT_METHOD_UNSPECIFIED
+}
+
 // PassPayment is the credits that a customer pass paid.
 type PassPayment struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -762,9 +986,11 @@ func (x *PassPayment) GetCustomerPassId() string {
 // TransactionLine requests one booking.
 type TransactionLine struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// date_ identifier. If empty, the event in event_id must have exactly one date that takes place.
+	// date_ identifier. If empty, the event in event_id must have exactly one date that takes place, or
+	// the pricing option must be for the whole course.
 	EventDateId string `protobuf:"bytes,1,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
-	// po- identifier of an option of the same event. If empty, the event must have exactly one.
+	// po- identifier of an option of the same event. If empty, the event must have exactly one. An
+	// option for the whole course makes one booking for each date of the event that has not started.
 	PricingOptionId string `protobuf:"bytes,2,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	// 1 to 1000; 0 means 1.
 	Spaces int32 `protobuf:"varint,3,opt,name=spaces,proto3" json:"spaces,omitempty"`
@@ -845,9 +1071,9 @@ type CreateTransactionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cust_ identifier.
 	PurchaserId string `protobuf:"bytes,1,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
-	// 1 to 50.
+	// 1 to 50. A transaction has at most 200 bookings.
 	Lines []*TransactionLine `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
-	// The payment provider's reference, at most 200 characters; only for payment by card.
+	// The payment provider's reference, at most 200 characters; not for payment by pass.
 	PaymentReference string `protobuf:"bytes,3,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
 	// Unspecified means card.
 	PaymentMethod PaymentMethod `protobuf:"varint,4,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
@@ -855,7 +1081,7 @@ type CreateTransactionRequest struct {
 	// chooses the applicable pass that expires first, then the one with the fewest uses left, then
 	// the oldest.
 	CustomerPassId string `protobuf:"bytes,5,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// Case-insensitive; only for payment by card.
+	// Case-insensitive; not for payment by pass, and not for FREE.
 	DiscountCode  string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -979,7 +1205,7 @@ func (x *CreateTransactionResponse) GetTransaction() *Transaction {
 
 type GetTransactionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// cust_ identifier of the purchaser.
+	// cust_ identifier of the purchaser; if empty, the purchaser is not checked.
 	CustomerId string `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	// txn_ identifier.
 	TransactionId string `protobuf:"bytes,2,opt,name=transaction_id,json=transactionId,proto3" json:"transaction_id,omitempty"`
@@ -1238,6 +1464,157 @@ func (x *ListTransactionsResponse) GetPageSize() int32 {
 	return 0
 }
 
+type ListCompanyTransactionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 200; 0 means 50.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the previous response. If empty, the list starts at offset.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Number of transactions to skip; cannot be combined with page_token.
+	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Unspecified means by purchase time, ascending.
+	Order TransactionOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.booking.v1.TransactionOrder" json:"order,omitempty"`
+	// cust_ identifier of the purchaser; if empty, of any purchaser.
+	PurchaserId string `protobuf:"bytes,5,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
+	// Returns only transactions changed at or after this time.
+	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCompanyTransactionsRequest) Reset() {
+	*x = ListCompanyTransactionsRequest{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCompanyTransactionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCompanyTransactionsRequest) ProtoMessage() {}
+
+func (x *ListCompanyTransactionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCompanyTransactionsRequest.ProtoReflect.Descriptor instead.
+func (*ListCompanyTransactionsRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ListCompanyTransactionsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListCompanyTransactionsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListCompanyTransactionsRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListCompanyTransactionsRequest) GetOrder() TransactionOrder {
+	if x != nil {
+		return x.Order
+	}
+	return TransactionOrder_TRANSACTION_ORDER_UNSPECIFIED
+}
+
+func (x *ListCompanyTransactionsRequest) GetPurchaserId() string {
+	if x != nil {
+		return x.PurchaserId
+	}
+	return ""
+}
+
+func (x *ListCompanyTransactionsRequest) GetUpdatedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedSince
+	}
+	return nil
+}
+
+type ListCompanyTransactionsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Transactions  []*Transaction         `protobuf:"bytes,1,rep,name=transactions,proto3" json:"transactions,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Number of transactions that match.
+	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCompanyTransactionsResponse) Reset() {
+	*x = ListCompanyTransactionsResponse{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCompanyTransactionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCompanyTransactionsResponse) ProtoMessage() {}
+
+func (x *ListCompanyTransactionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCompanyTransactionsResponse.ProtoReflect.Descriptor instead.
+func (*ListCompanyTransactionsResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListCompanyTransactionsResponse) GetTransactions() []*Transaction {
+	if x != nil {
+		return x.Transactions
+	}
+	return nil
+}
+
+func (x *ListCompanyTransactionsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListCompanyTransactionsResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
 type CancelBookingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// booking_ identifier.
@@ -1249,14 +1626,16 @@ type CancelBookingRequest struct {
 	ExpectedVersion *int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
 	// evt_ identifier. If the booking belongs to another event, the call returns NOT_FOUND. If empty,
 	// the event is not checked.
-	EventId       string `protobuf:"bytes,4,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	EventId string `protobuf:"bytes,4,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	// Why the booking is cancelled; at most 500 characters.
+	Reason        string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CancelBookingRequest) Reset() {
 	*x = CancelBookingRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1268,7 +1647,7 @@ func (x *CancelBookingRequest) String() string {
 func (*CancelBookingRequest) ProtoMessage() {}
 
 func (x *CancelBookingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1281,7 +1660,7 @@ func (x *CancelBookingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelBookingRequest.ProtoReflect.Descriptor instead.
 func (*CancelBookingRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{12}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CancelBookingRequest) GetBookingId() string {
@@ -1312,6 +1691,13 @@ func (x *CancelBookingRequest) GetEventId() string {
 	return ""
 }
 
+func (x *CancelBookingRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type CancelBookingResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
@@ -1325,7 +1711,7 @@ type CancelBookingResponse struct {
 
 func (x *CancelBookingResponse) Reset() {
 	*x = CancelBookingResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1337,7 +1723,7 @@ func (x *CancelBookingResponse) String() string {
 func (*CancelBookingResponse) ProtoMessage() {}
 
 func (x *CancelBookingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1350,7 +1736,7 @@ func (x *CancelBookingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelBookingResponse.ProtoReflect.Descriptor instead.
 func (*CancelBookingResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{13}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CancelBookingResponse) GetBooking() *Booking {
@@ -1395,7 +1781,7 @@ type CancellationOutcome struct {
 
 func (x *CancellationOutcome) Reset() {
 	*x = CancellationOutcome{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1793,7 @@ func (x *CancellationOutcome) String() string {
 func (*CancellationOutcome) ProtoMessage() {}
 
 func (x *CancellationOutcome) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1806,7 @@ func (x *CancellationOutcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancellationOutcome.ProtoReflect.Descriptor instead.
 func (*CancellationOutcome) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{14}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CancellationOutcome) GetLate() bool {
@@ -1468,7 +1854,7 @@ type PreviewCancellationRequest struct {
 
 func (x *PreviewCancellationRequest) Reset() {
 	*x = PreviewCancellationRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1480,7 +1866,7 @@ func (x *PreviewCancellationRequest) String() string {
 func (*PreviewCancellationRequest) ProtoMessage() {}
 
 func (x *PreviewCancellationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1493,7 +1879,7 @@ func (x *PreviewCancellationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewCancellationRequest.ProtoReflect.Descriptor instead.
 func (*PreviewCancellationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PreviewCancellationRequest) GetBookingId() string {
@@ -1514,7 +1900,7 @@ type PreviewCancellationResponse struct {
 
 func (x *PreviewCancellationResponse) Reset() {
 	*x = PreviewCancellationResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1526,7 +1912,7 @@ func (x *PreviewCancellationResponse) String() string {
 func (*PreviewCancellationResponse) ProtoMessage() {}
 
 func (x *PreviewCancellationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1539,7 +1925,7 @@ func (x *PreviewCancellationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewCancellationResponse.ProtoReflect.Descriptor instead.
 func (*PreviewCancellationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PreviewCancellationResponse) GetOutcome() *CancellationOutcome {
@@ -1559,14 +1945,21 @@ func (x *PreviewCancellationResponse) GetAlreadyCancelled() bool {
 type RefundBookingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// booking_ identifier.
-	BookingId     string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
+	// The amount in minor units, 1 or more, and at most what the booking cost minus what was refunded.
+	// If unset, all that is due; if nothing is due, all that was paid and not refunded. Not for payment
+	// by pass, whose credits are returned as a whole.
+	Amount *int64 `protobuf:"varint,2,opt,name=amount,proto3,oneof" json:"amount,omitempty"`
+	// The version of the registration that the caller has read. If the current version is different,
+	// the call fails with ABORTED and VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RefundBookingRequest) Reset() {
 	*x = RefundBookingRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +1971,7 @@ func (x *RefundBookingRequest) String() string {
 func (*RefundBookingRequest) ProtoMessage() {}
 
 func (x *RefundBookingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +1984,7 @@ func (x *RefundBookingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundBookingRequest.ProtoReflect.Descriptor instead.
 func (*RefundBookingRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RefundBookingRequest) GetBookingId() string {
@@ -1601,10 +1994,24 @@ func (x *RefundBookingRequest) GetBookingId() string {
 	return ""
 }
 
+func (x *RefundBookingRequest) GetAmount() int64 {
+	if x != nil && x.Amount != nil {
+		return *x.Amount
+	}
+	return 0
+}
+
+func (x *RefundBookingRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
 type RefundBookingResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
-	// False if the booking was already refunded.
+	// False if there was nothing left to refund.
 	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1612,7 +2019,7 @@ type RefundBookingResponse struct {
 
 func (x *RefundBookingResponse) Reset() {
 	*x = RefundBookingResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1624,7 +2031,7 @@ func (x *RefundBookingResponse) String() string {
 func (*RefundBookingResponse) ProtoMessage() {}
 
 func (x *RefundBookingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1637,7 +2044,7 @@ func (x *RefundBookingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefundBookingResponse.ProtoReflect.Descriptor instead.
 func (*RefundBookingResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RefundBookingResponse) GetBooking() *Booking {
@@ -1658,7 +2065,7 @@ type HoldPlacesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// cust_ identifier.
 	PurchaserId string `protobuf:"bytes,1,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
-	// 1 to 50.
+	// 1 to 50. A hold has at most 200 bookings.
 	Lines []*TransactionLine `protobuf:"bytes,2,rep,name=lines,proto3" json:"lines,omitempty"`
 	// 1 to 1440 minutes; 0 means 15.
 	Minutes int32 `protobuf:"varint,3,opt,name=minutes,proto3" json:"minutes,omitempty"`
@@ -1670,7 +2077,7 @@ type HoldPlacesRequest struct {
 
 func (x *HoldPlacesRequest) Reset() {
 	*x = HoldPlacesRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +2089,7 @@ func (x *HoldPlacesRequest) String() string {
 func (*HoldPlacesRequest) ProtoMessage() {}
 
 func (x *HoldPlacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +2102,7 @@ func (x *HoldPlacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldPlacesRequest.ProtoReflect.Descriptor instead.
 func (*HoldPlacesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *HoldPlacesRequest) GetPurchaserId() string {
@@ -1733,15 +2140,19 @@ type Hold struct {
 	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	PurchaserId string                 `protobuf:"bytes,2,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
 	ExpiresAt   *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// With the prices for payment by card.
-	Bookings      []*Booking `protobuf:"bytes,4,rep,name=bookings,proto3" json:"bookings,omitempty"`
+	// With the prices in money.
+	Bookings  []*Booking             `protobuf:"bytes,4,rep,name=bookings,proto3" json:"bookings,omitempty"`
+	Status    HoldStatus             `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.booking.v1.HoldStatus" json:"status,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Increases with every change.
+	Version       int64 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Hold) Reset() {
 	*x = Hold{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1753,7 +2164,7 @@ func (x *Hold) String() string {
 func (*Hold) ProtoMessage() {}
 
 func (x *Hold) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1766,7 +2177,7 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hold.ProtoReflect.Descriptor instead.
 func (*Hold) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{20}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Hold) GetId() string {
@@ -1797,6 +2208,27 @@ func (x *Hold) GetBookings() []*Booking {
 	return nil
 }
 
+func (x *Hold) GetStatus() HoldStatus {
+	if x != nil {
+		return x.Status
+	}
+	return HoldStatus_HOLD_STATUS_UNSPECIFIED
+}
+
+func (x *Hold) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *Hold) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
 type HoldPlacesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Hold          *Hold                  `protobuf:"bytes,1,opt,name=hold,proto3" json:"hold,omitempty"`
@@ -1806,7 +2238,7 @@ type HoldPlacesResponse struct {
 
 func (x *HoldPlacesResponse) Reset() {
 	*x = HoldPlacesResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1818,7 +2250,7 @@ func (x *HoldPlacesResponse) String() string {
 func (*HoldPlacesResponse) ProtoMessage() {}
 
 func (x *HoldPlacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1831,7 +2263,7 @@ func (x *HoldPlacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldPlacesResponse.ProtoReflect.Descriptor instead.
 func (*HoldPlacesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{21}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *HoldPlacesResponse) GetHold() *Hold {
@@ -1845,7 +2277,7 @@ type ConfirmHoldRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// txn_ identifier.
 	HoldId string `protobuf:"bytes,1,opt,name=hold_id,json=holdId,proto3" json:"hold_id,omitempty"`
-	// As in CreateTransactionRequest. A hold with a discount must be paid by card.
+	// As in CreateTransactionRequest. A hold with a discount cannot be paid by pass.
 	PaymentReference string        `protobuf:"bytes,2,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
 	PaymentMethod    PaymentMethod `protobuf:"varint,3,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	CustomerPassId   string        `protobuf:"bytes,4,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
@@ -1855,7 +2287,7 @@ type ConfirmHoldRequest struct {
 
 func (x *ConfirmHoldRequest) Reset() {
 	*x = ConfirmHoldRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1867,7 +2299,7 @@ func (x *ConfirmHoldRequest) String() string {
 func (*ConfirmHoldRequest) ProtoMessage() {}
 
 func (x *ConfirmHoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1880,7 +2312,7 @@ func (x *ConfirmHoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmHoldRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmHoldRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{22}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ConfirmHoldRequest) GetHoldId() string {
@@ -1920,7 +2352,7 @@ type ConfirmHoldResponse struct {
 
 func (x *ConfirmHoldResponse) Reset() {
 	*x = ConfirmHoldResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1932,7 +2364,7 @@ func (x *ConfirmHoldResponse) String() string {
 func (*ConfirmHoldResponse) ProtoMessage() {}
 
 func (x *ConfirmHoldResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1945,12 +2377,101 @@ func (x *ConfirmHoldResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmHoldResponse.ProtoReflect.Descriptor instead.
 func (*ConfirmHoldResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{23}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ConfirmHoldResponse) GetTransaction() *Transaction {
 	if x != nil {
 		return x.Transaction
+	}
+	return nil
+}
+
+type GetHoldRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// txn_ identifier.
+	HoldId        string `protobuf:"bytes,1,opt,name=hold_id,json=holdId,proto3" json:"hold_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHoldRequest) Reset() {
+	*x = GetHoldRequest{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHoldRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHoldRequest) ProtoMessage() {}
+
+func (x *GetHoldRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHoldRequest.ProtoReflect.Descriptor instead.
+func (*GetHoldRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *GetHoldRequest) GetHoldId() string {
+	if x != nil {
+		return x.HoldId
+	}
+	return ""
+}
+
+type GetHoldResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Hold          *Hold                  `protobuf:"bytes,1,opt,name=hold,proto3" json:"hold,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetHoldResponse) Reset() {
+	*x = GetHoldResponse{}
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetHoldResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetHoldResponse) ProtoMessage() {}
+
+func (x *GetHoldResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetHoldResponse.ProtoReflect.Descriptor instead.
+func (*GetHoldResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *GetHoldResponse) GetHold() *Hold {
+	if x != nil {
+		return x.Hold
 	}
 	return nil
 }
@@ -1965,7 +2486,7 @@ type ReleaseHoldRequest struct {
 
 func (x *ReleaseHoldRequest) Reset() {
 	*x = ReleaseHoldRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1977,7 +2498,7 @@ func (x *ReleaseHoldRequest) String() string {
 func (*ReleaseHoldRequest) ProtoMessage() {}
 
 func (x *ReleaseHoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1990,7 +2511,7 @@ func (x *ReleaseHoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHoldRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseHoldRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{24}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReleaseHoldRequest) GetHoldId() string {
@@ -2003,14 +2524,15 @@ func (x *ReleaseHoldRequest) GetHoldId() string {
 type ReleaseHoldResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// False if the hold had no spaces left to free.
-	Changed       bool `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	Changed       bool  `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
+	Hold          *Hold `protobuf:"bytes,2,opt,name=hold,proto3" json:"hold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReleaseHoldResponse) Reset() {
 	*x = ReleaseHoldResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2022,7 +2544,7 @@ func (x *ReleaseHoldResponse) String() string {
 func (*ReleaseHoldResponse) ProtoMessage() {}
 
 func (x *ReleaseHoldResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2035,7 +2557,7 @@ func (x *ReleaseHoldResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseHoldResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseHoldResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{25}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReleaseHoldResponse) GetChanged() bool {
@@ -2043,6 +2565,13 @@ func (x *ReleaseHoldResponse) GetChanged() bool {
 		return x.Changed
 	}
 	return false
+}
+
+func (x *ReleaseHoldResponse) GetHold() *Hold {
+	if x != nil {
+		return x.Hold
+	}
+	return nil
 }
 
 // Registration is a booking with its purchase, for the people who run the event.
@@ -2062,7 +2591,7 @@ type Registration struct {
 
 func (x *Registration) Reset() {
 	*x = Registration{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2074,7 +2603,7 @@ func (x *Registration) String() string {
 func (*Registration) ProtoMessage() {}
 
 func (x *Registration) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2087,7 +2616,7 @@ func (x *Registration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Registration.ProtoReflect.Descriptor instead.
 func (*Registration) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{26}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Registration) GetBooking() *Booking {
@@ -2134,7 +2663,7 @@ func (x *Registration) GetVersion() int64 {
 
 type ListRegistrationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// evt_ identifier.
+	// evt_ identifier; if empty, the bookings of all events.
 	EventId string `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	// 1 to 200; 0 means 50.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -2151,14 +2680,21 @@ type ListRegistrationsRequest struct {
 	// Returns only bookings for this customer; if empty, for all customers.
 	CustomerId string `protobuf:"bytes,8,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	// Returns only bookings changed at or after this time.
-	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	// Returns only bookings of this purchaser; if empty, of all purchasers.
+	PurchaserId string `protobuf:"bytes,10,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
+	// Returns only bookings with this attendance; unspecified returns all.
+	Attendance Attendance `protobuf:"varint,11,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
+	// Returns only bookings whose date starts at or after starts_from and before starts_before.
+	StartsFrom    *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=starts_from,json=startsFrom,proto3" json:"starts_from,omitempty"`
+	StartsBefore  *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=starts_before,json=startsBefore,proto3" json:"starts_before,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListRegistrationsRequest) Reset() {
 	*x = ListRegistrationsRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2170,7 +2706,7 @@ func (x *ListRegistrationsRequest) String() string {
 func (*ListRegistrationsRequest) ProtoMessage() {}
 
 func (x *ListRegistrationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2183,7 +2719,7 @@ func (x *ListRegistrationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationsRequest.ProtoReflect.Descriptor instead.
 func (*ListRegistrationsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{27}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListRegistrationsRequest) GetEventId() string {
@@ -2249,6 +2785,34 @@ func (x *ListRegistrationsRequest) GetUpdatedSince() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ListRegistrationsRequest) GetPurchaserId() string {
+	if x != nil {
+		return x.PurchaserId
+	}
+	return ""
+}
+
+func (x *ListRegistrationsRequest) GetAttendance() Attendance {
+	if x != nil {
+		return x.Attendance
+	}
+	return Attendance_ATTENDANCE_UNSPECIFIED
+}
+
+func (x *ListRegistrationsRequest) GetStartsFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsFrom
+	}
+	return nil
+}
+
+func (x *ListRegistrationsRequest) GetStartsBefore() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsBefore
+	}
+	return nil
+}
+
 type ListRegistrationsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Registrations []*Registration        `protobuf:"bytes,1,rep,name=registrations,proto3" json:"registrations,omitempty"`
@@ -2261,7 +2825,7 @@ type ListRegistrationsResponse struct {
 
 func (x *ListRegistrationsResponse) Reset() {
 	*x = ListRegistrationsResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2273,7 +2837,7 @@ func (x *ListRegistrationsResponse) String() string {
 func (*ListRegistrationsResponse) ProtoMessage() {}
 
 func (x *ListRegistrationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2286,7 +2850,7 @@ func (x *ListRegistrationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRegistrationsResponse.ProtoReflect.Descriptor instead.
 func (*ListRegistrationsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{28}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListRegistrationsResponse) GetRegistrations() []*Registration {
@@ -2320,7 +2884,7 @@ type GetRegistrationRequest struct {
 
 func (x *GetRegistrationRequest) Reset() {
 	*x = GetRegistrationRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2332,7 +2896,7 @@ func (x *GetRegistrationRequest) String() string {
 func (*GetRegistrationRequest) ProtoMessage() {}
 
 func (x *GetRegistrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[29]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2345,7 +2909,7 @@ func (x *GetRegistrationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRegistrationRequest.ProtoReflect.Descriptor instead.
 func (*GetRegistrationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{29}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetRegistrationRequest) GetBookingId() string {
@@ -2364,7 +2928,7 @@ type GetRegistrationResponse struct {
 
 func (x *GetRegistrationResponse) Reset() {
 	*x = GetRegistrationResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2376,7 +2940,7 @@ func (x *GetRegistrationResponse) String() string {
 func (*GetRegistrationResponse) ProtoMessage() {}
 
 func (x *GetRegistrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[30]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2389,7 +2953,7 @@ func (x *GetRegistrationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRegistrationResponse.ProtoReflect.Descriptor instead.
 func (*GetRegistrationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{30}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GetRegistrationResponse) GetRegistration() *Registration {
@@ -2404,14 +2968,17 @@ type RecordAttendanceRequest struct {
 	// booking_ identifier.
 	BookingId string `protobuf:"bytes,1,opt,name=booking_id,json=bookingId,proto3" json:"booking_id,omitempty"`
 	// Unknown undoes an earlier record.
-	Attendance    Attendance `protobuf:"varint,2,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Attendance Attendance `protobuf:"varint,2,opt,name=attendance,proto3,enum=reservation.booking.v1.Attendance" json:"attendance,omitempty"`
+	// The version of the registration that the caller has read. If the current version is different,
+	// the call fails with ABORTED and VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *RecordAttendanceRequest) Reset() {
 	*x = RecordAttendanceRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2423,7 +2990,7 @@ func (x *RecordAttendanceRequest) String() string {
 func (*RecordAttendanceRequest) ProtoMessage() {}
 
 func (x *RecordAttendanceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[31]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2436,7 +3003,7 @@ func (x *RecordAttendanceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordAttendanceRequest.ProtoReflect.Descriptor instead.
 func (*RecordAttendanceRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{31}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RecordAttendanceRequest) GetBookingId() string {
@@ -2453,6 +3020,13 @@ func (x *RecordAttendanceRequest) GetAttendance() Attendance {
 	return Attendance_ATTENDANCE_UNSPECIFIED
 }
 
+func (x *RecordAttendanceRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
 type RecordAttendanceResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
@@ -2464,7 +3038,7 @@ type RecordAttendanceResponse struct {
 
 func (x *RecordAttendanceResponse) Reset() {
 	*x = RecordAttendanceResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2476,7 +3050,7 @@ func (x *RecordAttendanceResponse) String() string {
 func (*RecordAttendanceResponse) ProtoMessage() {}
 
 func (x *RecordAttendanceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[32]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2489,7 +3063,7 @@ func (x *RecordAttendanceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordAttendanceResponse.ProtoReflect.Descriptor instead.
 func (*RecordAttendanceResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{32}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RecordAttendanceResponse) GetBooking() *Booking {
@@ -2516,7 +3090,7 @@ type ImportTransactionsRequest struct {
 
 func (x *ImportTransactionsRequest) Reset() {
 	*x = ImportTransactionsRequest{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2528,7 +3102,7 @@ func (x *ImportTransactionsRequest) String() string {
 func (*ImportTransactionsRequest) ProtoMessage() {}
 
 func (x *ImportTransactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[33]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2541,7 +3115,7 @@ func (x *ImportTransactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionsRequest.ProtoReflect.Descriptor instead.
 func (*ImportTransactionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{33}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ImportTransactionsRequest) GetTransactions() []*ImportedTransaction {
@@ -2569,7 +3143,7 @@ type ImportedTransaction struct {
 
 func (x *ImportedTransaction) Reset() {
 	*x = ImportedTransaction{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2581,7 +3155,7 @@ func (x *ImportedTransaction) String() string {
 func (*ImportedTransaction) ProtoMessage() {}
 
 func (x *ImportedTransaction) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[34]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2594,7 +3168,7 @@ func (x *ImportedTransaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedTransaction.ProtoReflect.Descriptor instead.
 func (*ImportedTransaction) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{34}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ImportedTransaction) GetReference() string {
@@ -2655,7 +3229,7 @@ type ImportedBooking struct {
 
 func (x *ImportedBooking) Reset() {
 	*x = ImportedBooking{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2667,7 +3241,7 @@ func (x *ImportedBooking) String() string {
 func (*ImportedBooking) ProtoMessage() {}
 
 func (x *ImportedBooking) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[35]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2680,7 +3254,7 @@ func (x *ImportedBooking) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedBooking.ProtoReflect.Descriptor instead.
 func (*ImportedBooking) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{35}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ImportedBooking) GetSpaces() int32 {
@@ -2828,7 +3402,7 @@ type ImportedDate struct {
 
 func (x *ImportedDate) Reset() {
 	*x = ImportedDate{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2840,7 +3414,7 @@ func (x *ImportedDate) String() string {
 func (*ImportedDate) ProtoMessage() {}
 
 func (x *ImportedDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[36]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2853,7 +3427,7 @@ func (x *ImportedDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedDate.ProtoReflect.Descriptor instead.
 func (*ImportedDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{36}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ImportedDate) GetEventReference() string {
@@ -2915,7 +3489,7 @@ type ImportTransactionsResponse struct {
 
 func (x *ImportTransactionsResponse) Reset() {
 	*x = ImportTransactionsResponse{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2927,7 +3501,7 @@ func (x *ImportTransactionsResponse) String() string {
 func (*ImportTransactionsResponse) ProtoMessage() {}
 
 func (x *ImportTransactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[37]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2940,7 +3514,7 @@ func (x *ImportTransactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionsResponse.ProtoReflect.Descriptor instead.
 func (*ImportTransactionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{37}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ImportTransactionsResponse) GetResults() []*ImportTransactionResult {
@@ -2966,7 +3540,7 @@ type ImportTransactionResult struct {
 
 func (x *ImportTransactionResult) Reset() {
 	*x = ImportTransactionResult{}
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2978,7 +3552,7 @@ func (x *ImportTransactionResult) String() string {
 func (*ImportTransactionResult) ProtoMessage() {}
 
 func (x *ImportTransactionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_booking_proto_msgTypes[38]
+	mi := &file_reservation_booking_v1_booking_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2991,7 +3565,7 @@ func (x *ImportTransactionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportTransactionResult.ProtoReflect.Descriptor instead.
 func (*ImportTransactionResult) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{38}
+	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ImportTransactionResult) GetReference() string {
@@ -3046,14 +3620,16 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\n" +
 	"first_name\x18\x02 \x01(\tR\tfirstName\x12\x1b\n" +
 	"\tlast_name\x18\x03 \x01(\tR\blastName\x12\x14\n" +
-	"\x05email\x18\x04 \x01(\tR\x05email\"\x98\x02\n" +
+	"\x05email\x18\x04 \x01(\tR\x05email\"\xd3\x02\n" +
 	"\vTransaction\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12G\n" +
 	"\tpurchaser\x18\x02 \x01(\v2).reservation.booking.v1.CustomerReferenceR\tpurchaser\x12=\n" +
 	"\fpurchased_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\vpurchasedAt\x12\x1a\n" +
 	"\btimezone\x18\x04 \x01(\tR\btimezone\x12;\n" +
 	"\bbookings\x18\x05 \x03(\v2\x1f.reservation.booking.v1.BookingR\bbookings\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\x03R\aversion\"\xcc\x06\n" +
+	"\aversion\x18\x06 \x01(\x03R\aversion\x129\n" +
+	"\n" +
+	"updated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\"\xfc\b\n" +
 	"\aBooking\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fis_cancelled\x18\x02 \x01(\bR\visCancelled\x12\x1f\n" +
@@ -3080,15 +3656,26 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"attendance\x18\x11 \x01(\x0e2\".reservation.booking.v1.AttendanceR\n" +
 	"attendance\x129\n" +
 	"\n" +
-	"created_at\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\t\n" +
-	"\apayment\"\xce\x01\n" +
+	"created_at\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x12\n" +
+	"\x04late\x18\x13 \x01(\bR\x04late\x12)\n" +
+	"\x10credits_returned\x18\x14 \x01(\x05R\x0fcreditsReturned\x12\x1d\n" +
+	"\n" +
+	"refund_due\x18\x15 \x01(\x03R\trefundDue\x12'\n" +
+	"\x0frefunded_amount\x18\x16 \x01(\x03R\x0erefundedAmount\x12;\n" +
+	"\vrefunded_at\x18\x17 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"refundedAt\x12/\n" +
+	"\x13cancellation_reason\x18\x18 \x01(\tR\x12cancellationReason\x129\n" +
+	"\n" +
+	"updated_at\x18\x19 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAtB\t\n" +
+	"\apayment\"\x8d\x02\n" +
 	"\vCardPayment\x12$\n" +
 	"\bcurrency\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\bcurrency\x12\x14\n" +
 	"\x05gross\x18\x02 \x01(\x03R\x05gross\x12\x10\n" +
 	"\x03net\x18\x03 \x01(\x03R\x03net\x12&\n" +
 	"\treference\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\treference\x12\x1a\n" +
 	"\bdiscount\x18\x05 \x01(\x03R\bdiscount\x12-\n" +
-	"\rdiscount_code\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\fdiscountCode\"d\n" +
+	"\rdiscount_code\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\fdiscountCode\x12=\n" +
+	"\x06method\x18\a \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\x06method\"d\n" +
 	"\vPassPayment\x12!\n" +
 	"\fcredits_used\x18\x01 \x01(\x05R\vcreditsUsed\x122\n" +
 	"\x10customer_pass_id\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\x0ecustomerPassId\"\xdc\x01\n" +
@@ -3132,13 +3719,26 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\ftransactions\x18\x01 \x03(\v2#.reservation.booking.v1.TransactionR\ftransactions\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
-	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xca\x01\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xab\x02\n" +
+	"\x1eListCompanyTransactionsRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12>\n" +
+	"\x05order\x18\x04 \x01(\x0e2(.reservation.booking.v1.TransactionOrderR\x05order\x12*\n" +
+	"\fpurchaser_id\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12?\n" +
+	"\rupdated_since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\xa8\x01\n" +
+	"\x1fListCompanyTransactionsResponse\x12G\n" +
+	"\ftransactions\x18\x01 \x03(\v2#.reservation.booking.v1.TransactionR\ftransactions\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xec\x01\n" +
 	"\x14CancelBookingRequest\x12&\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12!\n" +
 	"\fwaive_policy\x18\x02 \x01(\bR\vwaivePolicy\x12.\n" +
 	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01\x12\"\n" +
-	"\bevent_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventIdB\x13\n" +
+	"\bevent_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12 \n" +
+	"\x06reason\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reasonB\x13\n" +
 	"\x11_expected_version\"\xb3\x01\n" +
 	"\x15CancelBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
@@ -3157,10 +3757,14 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\"\x91\x01\n" +
 	"\x1bPreviewCancellationResponse\x12E\n" +
 	"\aoutcome\x18\x01 \x01(\v2+.reservation.booking.v1.CancellationOutcomeR\aoutcome\x12+\n" +
-	"\x11already_cancelled\x18\x02 \x01(\bR\x10alreadyCancelled\">\n" +
+	"\x11already_cancelled\x18\x02 \x01(\bR\x10alreadyCancelled\"\xab\x01\n" +
 	"\x14RefundBookingRequest\x12&\n" +
 	"\n" +
-	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\"l\n" +
+	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12\x1b\n" +
+	"\x06amount\x18\x02 \x01(\x03H\x00R\x06amount\x88\x01\x01\x12.\n" +
+	"\x10expected_version\x18\x03 \x01(\x03H\x01R\x0fexpectedVersion\x88\x01\x01B\t\n" +
+	"\a_amountB\x13\n" +
+	"\x11_expected_version\"l\n" +
 	"\x15RefundBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\"\xd0\x01\n" +
@@ -3168,13 +3772,17 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\fpurchaser_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12G\n" +
 	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineB\b\xbaH\x05\x92\x01\x02\x102R\x05lines\x12\x18\n" +
 	"\aminutes\x18\x03 \x01(\x05R\aminutes\x12,\n" +
-	"\rdiscount_code\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\"\xb1\x01\n" +
+	"\rdiscount_code\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18@R\fdiscountCode\"\xc2\x02\n" +
 	"\x04Hold\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12!\n" +
 	"\fpurchaser_id\x18\x02 \x01(\tR\vpurchaserId\x129\n" +
 	"\n" +
 	"expires_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\x12;\n" +
-	"\bbookings\x18\x04 \x03(\v2\x1f.reservation.booking.v1.BookingR\bbookings\"F\n" +
+	"\bbookings\x18\x04 \x03(\v2\x1f.reservation.booking.v1.BookingR\bbookings\x12:\n" +
+	"\x06status\x18\x05 \x01(\x0e2\".reservation.booking.v1.HoldStatusR\x06status\x129\n" +
+	"\n" +
+	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x18\n" +
+	"\aversion\x18\a \x01(\x03R\aversion\"F\n" +
 	"\x12HoldPlacesResponse\x120\n" +
 	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"\xee\x01\n" +
 	"\x12ConfirmHoldRequest\x12 \n" +
@@ -3183,11 +3791,16 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
 	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\"\\\n" +
 	"\x13ConfirmHoldResponse\x12E\n" +
-	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"6\n" +
+	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"2\n" +
+	"\x0eGetHoldRequest\x12 \n" +
+	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\"C\n" +
+	"\x0fGetHoldResponse\x120\n" +
+	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"6\n" +
 	"\x12ReleaseHoldRequest\x12 \n" +
-	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\"/\n" +
+	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\"a\n" +
 	"\x13ReleaseHoldResponse\x12\x18\n" +
-	"\achanged\x18\x01 \x01(\bR\achanged\"\xc9\x02\n" +
+	"\achanged\x18\x01 \x01(\bR\achanged\x120\n" +
+	"\x04hold\x18\x02 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"\xc9\x02\n" +
 	"\fRegistration\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12%\n" +
 	"\x0etransaction_id\x18\x02 \x01(\tR\rtransactionId\x12G\n" +
@@ -3196,7 +3809,7 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"created_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\x03R\aversion\"\xa6\x03\n" +
+	"\aversion\x18\x06 \x01(\x03R\aversion\"\x94\x05\n" +
 	"\x18ListRegistrationsRequest\x12\"\n" +
 	"\bevent_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
@@ -3208,7 +3821,15 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\tcancelled\x18\a \x01(\bH\x00R\tcancelled\x88\x01\x01\x12(\n" +
 	"\vcustomer_id\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12?\n" +
-	"\rupdated_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSinceB\f\n" +
+	"\rupdated_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12*\n" +
+	"\fpurchaser_id\x18\n" +
+	" \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12B\n" +
+	"\n" +
+	"attendance\x18\v \x01(\x0e2\".reservation.booking.v1.AttendanceR\n" +
+	"attendance\x12;\n" +
+	"\vstarts_from\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"startsFrom\x12?\n" +
+	"\rstarts_before\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\fstartsBeforeB\f\n" +
 	"\n" +
 	"_cancelled\"\xa5\x01\n" +
 	"\x19ListRegistrationsResponse\x12J\n" +
@@ -3219,13 +3840,15 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\"c\n" +
 	"\x17GetRegistrationResponse\x12H\n" +
-	"\fregistration\x18\x01 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"\x85\x01\n" +
+	"\fregistration\x18\x01 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"\xca\x01\n" +
 	"\x17RecordAttendanceRequest\x12&\n" +
 	"\n" +
 	"booking_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\tbookingId\x12B\n" +
 	"\n" +
 	"attendance\x18\x02 \x01(\x0e2\".reservation.booking.v1.AttendanceR\n" +
-	"attendance\"o\n" +
+	"attendance\x12.\n" +
+	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"o\n" +
 	"\x18RecordAttendanceResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\"w\n" +
@@ -3275,51 +3898,85 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x16ATTENDANCE_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ATTENDANCE_UNKNOWN\x10\x01\x12\x19\n" +
 	"\x15ATTENDANCE_CHECKED_IN\x10\x02\x12\x16\n" +
-	"\x12ATTENDANCE_NO_SHOW\x10\x03*a\n" +
+	"\x12ATTENDANCE_NO_SHOW\x10\x03*\xea\x01\n" +
 	"\rPaymentMethod\x12\x1e\n" +
 	"\x1aPAYMENT_METHOD_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13PAYMENT_METHOD_CARD\x10\x01\x12\x17\n" +
-	"\x13PAYMENT_METHOD_PASS\x10\x02*|\n" +
+	"\x13PAYMENT_METHOD_PASS\x10\x02\x12\x17\n" +
+	"\x13PAYMENT_METHOD_CASH\x10\x03\x12 \n" +
+	"\x1cPAYMENT_METHOD_BANK_TRANSFER\x10\x04\x12\x19\n" +
+	"\x15PAYMENT_METHOD_ONLINE\x10\x05\x12\x18\n" +
+	"\x14PAYMENT_METHOD_OTHER\x10\x06\x12\x17\n" +
+	"\x13PAYMENT_METHOD_FREE\x10\a*\xbb\x01\n" +
+	"\x10TransactionOrder\x12!\n" +
+	"\x1dTRANSACTION_ORDER_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19TRANSACTION_ORDER_CREATED\x10\x01\x12\"\n" +
+	"\x1eTRANSACTION_ORDER_CREATED_DESC\x10\x02\x12\x1d\n" +
+	"\x19TRANSACTION_ORDER_UPDATED\x10\x03\x12\"\n" +
+	"\x1eTRANSACTION_ORDER_UPDATED_DESC\x10\x04*\x8f\x01\n" +
+	"\n" +
+	"HoldStatus\x12\x1b\n" +
+	"\x17HOLD_STATUS_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12HOLD_STATUS_ACTIVE\x10\x01\x12\x19\n" +
+	"\x15HOLD_STATUS_CONFIRMED\x10\x02\x12\x17\n" +
+	"\x13HOLD_STATUS_EXPIRED\x10\x03\x12\x18\n" +
+	"\x14HOLD_STATUS_RELEASED\x10\x04*\xc1\x01\n" +
 	"\x11RegistrationOrder\x12\"\n" +
 	"\x1eREGISTRATION_ORDER_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aREGISTRATION_ORDER_CREATED\x10\x01\x12#\n" +
-	"\x1fREGISTRATION_ORDER_CREATED_DESC\x10\x02*\x83\x01\n" +
+	"\x1fREGISTRATION_ORDER_CREATED_DESC\x10\x02\x12\x1e\n" +
+	"\x1aREGISTRATION_ORDER_UPDATED\x10\x03\x12#\n" +
+	"\x1fREGISTRATION_ORDER_UPDATED_DESC\x10\x04*\x83\x01\n" +
 	"\rImportOutcome\x12\x1e\n" +
 	"\x1aIMPORT_OUTCOME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_CREATED\x10\x01\x12\x1a\n" +
 	"\x16IMPORT_OUTCOME_EXISTED\x10\x02\x12\x1a\n" +
-	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\xf2\x0e\n" +
-	"\x0eBookingService\x12\xa3\x01\n" +
-	"\x11CreateTransaction\x120.reservation.booking.v1.CreateTransactionRequest\x1a1.reservation.booking.v1.CreateTransactionResponse\")\x8a\xc9\x18%\n" +
+	"\x16IMPORT_OUTCOME_REFUSED\x10\x032\x9f\x12\n" +
+	"\x0eBookingService\x12\xb7\x01\n" +
+	"\x11CreateTransaction\x120.reservation.booking.v1.CreateTransactionRequest\x1a1.reservation.booking.v1.CreateTransactionResponse\"=\x8a\xc9\x189\n" +
 	"\x0ebookings:write\n" +
-	"\x13registrations:write\x12\x84\x01\n" +
-	"\x0eGetTransaction\x12-.reservation.booking.v1.GetTransactionRequest\x1a..reservation.booking.v1.GetTransactionResponse\"\x13\x8a\xc9\x18\x0f\n" +
-	"\rbookings:read\x12\x8a\x01\n" +
+	"\x13registrations:write\n" +
+	"\x12transactions:write\x12\x97\x01\n" +
+	"\x0eGetTransaction\x12-.reservation.booking.v1.GetTransactionRequest\x1a..reservation.booking.v1.GetTransactionResponse\"&\x8a\xc9\x18\"\n" +
+	"\rbookings:read\n" +
+	"\x11transactions:read\x12\x8a\x01\n" +
 	"\x10ListTransactions\x12/.reservation.booking.v1.ListTransactionsRequest\x1a0.reservation.booking.v1.ListTransactionsResponse\"\x13\x8a\xc9\x18\x0f\n" +
-	"\rbookings:read\x12\x97\x01\n" +
+	"\rbookings:read\x12\xb2\x01\n" +
+	"\x17ListCompanyTransactions\x126.reservation.booking.v1.ListCompanyTransactionsRequest\x1a7.reservation.booking.v1.ListCompanyTransactionsResponse\"&\x8a\xc9\x18\"\n" +
+	"\rbookings:read\n" +
+	"\x11transactions:read\x12\x97\x01\n" +
 	"\rCancelBooking\x12,.reservation.booking.v1.CancelBookingRequest\x1a-.reservation.booking.v1.CancelBookingResponse\")\x8a\xc9\x18%\n" +
 	"\x0ebookings:write\n" +
 	"\x13registrations:write\x12\xa7\x01\n" +
 	"\x13PreviewCancellation\x122.reservation.booking.v1.PreviewCancellationRequest\x1a3.reservation.booking.v1.PreviewCancellationResponse\"'\x8a\xc9\x18#\n" +
 	"\rbookings:read\n" +
-	"\x12registrations:read\x12\x82\x01\n" +
-	"\rRefundBooking\x12,.reservation.booking.v1.RefundBookingRequest\x1a-.reservation.booking.v1.RefundBookingResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0ebookings:write\x12y\n" +
+	"\x12registrations:read\x12\x97\x01\n" +
+	"\rRefundBooking\x12,.reservation.booking.v1.RefundBookingRequest\x1a-.reservation.booking.v1.RefundBookingResponse\")\x8a\xc9\x18%\n" +
+	"\x0ebookings:write\n" +
+	"\x13registrations:write\x12\x86\x01\n" +
 	"\n" +
-	"HoldPlaces\x12).reservation.booking.v1.HoldPlacesRequest\x1a*.reservation.booking.v1.HoldPlacesResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0ebookings:write\x12|\n" +
-	"\vConfirmHold\x12*.reservation.booking.v1.ConfirmHoldRequest\x1a+.reservation.booking.v1.ConfirmHoldResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0ebookings:write\x12|\n" +
-	"\vReleaseHold\x12*.reservation.booking.v1.ReleaseHoldRequest\x1a+.reservation.booking.v1.ReleaseHoldResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0ebookings:write\x12\xa1\x01\n" +
+	"HoldPlaces\x12).reservation.booking.v1.HoldPlacesRequest\x1a*.reservation.booking.v1.HoldPlacesResponse\"!\x8a\xc9\x18\x1d\n" +
+	"\x0ebookings:write\n" +
+	"\vholds:write\x12\x89\x01\n" +
+	"\vConfirmHold\x12*.reservation.booking.v1.ConfirmHoldRequest\x1a+.reservation.booking.v1.ConfirmHoldResponse\"!\x8a\xc9\x18\x1d\n" +
+	"\x0ebookings:write\n" +
+	"\vholds:write\x12{\n" +
+	"\aGetHold\x12&.reservation.booking.v1.GetHoldRequest\x1a'.reservation.booking.v1.GetHoldResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\rbookings:read\n" +
+	"\n" +
+	"holds:read\x12\x89\x01\n" +
+	"\vReleaseHold\x12*.reservation.booking.v1.ReleaseHoldRequest\x1a+.reservation.booking.v1.ReleaseHoldResponse\"!\x8a\xc9\x18\x1d\n" +
+	"\x0ebookings:write\n" +
+	"\vholds:write\x12\xa1\x01\n" +
 	"\x11ListRegistrations\x120.reservation.booking.v1.ListRegistrationsRequest\x1a1.reservation.booking.v1.ListRegistrationsResponse\"'\x8a\xc9\x18#\n" +
 	"\rbookings:read\n" +
 	"\x12registrations:read\x12\x9b\x01\n" +
 	"\x0fGetRegistration\x12..reservation.booking.v1.GetRegistrationRequest\x1a/.reservation.booking.v1.GetRegistrationResponse\"'\x8a\xc9\x18#\n" +
 	"\rbookings:read\n" +
-	"\x12registrations:read\x12\x8b\x01\n" +
-	"\x10RecordAttendance\x12/.reservation.booking.v1.RecordAttendanceRequest\x1a0.reservation.booking.v1.RecordAttendanceResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0ebookings:write\x12\x95\x01\n" +
+	"\x12registrations:read\x12\xa0\x01\n" +
+	"\x10RecordAttendance\x12/.reservation.booking.v1.RecordAttendanceRequest\x1a0.reservation.booking.v1.RecordAttendanceResponse\")\x8a\xc9\x18%\n" +
+	"\x0ebookings:write\n" +
+	"\x13registrations:write\x12\x95\x01\n" +
 	"\x12ImportTransactions\x121.reservation.booking.v1.ImportTransactionsRequest\x1a2.reservation.booking.v1.ImportTransactionsResponse\"\x14\x8a\xc9\x18\x10\n" +
 	"\x0ebookings:write(\x010\x01B<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
@@ -3335,134 +3992,158 @@ func file_reservation_booking_v1_booking_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_booking_proto_rawDescData
 }
 
-var file_reservation_booking_v1_booking_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_reservation_booking_v1_booking_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_reservation_booking_v1_booking_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_reservation_booking_v1_booking_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
 var file_reservation_booking_v1_booking_proto_goTypes = []any{
-	(Attendance)(0),                     // 0: reservation.booking.v1.Attendance
-	(PaymentMethod)(0),                  // 1: reservation.booking.v1.PaymentMethod
-	(RegistrationOrder)(0),              // 2: reservation.booking.v1.RegistrationOrder
-	(ImportOutcome)(0),                  // 3: reservation.booking.v1.ImportOutcome
-	(*CustomerReference)(nil),           // 4: reservation.booking.v1.CustomerReference
-	(*Transaction)(nil),                 // 5: reservation.booking.v1.Transaction
-	(*Booking)(nil),                     // 6: reservation.booking.v1.Booking
-	(*CardPayment)(nil),                 // 7: reservation.booking.v1.CardPayment
-	(*PassPayment)(nil),                 // 8: reservation.booking.v1.PassPayment
-	(*TransactionLine)(nil),             // 9: reservation.booking.v1.TransactionLine
-	(*CreateTransactionRequest)(nil),    // 10: reservation.booking.v1.CreateTransactionRequest
-	(*CreateTransactionResponse)(nil),   // 11: reservation.booking.v1.CreateTransactionResponse
-	(*GetTransactionRequest)(nil),       // 12: reservation.booking.v1.GetTransactionRequest
-	(*GetTransactionResponse)(nil),      // 13: reservation.booking.v1.GetTransactionResponse
-	(*ListTransactionsRequest)(nil),     // 14: reservation.booking.v1.ListTransactionsRequest
-	(*ListTransactionsResponse)(nil),    // 15: reservation.booking.v1.ListTransactionsResponse
-	(*CancelBookingRequest)(nil),        // 16: reservation.booking.v1.CancelBookingRequest
-	(*CancelBookingResponse)(nil),       // 17: reservation.booking.v1.CancelBookingResponse
-	(*CancellationOutcome)(nil),         // 18: reservation.booking.v1.CancellationOutcome
-	(*PreviewCancellationRequest)(nil),  // 19: reservation.booking.v1.PreviewCancellationRequest
-	(*PreviewCancellationResponse)(nil), // 20: reservation.booking.v1.PreviewCancellationResponse
-	(*RefundBookingRequest)(nil),        // 21: reservation.booking.v1.RefundBookingRequest
-	(*RefundBookingResponse)(nil),       // 22: reservation.booking.v1.RefundBookingResponse
-	(*HoldPlacesRequest)(nil),           // 23: reservation.booking.v1.HoldPlacesRequest
-	(*Hold)(nil),                        // 24: reservation.booking.v1.Hold
-	(*HoldPlacesResponse)(nil),          // 25: reservation.booking.v1.HoldPlacesResponse
-	(*ConfirmHoldRequest)(nil),          // 26: reservation.booking.v1.ConfirmHoldRequest
-	(*ConfirmHoldResponse)(nil),         // 27: reservation.booking.v1.ConfirmHoldResponse
-	(*ReleaseHoldRequest)(nil),          // 28: reservation.booking.v1.ReleaseHoldRequest
-	(*ReleaseHoldResponse)(nil),         // 29: reservation.booking.v1.ReleaseHoldResponse
-	(*Registration)(nil),                // 30: reservation.booking.v1.Registration
-	(*ListRegistrationsRequest)(nil),    // 31: reservation.booking.v1.ListRegistrationsRequest
-	(*ListRegistrationsResponse)(nil),   // 32: reservation.booking.v1.ListRegistrationsResponse
-	(*GetRegistrationRequest)(nil),      // 33: reservation.booking.v1.GetRegistrationRequest
-	(*GetRegistrationResponse)(nil),     // 34: reservation.booking.v1.GetRegistrationResponse
-	(*RecordAttendanceRequest)(nil),     // 35: reservation.booking.v1.RecordAttendanceRequest
-	(*RecordAttendanceResponse)(nil),    // 36: reservation.booking.v1.RecordAttendanceResponse
-	(*ImportTransactionsRequest)(nil),   // 37: reservation.booking.v1.ImportTransactionsRequest
-	(*ImportedTransaction)(nil),         // 38: reservation.booking.v1.ImportedTransaction
-	(*ImportedBooking)(nil),             // 39: reservation.booking.v1.ImportedBooking
-	(*ImportedDate)(nil),                // 40: reservation.booking.v1.ImportedDate
-	(*ImportTransactionsResponse)(nil),  // 41: reservation.booking.v1.ImportTransactionsResponse
-	(*ImportTransactionResult)(nil),     // 42: reservation.booking.v1.ImportTransactionResult
-	(*timestamppb.Timestamp)(nil),       // 43: google.protobuf.Timestamp
-	(EventType)(0),                      // 44: reservation.booking.v1.EventType
+	(Attendance)(0),                         // 0: reservation.booking.v1.Attendance
+	(PaymentMethod)(0),                      // 1: reservation.booking.v1.PaymentMethod
+	(TransactionOrder)(0),                   // 2: reservation.booking.v1.TransactionOrder
+	(HoldStatus)(0),                         // 3: reservation.booking.v1.HoldStatus
+	(RegistrationOrder)(0),                  // 4: reservation.booking.v1.RegistrationOrder
+	(ImportOutcome)(0),                      // 5: reservation.booking.v1.ImportOutcome
+	(*CustomerReference)(nil),               // 6: reservation.booking.v1.CustomerReference
+	(*Transaction)(nil),                     // 7: reservation.booking.v1.Transaction
+	(*Booking)(nil),                         // 8: reservation.booking.v1.Booking
+	(*CardPayment)(nil),                     // 9: reservation.booking.v1.CardPayment
+	(*PassPayment)(nil),                     // 10: reservation.booking.v1.PassPayment
+	(*TransactionLine)(nil),                 // 11: reservation.booking.v1.TransactionLine
+	(*CreateTransactionRequest)(nil),        // 12: reservation.booking.v1.CreateTransactionRequest
+	(*CreateTransactionResponse)(nil),       // 13: reservation.booking.v1.CreateTransactionResponse
+	(*GetTransactionRequest)(nil),           // 14: reservation.booking.v1.GetTransactionRequest
+	(*GetTransactionResponse)(nil),          // 15: reservation.booking.v1.GetTransactionResponse
+	(*ListTransactionsRequest)(nil),         // 16: reservation.booking.v1.ListTransactionsRequest
+	(*ListTransactionsResponse)(nil),        // 17: reservation.booking.v1.ListTransactionsResponse
+	(*ListCompanyTransactionsRequest)(nil),  // 18: reservation.booking.v1.ListCompanyTransactionsRequest
+	(*ListCompanyTransactionsResponse)(nil), // 19: reservation.booking.v1.ListCompanyTransactionsResponse
+	(*CancelBookingRequest)(nil),            // 20: reservation.booking.v1.CancelBookingRequest
+	(*CancelBookingResponse)(nil),           // 21: reservation.booking.v1.CancelBookingResponse
+	(*CancellationOutcome)(nil),             // 22: reservation.booking.v1.CancellationOutcome
+	(*PreviewCancellationRequest)(nil),      // 23: reservation.booking.v1.PreviewCancellationRequest
+	(*PreviewCancellationResponse)(nil),     // 24: reservation.booking.v1.PreviewCancellationResponse
+	(*RefundBookingRequest)(nil),            // 25: reservation.booking.v1.RefundBookingRequest
+	(*RefundBookingResponse)(nil),           // 26: reservation.booking.v1.RefundBookingResponse
+	(*HoldPlacesRequest)(nil),               // 27: reservation.booking.v1.HoldPlacesRequest
+	(*Hold)(nil),                            // 28: reservation.booking.v1.Hold
+	(*HoldPlacesResponse)(nil),              // 29: reservation.booking.v1.HoldPlacesResponse
+	(*ConfirmHoldRequest)(nil),              // 30: reservation.booking.v1.ConfirmHoldRequest
+	(*ConfirmHoldResponse)(nil),             // 31: reservation.booking.v1.ConfirmHoldResponse
+	(*GetHoldRequest)(nil),                  // 32: reservation.booking.v1.GetHoldRequest
+	(*GetHoldResponse)(nil),                 // 33: reservation.booking.v1.GetHoldResponse
+	(*ReleaseHoldRequest)(nil),              // 34: reservation.booking.v1.ReleaseHoldRequest
+	(*ReleaseHoldResponse)(nil),             // 35: reservation.booking.v1.ReleaseHoldResponse
+	(*Registration)(nil),                    // 36: reservation.booking.v1.Registration
+	(*ListRegistrationsRequest)(nil),        // 37: reservation.booking.v1.ListRegistrationsRequest
+	(*ListRegistrationsResponse)(nil),       // 38: reservation.booking.v1.ListRegistrationsResponse
+	(*GetRegistrationRequest)(nil),          // 39: reservation.booking.v1.GetRegistrationRequest
+	(*GetRegistrationResponse)(nil),         // 40: reservation.booking.v1.GetRegistrationResponse
+	(*RecordAttendanceRequest)(nil),         // 41: reservation.booking.v1.RecordAttendanceRequest
+	(*RecordAttendanceResponse)(nil),        // 42: reservation.booking.v1.RecordAttendanceResponse
+	(*ImportTransactionsRequest)(nil),       // 43: reservation.booking.v1.ImportTransactionsRequest
+	(*ImportedTransaction)(nil),             // 44: reservation.booking.v1.ImportedTransaction
+	(*ImportedBooking)(nil),                 // 45: reservation.booking.v1.ImportedBooking
+	(*ImportedDate)(nil),                    // 46: reservation.booking.v1.ImportedDate
+	(*ImportTransactionsResponse)(nil),      // 47: reservation.booking.v1.ImportTransactionsResponse
+	(*ImportTransactionResult)(nil),         // 48: reservation.booking.v1.ImportTransactionResult
+	(*timestamppb.Timestamp)(nil),           // 49: google.protobuf.Timestamp
+	(EventType)(0),                          // 50: reservation.booking.v1.EventType
 }
 var file_reservation_booking_v1_booking_proto_depIdxs = []int32{
-	4,  // 0: reservation.booking.v1.Transaction.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	43, // 1: reservation.booking.v1.Transaction.purchased_at:type_name -> google.protobuf.Timestamp
-	6,  // 2: reservation.booking.v1.Transaction.bookings:type_name -> reservation.booking.v1.Booking
-	4,  // 3: reservation.booking.v1.Booking.bought_for:type_name -> reservation.booking.v1.CustomerReference
-	44, // 4: reservation.booking.v1.Booking.event_type:type_name -> reservation.booking.v1.EventType
-	43, // 5: reservation.booking.v1.Booking.starts_at:type_name -> google.protobuf.Timestamp
-	7,  // 6: reservation.booking.v1.Booking.card:type_name -> reservation.booking.v1.CardPayment
-	8,  // 7: reservation.booking.v1.Booking.pass:type_name -> reservation.booking.v1.PassPayment
-	43, // 8: reservation.booking.v1.Booking.cancelled_at:type_name -> google.protobuf.Timestamp
-	0,  // 9: reservation.booking.v1.Booking.attendance:type_name -> reservation.booking.v1.Attendance
-	43, // 10: reservation.booking.v1.Booking.created_at:type_name -> google.protobuf.Timestamp
-	9,  // 11: reservation.booking.v1.CreateTransactionRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	1,  // 12: reservation.booking.v1.CreateTransactionRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	5,  // 13: reservation.booking.v1.CreateTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	5,  // 14: reservation.booking.v1.GetTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	5,  // 15: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
-	6,  // 16: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	18, // 17: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	43, // 18: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
-	18, // 19: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	6,  // 20: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	9,  // 21: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	43, // 22: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
-	6,  // 23: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
-	24, // 24: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
-	1,  // 25: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	5,  // 26: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	6,  // 27: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
-	4,  // 28: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	43, // 29: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
-	43, // 30: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
-	2,  // 31: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
-	43, // 32: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	30, // 33: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
-	30, // 34: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
-	0,  // 35: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
-	6,  // 36: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
-	38, // 37: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
-	43, // 38: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
-	39, // 39: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
-	40, // 40: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
-	7,  // 41: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
-	8,  // 42: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
-	44, // 43: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
-	43, // 44: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
-	42, // 45: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
-	3,  // 46: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
-	10, // 47: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
-	12, // 48: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
-	14, // 49: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
-	16, // 50: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
-	19, // 51: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
-	21, // 52: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
-	23, // 53: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
-	26, // 54: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
-	28, // 55: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
-	31, // 56: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
-	33, // 57: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
-	35, // 58: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
-	37, // 59: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
-	11, // 60: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
-	13, // 61: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
-	15, // 62: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
-	17, // 63: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
-	20, // 64: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
-	22, // 65: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
-	25, // 66: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
-	27, // 67: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
-	29, // 68: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
-	32, // 69: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
-	34, // 70: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
-	36, // 71: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
-	41, // 72: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
-	60, // [60:73] is the sub-list for method output_type
-	47, // [47:60] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	6,  // 0: reservation.booking.v1.Transaction.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	49, // 1: reservation.booking.v1.Transaction.purchased_at:type_name -> google.protobuf.Timestamp
+	8,  // 2: reservation.booking.v1.Transaction.bookings:type_name -> reservation.booking.v1.Booking
+	49, // 3: reservation.booking.v1.Transaction.updated_at:type_name -> google.protobuf.Timestamp
+	6,  // 4: reservation.booking.v1.Booking.bought_for:type_name -> reservation.booking.v1.CustomerReference
+	50, // 5: reservation.booking.v1.Booking.event_type:type_name -> reservation.booking.v1.EventType
+	49, // 6: reservation.booking.v1.Booking.starts_at:type_name -> google.protobuf.Timestamp
+	9,  // 7: reservation.booking.v1.Booking.card:type_name -> reservation.booking.v1.CardPayment
+	10, // 8: reservation.booking.v1.Booking.pass:type_name -> reservation.booking.v1.PassPayment
+	49, // 9: reservation.booking.v1.Booking.cancelled_at:type_name -> google.protobuf.Timestamp
+	0,  // 10: reservation.booking.v1.Booking.attendance:type_name -> reservation.booking.v1.Attendance
+	49, // 11: reservation.booking.v1.Booking.created_at:type_name -> google.protobuf.Timestamp
+	49, // 12: reservation.booking.v1.Booking.refunded_at:type_name -> google.protobuf.Timestamp
+	49, // 13: reservation.booking.v1.Booking.updated_at:type_name -> google.protobuf.Timestamp
+	1,  // 14: reservation.booking.v1.CardPayment.method:type_name -> reservation.booking.v1.PaymentMethod
+	11, // 15: reservation.booking.v1.CreateTransactionRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	1,  // 16: reservation.booking.v1.CreateTransactionRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	7,  // 17: reservation.booking.v1.CreateTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	7,  // 18: reservation.booking.v1.GetTransactionResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	7,  // 19: reservation.booking.v1.ListTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
+	2,  // 20: reservation.booking.v1.ListCompanyTransactionsRequest.order:type_name -> reservation.booking.v1.TransactionOrder
+	49, // 21: reservation.booking.v1.ListCompanyTransactionsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	7,  // 22: reservation.booking.v1.ListCompanyTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
+	8,  // 23: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	22, // 24: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	49, // 25: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
+	22, // 26: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	8,  // 27: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	11, // 28: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	49, // 29: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 30: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
+	3,  // 31: reservation.booking.v1.Hold.status:type_name -> reservation.booking.v1.HoldStatus
+	49, // 32: reservation.booking.v1.Hold.created_at:type_name -> google.protobuf.Timestamp
+	28, // 33: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
+	1,  // 34: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	7,  // 35: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	28, // 36: reservation.booking.v1.GetHoldResponse.hold:type_name -> reservation.booking.v1.Hold
+	28, // 37: reservation.booking.v1.ReleaseHoldResponse.hold:type_name -> reservation.booking.v1.Hold
+	8,  // 38: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
+	6,  // 39: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	49, // 40: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
+	49, // 41: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
+	4,  // 42: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
+	49, // 43: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	0,  // 44: reservation.booking.v1.ListRegistrationsRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	49, // 45: reservation.booking.v1.ListRegistrationsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	49, // 46: reservation.booking.v1.ListRegistrationsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	36, // 47: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
+	36, // 48: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
+	0,  // 49: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	8,  // 50: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
+	44, // 51: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
+	49, // 52: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
+	45, // 53: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
+	46, // 54: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
+	9,  // 55: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
+	10, // 56: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
+	50, // 57: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
+	49, // 58: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
+	48, // 59: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
+	5,  // 60: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
+	12, // 61: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
+	14, // 62: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
+	16, // 63: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
+	18, // 64: reservation.booking.v1.BookingService.ListCompanyTransactions:input_type -> reservation.booking.v1.ListCompanyTransactionsRequest
+	20, // 65: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
+	23, // 66: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
+	25, // 67: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
+	27, // 68: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
+	30, // 69: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
+	32, // 70: reservation.booking.v1.BookingService.GetHold:input_type -> reservation.booking.v1.GetHoldRequest
+	34, // 71: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
+	37, // 72: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
+	39, // 73: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
+	41, // 74: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
+	43, // 75: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
+	13, // 76: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
+	15, // 77: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
+	17, // 78: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
+	19, // 79: reservation.booking.v1.BookingService.ListCompanyTransactions:output_type -> reservation.booking.v1.ListCompanyTransactionsResponse
+	21, // 80: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
+	24, // 81: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
+	26, // 82: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
+	29, // 83: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
+	31, // 84: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
+	33, // 85: reservation.booking.v1.BookingService.GetHold:output_type -> reservation.booking.v1.GetHoldResponse
+	35, // 86: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
+	38, // 87: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
+	40, // 88: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
+	42, // 89: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
+	47, // 90: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
+	76, // [76:91] is the sub-list for method output_type
+	61, // [61:76] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_booking_proto_init() }
@@ -3476,22 +4157,24 @@ func file_reservation_booking_v1_booking_proto_init() {
 		(*Booking_Pass)(nil),
 	}
 	file_reservation_booking_v1_booking_proto_msgTypes[10].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[12].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[27].OneofWrappers = []any{}
-	file_reservation_booking_v1_booking_proto_msgTypes[35].OneofWrappers = []any{
+	file_reservation_booking_v1_booking_proto_msgTypes[14].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[19].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[31].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[35].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[39].OneofWrappers = []any{
 		(*ImportedBooking_EventDateId)(nil),
 		(*ImportedBooking_ImportedDate)(nil),
 		(*ImportedBooking_Card)(nil),
 		(*ImportedBooking_Pass)(nil),
 	}
-	file_reservation_booking_v1_booking_proto_msgTypes[36].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[40].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_booking_proto_rawDesc), len(file_reservation_booking_v1_booking_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   39,
+			NumEnums:      6,
+			NumMessages:   43,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,19 +22,21 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	BookingService_CreateTransaction_FullMethodName   = "/reservation.booking.v1.BookingService/CreateTransaction"
-	BookingService_GetTransaction_FullMethodName      = "/reservation.booking.v1.BookingService/GetTransaction"
-	BookingService_ListTransactions_FullMethodName    = "/reservation.booking.v1.BookingService/ListTransactions"
-	BookingService_CancelBooking_FullMethodName       = "/reservation.booking.v1.BookingService/CancelBooking"
-	BookingService_PreviewCancellation_FullMethodName = "/reservation.booking.v1.BookingService/PreviewCancellation"
-	BookingService_RefundBooking_FullMethodName       = "/reservation.booking.v1.BookingService/RefundBooking"
-	BookingService_HoldPlaces_FullMethodName          = "/reservation.booking.v1.BookingService/HoldPlaces"
-	BookingService_ConfirmHold_FullMethodName         = "/reservation.booking.v1.BookingService/ConfirmHold"
-	BookingService_ReleaseHold_FullMethodName         = "/reservation.booking.v1.BookingService/ReleaseHold"
-	BookingService_ListRegistrations_FullMethodName   = "/reservation.booking.v1.BookingService/ListRegistrations"
-	BookingService_GetRegistration_FullMethodName     = "/reservation.booking.v1.BookingService/GetRegistration"
-	BookingService_RecordAttendance_FullMethodName    = "/reservation.booking.v1.BookingService/RecordAttendance"
-	BookingService_ImportTransactions_FullMethodName  = "/reservation.booking.v1.BookingService/ImportTransactions"
+	BookingService_CreateTransaction_FullMethodName       = "/reservation.booking.v1.BookingService/CreateTransaction"
+	BookingService_GetTransaction_FullMethodName          = "/reservation.booking.v1.BookingService/GetTransaction"
+	BookingService_ListTransactions_FullMethodName        = "/reservation.booking.v1.BookingService/ListTransactions"
+	BookingService_ListCompanyTransactions_FullMethodName = "/reservation.booking.v1.BookingService/ListCompanyTransactions"
+	BookingService_CancelBooking_FullMethodName           = "/reservation.booking.v1.BookingService/CancelBooking"
+	BookingService_PreviewCancellation_FullMethodName     = "/reservation.booking.v1.BookingService/PreviewCancellation"
+	BookingService_RefundBooking_FullMethodName           = "/reservation.booking.v1.BookingService/RefundBooking"
+	BookingService_HoldPlaces_FullMethodName              = "/reservation.booking.v1.BookingService/HoldPlaces"
+	BookingService_ConfirmHold_FullMethodName             = "/reservation.booking.v1.BookingService/ConfirmHold"
+	BookingService_GetHold_FullMethodName                 = "/reservation.booking.v1.BookingService/GetHold"
+	BookingService_ReleaseHold_FullMethodName             = "/reservation.booking.v1.BookingService/ReleaseHold"
+	BookingService_ListRegistrations_FullMethodName       = "/reservation.booking.v1.BookingService/ListRegistrations"
+	BookingService_GetRegistration_FullMethodName         = "/reservation.booking.v1.BookingService/GetRegistration"
+	BookingService_RecordAttendance_FullMethodName        = "/reservation.booking.v1.BookingService/RecordAttendance"
+	BookingService_ImportTransactions_FullMethodName      = "/reservation.booking.v1.BookingService/ImportTransactions"
 )
 
 // BookingServiceClient is the client API for BookingService service.
@@ -44,20 +46,23 @@ const (
 // BookingService books, cancels, refunds, holds, imports and reads bookings. A registration on
 // Interface B is a booking: its reg_ identifier has the same value as the booking_ identifier.
 type BookingServiceClient interface {
-	// CreateTransaction books one or more lines for one purchaser, all or nothing. If the payment is
-	// by card, the service stores the bookings, the spaces they take and their events in one commit
+	// CreateTransaction books one or more lines for one purchaser, all or nothing. Unless the payment
+	// is by pass, the service stores the bookings, the spaces they take and their events in one commit
 	// before it responds. If the payment is by pass, it takes the spaces first, then the credits, and
 	// then confirms the bookings. A purchase that a crash interrupts is finished or undone, and
 	// pending bookings are not visible to readers.
-	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, DISCOUNT_INVALID,
-	// PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE.
+	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, BOOKING_NOT_OPEN,
+	// BOOKING_CLOSED, ALREADY_BOOKED, DISCOUNT_INVALID, PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED,
+	// PASS_NOT_APPLICABLE.
 	CreateTransaction(ctx context.Context, in *CreateTransactionRequest, opts ...grpc.CallOption) (*CreateTransactionResponse, error)
-	// GetTransaction returns one transaction of one customer. It returns NOT_FOUND if another
-	// customer bought the transaction.
+	// GetTransaction returns one transaction. If the request names a customer who did not buy the
+	// transaction, it returns NOT_FOUND.
 	GetTransaction(ctx context.Context, in *GetTransactionRequest, opts ...grpc.CallOption) (*GetTransactionResponse, error)
 	// ListTransactions returns a page of the transactions that a customer bought, newest first (by
 	// purchase time, then id). It returns NOT_FOUND if the customer does not exist.
 	ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error)
+	// ListCompanyTransactions returns a page of the transactions of all customers.
+	ListCompanyTransactions(ctx context.Context, in *ListCompanyTransactionsRequest, opts ...grpc.CallOption) (*ListCompanyTransactionsResponse, error)
 	// CancelBooking sets is_cancelled and frees the spaces, which go to the waitlist, in one commit.
 	// If the cancellation is in time, the credits of a pass payment are returned, which sets
 	// is_refunded. If the cancellation is late under the event's cancellation policy, the credits are
@@ -65,22 +70,26 @@ type BookingServiceClient interface {
 	CancelBooking(ctx context.Context, in *CancelBookingRequest, opts ...grpc.CallOption) (*CancelBookingResponse, error)
 	// PreviewCancellation reports what CancelBooking would do now, without changing anything.
 	PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error)
-	// RefundBooking sets is_refunded; it does not cancel. The credits of a pass payment are returned,
-	// once. A repeated call returns the current state.
+	// RefundBooking records a refund, and sets is_refunded; it does not cancel. The credits of a pass
+	// payment are returned, once. Money can be refunded in several amounts; the service only records
+	// them. If nothing is left to refund, the call changes nothing and returns the current state.
 	RefundBooking(ctx context.Context, in *RefundBookingRequest, opts ...grpc.CallOption) (*RefundBookingResponse, error)
 	// HoldPlaces reserves spaces for a limited time, for callers that collect the payment in between.
 	// Readers see only that the spaces are taken.
-	// Refusals: those of CreateTransaction with payment by card.
+	// Refusals: those of CreateTransaction, except those of a pass.
 	HoldPlaces(ctx context.Context, in *HoldPlacesRequest, opts ...grpc.CallOption) (*HoldPlacesResponse, error)
 	// ConfirmHold turns a hold into a transaction, at the prices and with the discount of the hold. A
 	// repeated call returns the same transaction.
 	// Refusals: HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
 	ConfirmHold(ctx context.Context, in *ConfirmHoldRequest, opts ...grpc.CallOption) (*ConfirmHoldResponse, error)
+	// GetHold returns a hold, also for 30 days after it has ended. The spaces of a hold that a waitlist
+	// offer made are shown in the same way.
+	GetHold(ctx context.Context, in *GetHoldRequest, opts ...grpc.CallOption) (*GetHoldResponse, error)
 	// ReleaseHold frees the spaces of a hold before it expires. Releasing a hold again, or an expired
 	// hold, changes nothing.
 	// Refusals: HOLD_CONFIRMED.
 	ReleaseHold(ctx context.Context, in *ReleaseHoldRequest, opts ...grpc.CallOption) (*ReleaseHoldResponse, error)
-	// ListRegistrations returns a page of the bookings of one event.
+	// ListRegistrations returns a page of the bookings of one event, or of all events.
 	ListRegistrations(ctx context.Context, in *ListRegistrationsRequest, opts ...grpc.CallOption) (*ListRegistrationsResponse, error)
 	// GetRegistration returns one booking with its purchase.
 	GetRegistration(ctx context.Context, in *GetRegistrationRequest, opts ...grpc.CallOption) (*GetRegistrationResponse, error)
@@ -134,6 +143,16 @@ func (c *bookingServiceClient) ListTransactions(ctx context.Context, in *ListTra
 	return out, nil
 }
 
+func (c *bookingServiceClient) ListCompanyTransactions(ctx context.Context, in *ListCompanyTransactionsRequest, opts ...grpc.CallOption) (*ListCompanyTransactionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListCompanyTransactionsResponse)
+	err := c.cc.Invoke(ctx, BookingService_ListCompanyTransactions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *bookingServiceClient) CancelBooking(ctx context.Context, in *CancelBookingRequest, opts ...grpc.CallOption) (*CancelBookingResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CancelBookingResponse)
@@ -178,6 +197,16 @@ func (c *bookingServiceClient) ConfirmHold(ctx context.Context, in *ConfirmHoldR
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ConfirmHoldResponse)
 	err := c.cc.Invoke(ctx, BookingService_ConfirmHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *bookingServiceClient) GetHold(ctx context.Context, in *GetHoldRequest, opts ...grpc.CallOption) (*GetHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetHoldResponse)
+	err := c.cc.Invoke(ctx, BookingService_GetHold_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -244,20 +273,23 @@ type BookingService_ImportTransactionsClient = grpc.BidiStreamingClient[ImportTr
 // BookingService books, cancels, refunds, holds, imports and reads bookings. A registration on
 // Interface B is a booking: its reg_ identifier has the same value as the booking_ identifier.
 type BookingServiceServer interface {
-	// CreateTransaction books one or more lines for one purchaser, all or nothing. If the payment is
-	// by card, the service stores the bookings, the spaces they take and their events in one commit
+	// CreateTransaction books one or more lines for one purchaser, all or nothing. Unless the payment
+	// is by pass, the service stores the bookings, the spaces they take and their events in one commit
 	// before it responds. If the payment is by pass, it takes the spaces first, then the credits, and
 	// then confirms the bookings. A purchase that a crash interrupts is finished or undone, and
 	// pending bookings are not visible to readers.
-	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, DISCOUNT_INVALID,
-	// PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED, PASS_NOT_APPLICABLE.
+	// Refusals: EVENT_FULL, EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, BOOKING_NOT_OPEN,
+	// BOOKING_CLOSED, ALREADY_BOOKED, DISCOUNT_INVALID, PASS_NOT_ACTIVE, PASS_EXPIRED, PASS_EXHAUSTED,
+	// PASS_NOT_APPLICABLE.
 	CreateTransaction(context.Context, *CreateTransactionRequest) (*CreateTransactionResponse, error)
-	// GetTransaction returns one transaction of one customer. It returns NOT_FOUND if another
-	// customer bought the transaction.
+	// GetTransaction returns one transaction. If the request names a customer who did not buy the
+	// transaction, it returns NOT_FOUND.
 	GetTransaction(context.Context, *GetTransactionRequest) (*GetTransactionResponse, error)
 	// ListTransactions returns a page of the transactions that a customer bought, newest first (by
 	// purchase time, then id). It returns NOT_FOUND if the customer does not exist.
 	ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error)
+	// ListCompanyTransactions returns a page of the transactions of all customers.
+	ListCompanyTransactions(context.Context, *ListCompanyTransactionsRequest) (*ListCompanyTransactionsResponse, error)
 	// CancelBooking sets is_cancelled and frees the spaces, which go to the waitlist, in one commit.
 	// If the cancellation is in time, the credits of a pass payment are returned, which sets
 	// is_refunded. If the cancellation is late under the event's cancellation policy, the credits are
@@ -265,22 +297,26 @@ type BookingServiceServer interface {
 	CancelBooking(context.Context, *CancelBookingRequest) (*CancelBookingResponse, error)
 	// PreviewCancellation reports what CancelBooking would do now, without changing anything.
 	PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error)
-	// RefundBooking sets is_refunded; it does not cancel. The credits of a pass payment are returned,
-	// once. A repeated call returns the current state.
+	// RefundBooking records a refund, and sets is_refunded; it does not cancel. The credits of a pass
+	// payment are returned, once. Money can be refunded in several amounts; the service only records
+	// them. If nothing is left to refund, the call changes nothing and returns the current state.
 	RefundBooking(context.Context, *RefundBookingRequest) (*RefundBookingResponse, error)
 	// HoldPlaces reserves spaces for a limited time, for callers that collect the payment in between.
 	// Readers see only that the spaces are taken.
-	// Refusals: those of CreateTransaction with payment by card.
+	// Refusals: those of CreateTransaction, except those of a pass.
 	HoldPlaces(context.Context, *HoldPlacesRequest) (*HoldPlacesResponse, error)
 	// ConfirmHold turns a hold into a transaction, at the prices and with the discount of the hold. A
 	// repeated call returns the same transaction.
 	// Refusals: HOLD_EXPIRED, EVENT_CANCELLED, and those of a payment by pass.
 	ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error)
+	// GetHold returns a hold, also for 30 days after it has ended. The spaces of a hold that a waitlist
+	// offer made are shown in the same way.
+	GetHold(context.Context, *GetHoldRequest) (*GetHoldResponse, error)
 	// ReleaseHold frees the spaces of a hold before it expires. Releasing a hold again, or an expired
 	// hold, changes nothing.
 	// Refusals: HOLD_CONFIRMED.
 	ReleaseHold(context.Context, *ReleaseHoldRequest) (*ReleaseHoldResponse, error)
-	// ListRegistrations returns a page of the bookings of one event.
+	// ListRegistrations returns a page of the bookings of one event, or of all events.
 	ListRegistrations(context.Context, *ListRegistrationsRequest) (*ListRegistrationsResponse, error)
 	// GetRegistration returns one booking with its purchase.
 	GetRegistration(context.Context, *GetRegistrationRequest) (*GetRegistrationResponse, error)
@@ -313,6 +349,9 @@ func (UnimplementedBookingServiceServer) GetTransaction(context.Context, *GetTra
 func (UnimplementedBookingServiceServer) ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTransactions not implemented")
 }
+func (UnimplementedBookingServiceServer) ListCompanyTransactions(context.Context, *ListCompanyTransactionsRequest) (*ListCompanyTransactionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListCompanyTransactions not implemented")
+}
 func (UnimplementedBookingServiceServer) CancelBooking(context.Context, *CancelBookingRequest) (*CancelBookingResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelBooking not implemented")
 }
@@ -327,6 +366,9 @@ func (UnimplementedBookingServiceServer) HoldPlaces(context.Context, *HoldPlaces
 }
 func (UnimplementedBookingServiceServer) ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ConfirmHold not implemented")
+}
+func (UnimplementedBookingServiceServer) GetHold(context.Context, *GetHoldRequest) (*GetHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetHold not implemented")
 }
 func (UnimplementedBookingServiceServer) ReleaseHold(context.Context, *ReleaseHoldRequest) (*ReleaseHoldResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReleaseHold not implemented")
@@ -418,6 +460,24 @@ func _BookingService_ListTransactions_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _BookingService_ListCompanyTransactions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListCompanyTransactionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BookingServiceServer).ListCompanyTransactions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BookingService_ListCompanyTransactions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BookingServiceServer).ListCompanyTransactions(ctx, req.(*ListCompanyTransactionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _BookingService_CancelBooking_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CancelBookingRequest)
 	if err := dec(in); err != nil {
@@ -504,6 +564,24 @@ func _BookingService_ConfirmHold_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(BookingServiceServer).ConfirmHold(ctx, req.(*ConfirmHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _BookingService_GetHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BookingServiceServer).GetHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: BookingService_GetHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BookingServiceServer).GetHold(ctx, req.(*GetHoldRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -607,6 +685,10 @@ var BookingService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _BookingService_ListTransactions_Handler,
 		},
 		{
+			MethodName: "ListCompanyTransactions",
+			Handler:    _BookingService_ListCompanyTransactions_Handler,
+		},
+		{
 			MethodName: "CancelBooking",
 			Handler:    _BookingService_CancelBooking_Handler,
 		},
@@ -625,6 +707,10 @@ var BookingService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ConfirmHold",
 			Handler:    _BookingService_ConfirmHold_Handler,
+		},
+		{
+			MethodName: "GetHold",
+			Handler:    _BookingService_GetHold_Handler,
 		},
 		{
 			MethodName: "ReleaseHold",

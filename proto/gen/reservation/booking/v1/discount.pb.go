@@ -24,6 +24,63 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// DiscountOrder is the order of a list. Codes that compare equal are ordered by id. A page_token is
+// valid only for the order in which it was issued.
+type DiscountOrder int32
+
+const (
+	DiscountOrder_DISCOUNT_ORDER_UNSPECIFIED  DiscountOrder = 0
+	DiscountOrder_DISCOUNT_ORDER_CREATED      DiscountOrder = 1
+	DiscountOrder_DISCOUNT_ORDER_CREATED_DESC DiscountOrder = 2
+	DiscountOrder_DISCOUNT_ORDER_UPDATED      DiscountOrder = 3
+	DiscountOrder_DISCOUNT_ORDER_UPDATED_DESC DiscountOrder = 4
+)
+
+// Enum value maps for DiscountOrder.
+var (
+	DiscountOrder_name = map[int32]string{
+		0: "DISCOUNT_ORDER_UNSPECIFIED",
+		1: "DISCOUNT_ORDER_CREATED",
+		2: "DISCOUNT_ORDER_CREATED_DESC",
+		3: "DISCOUNT_ORDER_UPDATED",
+		4: "DISCOUNT_ORDER_UPDATED_DESC",
+	}
+	DiscountOrder_value = map[string]int32{
+		"DISCOUNT_ORDER_UNSPECIFIED":  0,
+		"DISCOUNT_ORDER_CREATED":      1,
+		"DISCOUNT_ORDER_CREATED_DESC": 2,
+		"DISCOUNT_ORDER_UPDATED":      3,
+		"DISCOUNT_ORDER_UPDATED_DESC": 4,
+	}
+)
+
+func (x DiscountOrder) Enum() *DiscountOrder {
+	p := new(DiscountOrder)
+	*p = x
+	return p
+}
+
+func (x DiscountOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DiscountOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_booking_v1_discount_proto_enumTypes[0].Descriptor()
+}
+
+func (DiscountOrder) Type() protoreflect.EnumType {
+	return &file_reservation_booking_v1_discount_proto_enumTypes[0]
+}
+
+func (x DiscountOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DiscountOrder.Descriptor instead.
+func (DiscountOrder) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_discount_proto_rawDescGZIP(), []int{0}
+}
+
 // DiscountCode lowers the price of a whole transaction.
 type DiscountCode struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -497,8 +554,15 @@ func (x *GetDiscountCodeResponse) GetDiscountCode() *DiscountCode {
 type ListDiscountCodesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1 to 200; 0 means 50.
-	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the previous response. If empty, the list starts at offset.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Number of codes to skip; cannot be combined with page_token.
+	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Unspecified means by id.
+	Order DiscountOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.booking.v1.DiscountOrder" json:"order,omitempty"`
+	// Returns only codes changed at or after this time.
+	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -545,6 +609,27 @@ func (x *ListDiscountCodesRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListDiscountCodesRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListDiscountCodesRequest) GetOrder() DiscountOrder {
+	if x != nil {
+		return x.Order
+	}
+	return DiscountOrder_DISCOUNT_ORDER_UNSPECIFIED
+}
+
+func (x *ListDiscountCodesRequest) GetUpdatedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedSince
+	}
+	return nil
 }
 
 type ListDiscountCodesResponse struct {
@@ -617,10 +702,14 @@ type UpdateDiscountCodeRequest struct {
 	MaxUses  *int32 `protobuf:"varint,4,opt,name=max_uses,json=maxUses,proto3,oneof" json:"max_uses,omitempty"`
 	Disabled *bool  `protobuf:"varint,5,opt,name=disabled,proto3,oneof" json:"disabled,omitempty"`
 	// Removes the start or the end of the time window.
-	NoValidFrom   bool `protobuf:"varint,6,opt,name=no_valid_from,json=noValidFrom,proto3" json:"no_valid_from,omitempty"`
-	NoValidUntil  bool `protobuf:"varint,7,opt,name=no_valid_until,json=noValidUntil,proto3" json:"no_valid_until,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NoValidFrom  bool `protobuf:"varint,6,opt,name=no_valid_from,json=noValidFrom,proto3" json:"no_valid_from,omitempty"`
+	NoValidUntil bool `protobuf:"varint,7,opt,name=no_valid_until,json=noValidUntil,proto3" json:"no_valid_until,omitempty"`
+	// The version that the caller has read. If the current version is different, the call fails with
+	// ABORTED and VERSION_MISMATCH.
+	ExpectedVersion *int64    `protobuf:"varint,8,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	EventIds        *EventIds `protobuf:"bytes,9,opt,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *UpdateDiscountCodeRequest) Reset() {
@@ -702,6 +791,66 @@ func (x *UpdateDiscountCodeRequest) GetNoValidUntil() bool {
 	return false
 }
 
+func (x *UpdateDiscountCodeRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+func (x *UpdateDiscountCodeRequest) GetEventIds() *EventIds {
+	if x != nil {
+		return x.EventIds
+	}
+	return nil
+}
+
+// EventIds is a list of events. In an update, leave it unset to keep the current list.
+type EventIds struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// evt_ identifiers, as in CreateDiscountCodeRequest; empty means all events.
+	Ids           []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EventIds) Reset() {
+	*x = EventIds{}
+	mi := &file_reservation_booking_v1_discount_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EventIds) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EventIds) ProtoMessage() {}
+
+func (x *EventIds) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_discount_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EventIds.ProtoReflect.Descriptor instead.
+func (*EventIds) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_discount_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *EventIds) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
 type UpdateDiscountCodeResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	DiscountCode  *DiscountCode          `protobuf:"bytes,1,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
@@ -711,7 +860,7 @@ type UpdateDiscountCodeResponse struct {
 
 func (x *UpdateDiscountCodeResponse) Reset() {
 	*x = UpdateDiscountCodeResponse{}
-	mi := &file_reservation_booking_v1_discount_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_discount_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +872,7 @@ func (x *UpdateDiscountCodeResponse) String() string {
 func (*UpdateDiscountCodeResponse) ProtoMessage() {}
 
 func (x *UpdateDiscountCodeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_discount_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_discount_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +885,7 @@ func (x *UpdateDiscountCodeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateDiscountCodeResponse.ProtoReflect.Descriptor instead.
 func (*UpdateDiscountCodeResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_discount_proto_rawDescGZIP(), []int{8}
+	return file_reservation_booking_v1_discount_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UpdateDiscountCodeResponse) GetDiscountCode() *DiscountCode {
@@ -793,15 +942,18 @@ const file_reservation_booking_v1_discount_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12\x1b\n" +
 	"\x04code\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x04code\"d\n" +
 	"\x17GetDiscountCodeResponse\x12I\n" +
-	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode\"`\n" +
+	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode\"\xf6\x01\n" +
 	"\x18ListDiscountCodesRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\xa6\x01\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12;\n" +
+	"\x05order\x18\x04 \x01(\x0e2%.reservation.booking.v1.DiscountOrderR\x05order\x12?\n" +
+	"\rupdated_since\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\xa6\x01\n" +
 	"\x19ListDiscountCodesResponse\x12K\n" +
 	"\x0ediscount_codes\x18\x01 \x03(\v2$.reservation.booking.v1.DiscountCodeR\rdiscountCodes\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xd1\x02\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xd5\x03\n" +
 	"\x19UpdateDiscountCodeRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x129\n" +
 	"\n" +
@@ -811,11 +963,22 @@ const file_reservation_booking_v1_discount_proto_rawDesc = "" +
 	"\bmax_uses\x18\x04 \x01(\x05H\x00R\amaxUses\x88\x01\x01\x12\x1f\n" +
 	"\bdisabled\x18\x05 \x01(\bH\x01R\bdisabled\x88\x01\x01\x12\"\n" +
 	"\rno_valid_from\x18\x06 \x01(\bR\vnoValidFrom\x12$\n" +
-	"\x0eno_valid_until\x18\a \x01(\bR\fnoValidUntilB\v\n" +
+	"\x0eno_valid_until\x18\a \x01(\bR\fnoValidUntil\x12.\n" +
+	"\x10expected_version\x18\b \x01(\x03H\x02R\x0fexpectedVersion\x88\x01\x01\x12=\n" +
+	"\tevent_ids\x18\t \x01(\v2 .reservation.booking.v1.EventIdsR\beventIdsB\v\n" +
 	"\t_max_usesB\v\n" +
-	"\t_disabled\"g\n" +
+	"\t_disabledB\x13\n" +
+	"\x11_expected_version\",\n" +
+	"\bEventIds\x12 \n" +
+	"\x03ids\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x03ids\"g\n" +
 	"\x1aUpdateDiscountCodeResponse\x12I\n" +
-	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode2\xd7\x04\n" +
+	"\rdiscount_code\x18\x01 \x01(\v2$.reservation.booking.v1.DiscountCodeR\fdiscountCode*\xa9\x01\n" +
+	"\rDiscountOrder\x12\x1e\n" +
+	"\x1aDISCOUNT_ORDER_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16DISCOUNT_ORDER_CREATED\x10\x01\x12\x1f\n" +
+	"\x1bDISCOUNT_ORDER_CREATED_DESC\x10\x02\x12\x1a\n" +
+	"\x16DISCOUNT_ORDER_UPDATED\x10\x03\x12\x1f\n" +
+	"\x1bDISCOUNT_ORDER_UPDATED_DESC\x10\x042\xd7\x04\n" +
 	"\x0fDiscountService\x12\x92\x01\n" +
 	"\x12CreateDiscountCode\x121.reservation.booking.v1.CreateDiscountCodeRequest\x1a2.reservation.booking.v1.CreateDiscountCodeResponse\"\x15\x8a\xc9\x18\x11\n" +
 	"\x0fdiscounts:write\x12\x88\x01\n" +
@@ -838,45 +1001,51 @@ func file_reservation_booking_v1_discount_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_discount_proto_rawDescData
 }
 
-var file_reservation_booking_v1_discount_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_reservation_booking_v1_discount_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_reservation_booking_v1_discount_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_reservation_booking_v1_discount_proto_goTypes = []any{
-	(*DiscountCode)(nil),               // 0: reservation.booking.v1.DiscountCode
-	(*CreateDiscountCodeRequest)(nil),  // 1: reservation.booking.v1.CreateDiscountCodeRequest
-	(*CreateDiscountCodeResponse)(nil), // 2: reservation.booking.v1.CreateDiscountCodeResponse
-	(*GetDiscountCodeRequest)(nil),     // 3: reservation.booking.v1.GetDiscountCodeRequest
-	(*GetDiscountCodeResponse)(nil),    // 4: reservation.booking.v1.GetDiscountCodeResponse
-	(*ListDiscountCodesRequest)(nil),   // 5: reservation.booking.v1.ListDiscountCodesRequest
-	(*ListDiscountCodesResponse)(nil),  // 6: reservation.booking.v1.ListDiscountCodesResponse
-	(*UpdateDiscountCodeRequest)(nil),  // 7: reservation.booking.v1.UpdateDiscountCodeRequest
-	(*UpdateDiscountCodeResponse)(nil), // 8: reservation.booking.v1.UpdateDiscountCodeResponse
-	(*timestamppb.Timestamp)(nil),      // 9: google.protobuf.Timestamp
+	(DiscountOrder)(0),                 // 0: reservation.booking.v1.DiscountOrder
+	(*DiscountCode)(nil),               // 1: reservation.booking.v1.DiscountCode
+	(*CreateDiscountCodeRequest)(nil),  // 2: reservation.booking.v1.CreateDiscountCodeRequest
+	(*CreateDiscountCodeResponse)(nil), // 3: reservation.booking.v1.CreateDiscountCodeResponse
+	(*GetDiscountCodeRequest)(nil),     // 4: reservation.booking.v1.GetDiscountCodeRequest
+	(*GetDiscountCodeResponse)(nil),    // 5: reservation.booking.v1.GetDiscountCodeResponse
+	(*ListDiscountCodesRequest)(nil),   // 6: reservation.booking.v1.ListDiscountCodesRequest
+	(*ListDiscountCodesResponse)(nil),  // 7: reservation.booking.v1.ListDiscountCodesResponse
+	(*UpdateDiscountCodeRequest)(nil),  // 8: reservation.booking.v1.UpdateDiscountCodeRequest
+	(*EventIds)(nil),                   // 9: reservation.booking.v1.EventIds
+	(*UpdateDiscountCodeResponse)(nil), // 10: reservation.booking.v1.UpdateDiscountCodeResponse
+	(*timestamppb.Timestamp)(nil),      // 11: google.protobuf.Timestamp
 }
 var file_reservation_booking_v1_discount_proto_depIdxs = []int32{
-	9,  // 0: reservation.booking.v1.DiscountCode.valid_from:type_name -> google.protobuf.Timestamp
-	9,  // 1: reservation.booking.v1.DiscountCode.valid_until:type_name -> google.protobuf.Timestamp
-	9,  // 2: reservation.booking.v1.DiscountCode.created_at:type_name -> google.protobuf.Timestamp
-	9,  // 3: reservation.booking.v1.DiscountCode.updated_at:type_name -> google.protobuf.Timestamp
-	9,  // 4: reservation.booking.v1.CreateDiscountCodeRequest.valid_from:type_name -> google.protobuf.Timestamp
-	9,  // 5: reservation.booking.v1.CreateDiscountCodeRequest.valid_until:type_name -> google.protobuf.Timestamp
-	0,  // 6: reservation.booking.v1.CreateDiscountCodeResponse.discount_code:type_name -> reservation.booking.v1.DiscountCode
-	0,  // 7: reservation.booking.v1.GetDiscountCodeResponse.discount_code:type_name -> reservation.booking.v1.DiscountCode
-	0,  // 8: reservation.booking.v1.ListDiscountCodesResponse.discount_codes:type_name -> reservation.booking.v1.DiscountCode
-	9,  // 9: reservation.booking.v1.UpdateDiscountCodeRequest.valid_from:type_name -> google.protobuf.Timestamp
-	9,  // 10: reservation.booking.v1.UpdateDiscountCodeRequest.valid_until:type_name -> google.protobuf.Timestamp
-	0,  // 11: reservation.booking.v1.UpdateDiscountCodeResponse.discount_code:type_name -> reservation.booking.v1.DiscountCode
-	1,  // 12: reservation.booking.v1.DiscountService.CreateDiscountCode:input_type -> reservation.booking.v1.CreateDiscountCodeRequest
-	3,  // 13: reservation.booking.v1.DiscountService.GetDiscountCode:input_type -> reservation.booking.v1.GetDiscountCodeRequest
-	5,  // 14: reservation.booking.v1.DiscountService.ListDiscountCodes:input_type -> reservation.booking.v1.ListDiscountCodesRequest
-	7,  // 15: reservation.booking.v1.DiscountService.UpdateDiscountCode:input_type -> reservation.booking.v1.UpdateDiscountCodeRequest
-	2,  // 16: reservation.booking.v1.DiscountService.CreateDiscountCode:output_type -> reservation.booking.v1.CreateDiscountCodeResponse
-	4,  // 17: reservation.booking.v1.DiscountService.GetDiscountCode:output_type -> reservation.booking.v1.GetDiscountCodeResponse
-	6,  // 18: reservation.booking.v1.DiscountService.ListDiscountCodes:output_type -> reservation.booking.v1.ListDiscountCodesResponse
-	8,  // 19: reservation.booking.v1.DiscountService.UpdateDiscountCode:output_type -> reservation.booking.v1.UpdateDiscountCodeResponse
-	16, // [16:20] is the sub-list for method output_type
-	12, // [12:16] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	11, // 0: reservation.booking.v1.DiscountCode.valid_from:type_name -> google.protobuf.Timestamp
+	11, // 1: reservation.booking.v1.DiscountCode.valid_until:type_name -> google.protobuf.Timestamp
+	11, // 2: reservation.booking.v1.DiscountCode.created_at:type_name -> google.protobuf.Timestamp
+	11, // 3: reservation.booking.v1.DiscountCode.updated_at:type_name -> google.protobuf.Timestamp
+	11, // 4: reservation.booking.v1.CreateDiscountCodeRequest.valid_from:type_name -> google.protobuf.Timestamp
+	11, // 5: reservation.booking.v1.CreateDiscountCodeRequest.valid_until:type_name -> google.protobuf.Timestamp
+	1,  // 6: reservation.booking.v1.CreateDiscountCodeResponse.discount_code:type_name -> reservation.booking.v1.DiscountCode
+	1,  // 7: reservation.booking.v1.GetDiscountCodeResponse.discount_code:type_name -> reservation.booking.v1.DiscountCode
+	0,  // 8: reservation.booking.v1.ListDiscountCodesRequest.order:type_name -> reservation.booking.v1.DiscountOrder
+	11, // 9: reservation.booking.v1.ListDiscountCodesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	1,  // 10: reservation.booking.v1.ListDiscountCodesResponse.discount_codes:type_name -> reservation.booking.v1.DiscountCode
+	11, // 11: reservation.booking.v1.UpdateDiscountCodeRequest.valid_from:type_name -> google.protobuf.Timestamp
+	11, // 12: reservation.booking.v1.UpdateDiscountCodeRequest.valid_until:type_name -> google.protobuf.Timestamp
+	9,  // 13: reservation.booking.v1.UpdateDiscountCodeRequest.event_ids:type_name -> reservation.booking.v1.EventIds
+	1,  // 14: reservation.booking.v1.UpdateDiscountCodeResponse.discount_code:type_name -> reservation.booking.v1.DiscountCode
+	2,  // 15: reservation.booking.v1.DiscountService.CreateDiscountCode:input_type -> reservation.booking.v1.CreateDiscountCodeRequest
+	4,  // 16: reservation.booking.v1.DiscountService.GetDiscountCode:input_type -> reservation.booking.v1.GetDiscountCodeRequest
+	6,  // 17: reservation.booking.v1.DiscountService.ListDiscountCodes:input_type -> reservation.booking.v1.ListDiscountCodesRequest
+	8,  // 18: reservation.booking.v1.DiscountService.UpdateDiscountCode:input_type -> reservation.booking.v1.UpdateDiscountCodeRequest
+	3,  // 19: reservation.booking.v1.DiscountService.CreateDiscountCode:output_type -> reservation.booking.v1.CreateDiscountCodeResponse
+	5,  // 20: reservation.booking.v1.DiscountService.GetDiscountCode:output_type -> reservation.booking.v1.GetDiscountCodeResponse
+	7,  // 21: reservation.booking.v1.DiscountService.ListDiscountCodes:output_type -> reservation.booking.v1.ListDiscountCodesResponse
+	10, // 22: reservation.booking.v1.DiscountService.UpdateDiscountCode:output_type -> reservation.booking.v1.UpdateDiscountCodeResponse
+	19, // [19:23] is the sub-list for method output_type
+	15, // [15:19] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_discount_proto_init() }
@@ -898,13 +1067,14 @@ func file_reservation_booking_v1_discount_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_discount_proto_rawDesc), len(file_reservation_booking_v1_discount_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   9,
+			NumEnums:      1,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_reservation_booking_v1_discount_proto_goTypes,
 		DependencyIndexes: file_reservation_booking_v1_discount_proto_depIdxs,
+		EnumInfos:         file_reservation_booking_v1_discount_proto_enumTypes,
 		MessageInfos:      file_reservation_booking_v1_discount_proto_msgTypes,
 	}.Build()
 	File_reservation_booking_v1_discount_proto = out.File

@@ -38,8 +38,8 @@ type DiscountServiceClient interface {
 	GetDiscountCode(ctx context.Context, in *GetDiscountCodeRequest, opts ...grpc.CallOption) (*GetDiscountCodeResponse, error)
 	// ListDiscountCodes returns a page of the codes, ordered by id.
 	ListDiscountCodes(ctx context.Context, in *ListDiscountCodesRequest, opts ...grpc.CallOption) (*ListDiscountCodesResponse, error)
-	// UpdateDiscountCode changes the time window or the number of uses, or disables or enables the
-	// code.
+	// UpdateDiscountCode changes the time window, the number of uses or the events, or disables or
+	// enables the code. The reduction of a code cannot change.
 	UpdateDiscountCode(ctx context.Context, in *UpdateDiscountCodeRequest, opts ...grpc.CallOption) (*UpdateDiscountCodeResponse, error)
 }
 
@@ -104,8 +104,8 @@ type DiscountServiceServer interface {
 	GetDiscountCode(context.Context, *GetDiscountCodeRequest) (*GetDiscountCodeResponse, error)
 	// ListDiscountCodes returns a page of the codes, ordered by id.
 	ListDiscountCodes(context.Context, *ListDiscountCodesRequest) (*ListDiscountCodesResponse, error)
-	// UpdateDiscountCode changes the time window or the number of uses, or disables or enables the
-	// code.
+	// UpdateDiscountCode changes the time window, the number of uses or the events, or disables or
+	// enables the code. The reduction of a code cannot change.
 	UpdateDiscountCode(context.Context, *UpdateDiscountCodeRequest) (*UpdateDiscountCodeResponse, error)
 	mustEmbedUnimplementedDiscountServiceServer()
 }

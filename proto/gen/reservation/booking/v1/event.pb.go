@@ -267,7 +267,10 @@ type Event struct {
 	// cancellation is free until the start.
 	FreeCancellationMinutes *int32 `protobuf:"varint,13,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
 	// The rule that generated the first dates; unset if they were listed one by one.
-	Recurrence    *Recurrence `protobuf:"bytes,14,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
+	Recurrence *Recurrence `protobuf:"bytes,14,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
+	// The dates together, also those that `dates` leaves out.
+	Summary       *DatesSummary `protobuf:"bytes,15,opt,name=summary,proto3" json:"summary,omitempty"`
+	BookingRules  *BookingRules `protobuf:"bytes,16,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -400,6 +403,215 @@ func (x *Event) GetRecurrence() *Recurrence {
 	return nil
 }
 
+func (x *Event) GetSummary() *DatesSummary {
+	if x != nil {
+		return x.Summary
+	}
+	return nil
+}
+
+func (x *Event) GetBookingRules() *BookingRules {
+	if x != nil {
+		return x.BookingRules
+	}
+	return nil
+}
+
+// DatesSummary describes all dates of an event together. Sums include the dates to come, which are
+// those that are not cancelled and have not started. If the event has a single date, they always
+// include it.
+type DatesSummary struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of dates to come.
+	Upcoming int32 `protobuf:"varint,1,opt,name=upcoming,proto3" json:"upcoming,omitempty"`
+	// Number of all dates.
+	Dates int32 `protobuf:"varint,2,opt,name=dates,proto3" json:"dates,omitempty"`
+	// The start and the duration of the first date that takes place, and the end of the last. If all
+	// dates are cancelled, those of all dates.
+	StartsAt        *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
+	DurationMinutes int32                  `protobuf:"varint,4,opt,name=duration_minutes,json=durationMinutes,proto3" json:"duration_minutes,omitempty"`
+	EndsAt          *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	// The sum of the capacities; unset if one of them is unlimited.
+	Capacity *int64 `protobuf:"varint,6,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
+	Booked   int64  `protobuf:"varint,7,opt,name=booked,proto3" json:"booked,omitempty"`
+	// The first date to come; unset if there is none.
+	Next          *EventDate `protobuf:"bytes,8,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DatesSummary) Reset() {
+	*x = DatesSummary{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DatesSummary) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DatesSummary) ProtoMessage() {}
+
+func (x *DatesSummary) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DatesSummary.ProtoReflect.Descriptor instead.
+func (*DatesSummary) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *DatesSummary) GetUpcoming() int32 {
+	if x != nil {
+		return x.Upcoming
+	}
+	return 0
+}
+
+func (x *DatesSummary) GetDates() int32 {
+	if x != nil {
+		return x.Dates
+	}
+	return 0
+}
+
+func (x *DatesSummary) GetStartsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartsAt
+	}
+	return nil
+}
+
+func (x *DatesSummary) GetDurationMinutes() int32 {
+	if x != nil {
+		return x.DurationMinutes
+	}
+	return 0
+}
+
+func (x *DatesSummary) GetEndsAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *DatesSummary) GetCapacity() int64 {
+	if x != nil && x.Capacity != nil {
+		return *x.Capacity
+	}
+	return 0
+}
+
+func (x *DatesSummary) GetBooked() int64 {
+	if x != nil {
+		return x.Booked
+	}
+	return 0
+}
+
+func (x *DatesSummary) GetNext() *EventDate {
+	if x != nil {
+		return x.Next
+	}
+	return nil
+}
+
+// BookingRules limits when and how often an event can be booked. They apply to purchases, holds and
+// the waitlist; holds and offers that exist can still be confirmed, and imports are not limited.
+type BookingRules struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From when to when the event can be booked; an unset bound means no limit. Before: BOOKING_NOT_OPEN.
+	// At the end or after: BOOKING_CLOSED.
+	OpensAt  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
+	ClosesAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=closes_at,json=closesAt,proto3" json:"closes_at,omitempty"`
+	// A date can be booked until this many minutes before its start, 0 to 525600; then BOOKING_CLOSED.
+	// 0 means until the start.
+	MinimumNoticeMinutes int32 `protobuf:"varint,3,opt,name=minimum_notice_minutes,json=minimumNoticeMinutes,proto3" json:"minimum_notice_minutes,omitempty"`
+	// A date can be booked from this many days before its start, 1 to 3650, in wall time of the date's
+	// zone; earlier BOOKING_NOT_OPEN. 0 means no limit.
+	MaximumAdvanceDays int32 `protobuf:"varint,4,opt,name=maximum_advance_days,json=maximumAdvanceDays,proto3" json:"maximum_advance_days,omitempty"`
+	// A customer can have only one booking of a date that is not cancelled, counted for the customer who
+	// attends; a second one is ALREADY_BOOKED. A booking can still have several spaces.
+	OncePerCustomer bool `protobuf:"varint,5,opt,name=once_per_customer,json=oncePerCustomer,proto3" json:"once_per_customer,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *BookingRules) Reset() {
+	*x = BookingRules{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BookingRules) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BookingRules) ProtoMessage() {}
+
+func (x *BookingRules) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BookingRules.ProtoReflect.Descriptor instead.
+func (*BookingRules) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *BookingRules) GetOpensAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OpensAt
+	}
+	return nil
+}
+
+func (x *BookingRules) GetClosesAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ClosesAt
+	}
+	return nil
+}
+
+func (x *BookingRules) GetMinimumNoticeMinutes() int32 {
+	if x != nil {
+		return x.MinimumNoticeMinutes
+	}
+	return 0
+}
+
+func (x *BookingRules) GetMaximumAdvanceDays() int32 {
+	if x != nil {
+		return x.MaximumAdvanceDays
+	}
+	return 0
+}
+
+func (x *BookingRules) GetOncePerCustomer() bool {
+	if x != nil {
+		return x.OncePerCustomer
+	}
+	return false
+}
+
 // Recurrence is a rule that generates dates, in wall time of the event's zone: 09:30 stays 09:30
 // when the clocks change. A time that a clock change skips moves forward by the gap. If a time
 // occurs twice, the first occurrence counts.
@@ -418,7 +630,7 @@ type Recurrence struct {
 
 func (x *Recurrence) Reset() {
 	*x = Recurrence{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[1]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -430,7 +642,7 @@ func (x *Recurrence) String() string {
 func (*Recurrence) ProtoMessage() {}
 
 func (x *Recurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[1]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -443,7 +655,7 @@ func (x *Recurrence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recurrence.ProtoReflect.Descriptor instead.
 func (*Recurrence) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{1}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Recurrence) GetRule() string {
@@ -488,7 +700,7 @@ type EventDate struct {
 
 func (x *EventDate) Reset() {
 	*x = EventDate{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[2]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -500,7 +712,7 @@ func (x *EventDate) String() string {
 func (*EventDate) ProtoMessage() {}
 
 func (x *EventDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[2]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -513,7 +725,7 @@ func (x *EventDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDate.ProtoReflect.Descriptor instead.
 func (*EventDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{2}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *EventDate) GetId() string {
@@ -579,13 +791,17 @@ type PricingOption struct {
 	Credits *int32 `protobuf:"varint,5,opt,name=credits,proto3,oneof" json:"credits,omitempty"`
 	// Tax included in the price, in basis points: 2000 is 20 %.
 	TaxRateBasisPoints int32 `protobuf:"varint,6,opt,name=tax_rate_basis_points,json=taxRateBasisPoints,proto3" json:"tax_rate_basis_points,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// The price, in money and in credits, is for one space on all dates of the course that have not
+	// started. The price is divided among the bookings in equal parts; the first ones take the
+	// remainder.
+	WholeCourse   bool `protobuf:"varint,7,opt,name=whole_course,json=wholeCourse,proto3" json:"whole_course,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PricingOption) Reset() {
 	*x = PricingOption{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[3]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -597,7 +813,7 @@ func (x *PricingOption) String() string {
 func (*PricingOption) ProtoMessage() {}
 
 func (x *PricingOption) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[3]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -610,7 +826,7 @@ func (x *PricingOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PricingOption.ProtoReflect.Descriptor instead.
 func (*PricingOption) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{3}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PricingOption) GetId() string {
@@ -655,6 +871,13 @@ func (x *PricingOption) GetTaxRateBasisPoints() int32 {
 	return 0
 }
 
+func (x *PricingOption) GetWholeCourse() bool {
+	if x != nil {
+		return x.WholeCourse
+	}
+	return false
+}
+
 // NewEventDate describes a date to add.
 type NewEventDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -679,7 +902,7 @@ type NewEventDate struct {
 
 func (x *NewEventDate) Reset() {
 	*x = NewEventDate{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[4]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -691,7 +914,7 @@ func (x *NewEventDate) String() string {
 func (*NewEventDate) ProtoMessage() {}
 
 func (x *NewEventDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[4]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -704,7 +927,7 @@ func (x *NewEventDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewEventDate.ProtoReflect.Descriptor instead.
 func (*NewEventDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{4}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *NewEventDate) GetStartsAt() *timestamppb.Timestamp {
@@ -774,7 +997,7 @@ type EventDateChange struct {
 
 func (x *EventDateChange) Reset() {
 	*x = EventDateChange{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -786,7 +1009,7 @@ func (x *EventDateChange) String() string {
 func (*EventDateChange) ProtoMessage() {}
 
 func (x *EventDateChange) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[5]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -799,7 +1022,7 @@ func (x *EventDateChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDateChange.ProtoReflect.Descriptor instead.
 func (*EventDateChange) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{5}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EventDateChange) GetId() string {
@@ -875,14 +1098,16 @@ type PricingOptionChange struct {
 	// Ends the option: it is no longer sold and no longer shown with the event. It cannot be combined
 	// with other changes of the option. Existing bookings keep the option, and customers already on
 	// the waitlist at its price can still book at it. An event's last option cannot be ended.
-	Ended         bool `protobuf:"varint,8,opt,name=ended,proto3" json:"ended,omitempty"`
+	Ended bool `protobuf:"varint,8,opt,name=ended,proto3" json:"ended,omitempty"`
+	// Only for an option to add; an existing option cannot change it.
+	WholeCourse   *bool `protobuf:"varint,9,opt,name=whole_course,json=wholeCourse,proto3,oneof" json:"whole_course,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PricingOptionChange) Reset() {
 	*x = PricingOptionChange{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -894,7 +1119,7 @@ func (x *PricingOptionChange) String() string {
 func (*PricingOptionChange) ProtoMessage() {}
 
 func (x *PricingOptionChange) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[6]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -907,7 +1132,7 @@ func (x *PricingOptionChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PricingOptionChange.ProtoReflect.Descriptor instead.
 func (*PricingOptionChange) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{6}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PricingOptionChange) GetId() string {
@@ -966,6 +1191,13 @@ func (x *PricingOptionChange) GetEnded() bool {
 	return false
 }
 
+func (x *PricingOptionChange) GetWholeCourse() bool {
+	if x != nil && x.WholeCourse != nil {
+		return *x.WholeCourse
+	}
+	return false
+}
+
 // NewPricingOption describes a pricing option to add.
 type NewPricingOption struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -976,13 +1208,15 @@ type NewPricingOption struct {
 	Currency           string `protobuf:"bytes,3,opt,name=currency,proto3" json:"currency,omitempty"`
 	Credits            *int32 `protobuf:"varint,4,opt,name=credits,proto3,oneof" json:"credits,omitempty"`
 	TaxRateBasisPoints int32  `protobuf:"varint,5,opt,name=tax_rate_basis_points,json=taxRateBasisPoints,proto3" json:"tax_rate_basis_points,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Only for an event of type course.
+	WholeCourse   bool `protobuf:"varint,6,opt,name=whole_course,json=wholeCourse,proto3" json:"whole_course,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *NewPricingOption) Reset() {
 	*x = NewPricingOption{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -994,7 +1228,7 @@ func (x *NewPricingOption) String() string {
 func (*NewPricingOption) ProtoMessage() {}
 
 func (x *NewPricingOption) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[7]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1007,7 +1241,7 @@ func (x *NewPricingOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NewPricingOption.ProtoReflect.Descriptor instead.
 func (*NewPricingOption) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{7}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *NewPricingOption) GetName() string {
@@ -1045,6 +1279,13 @@ func (x *NewPricingOption) GetTaxRateBasisPoints() int32 {
 	return 0
 }
 
+func (x *NewPricingOption) GetWholeCourse() bool {
+	if x != nil {
+		return x.WholeCourse
+	}
+	return false
+}
+
 type CreateEventRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required, at most 200 characters.
@@ -1066,14 +1307,15 @@ type CreateEventRequest struct {
 	// Generates the dates, as an alternative to listing each one.
 	Recurrence *Recurrence `protobuf:"bytes,9,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
 	// 0 to 525600; unset means that cancellation is free until the start.
-	FreeCancellationMinutes *int32 `protobuf:"varint,10,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
+	FreeCancellationMinutes *int32        `protobuf:"varint,10,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3,oneof" json:"free_cancellation_minutes,omitempty"`
+	BookingRules            *BookingRules `protobuf:"bytes,11,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
 	unknownFields           protoimpl.UnknownFields
 	sizeCache               protoimpl.SizeCache
 }
 
 func (x *CreateEventRequest) Reset() {
 	*x = CreateEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1327,7 @@ func (x *CreateEventRequest) String() string {
 func (*CreateEventRequest) ProtoMessage() {}
 
 func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[8]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1340,7 @@ func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateEventRequest.ProtoReflect.Descriptor instead.
 func (*CreateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{8}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateEventRequest) GetTitle() string {
@@ -1171,6 +1413,13 @@ func (x *CreateEventRequest) GetFreeCancellationMinutes() int32 {
 	return 0
 }
 
+func (x *CreateEventRequest) GetBookingRules() *BookingRules {
+	if x != nil {
+		return x.BookingRules
+	}
+	return nil
+}
+
 type CreateEventResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
@@ -1180,7 +1429,7 @@ type CreateEventResponse struct {
 
 func (x *CreateEventResponse) Reset() {
 	*x = CreateEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1192,7 +1441,7 @@ func (x *CreateEventResponse) String() string {
 func (*CreateEventResponse) ProtoMessage() {}
 
 func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[9]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1205,7 +1454,7 @@ func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateEventResponse.ProtoReflect.Descriptor instead.
 func (*CreateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateEventResponse) GetEvent() *Event {
@@ -1216,15 +1465,18 @@ func (x *CreateEventResponse) GetEvent() *Event {
 }
 
 type GetEventRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Returns at most this many dates: the dates to come, and if there are none, the last ones. 0 means
+	// all dates of the event.
+	MaxDates      int32 `protobuf:"varint,2,opt,name=max_dates,json=maxDates,proto3" json:"max_dates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetEventRequest) Reset() {
 	*x = GetEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1236,7 +1488,7 @@ func (x *GetEventRequest) String() string {
 func (*GetEventRequest) ProtoMessage() {}
 
 func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[10]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1249,7 +1501,7 @@ func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventRequest.ProtoReflect.Descriptor instead.
 func (*GetEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{10}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetEventRequest) GetId() string {
@@ -1257,6 +1509,13 @@ func (x *GetEventRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *GetEventRequest) GetMaxDates() int32 {
+	if x != nil {
+		return x.MaxDates
+	}
+	return 0
 }
 
 type GetEventResponse struct {
@@ -1268,7 +1527,7 @@ type GetEventResponse struct {
 
 func (x *GetEventResponse) Reset() {
 	*x = GetEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1280,7 +1539,7 @@ func (x *GetEventResponse) String() string {
 func (*GetEventResponse) ProtoMessage() {}
 
 func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[11]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1293,7 +1552,7 @@ func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventResponse.ProtoReflect.Descriptor instead.
 func (*GetEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{11}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetEventResponse) GetEvent() *Event {
@@ -1315,6 +1574,8 @@ type ListEventsRequest struct {
 	Order EventOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.booking.v1.EventOrder" json:"order,omitempty"`
 	// Includes the dates of each event, which otherwise only GetEvent returns.
 	WithDates bool `protobuf:"varint,5,opt,name=with_dates,json=withDates,proto3" json:"with_dates,omitempty"`
+	// With with_dates: at most this many dates of each event, chosen as in GetEvent. 0 means all dates.
+	MaxDates int32 `protobuf:"varint,11,opt,name=max_dates,json=maxDates,proto3" json:"max_dates,omitempty"`
 	// Returns only events of this type and in this status; unspecified returns all.
 	Type   EventType   `protobuf:"varint,6,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
 	Status EventStatus `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.booking.v1.EventStatus" json:"status,omitempty"`
@@ -1329,7 +1590,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1602,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[12]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1615,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{12}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListEventsRequest) GetPageSize() int32 {
@@ -1390,6 +1651,13 @@ func (x *ListEventsRequest) GetWithDates() bool {
 		return x.WithDates
 	}
 	return false
+}
+
+func (x *ListEventsRequest) GetMaxDates() int32 {
+	if x != nil {
+		return x.MaxDates
+	}
+	return 0
 }
 
 func (x *ListEventsRequest) GetType() EventType {
@@ -1441,7 +1709,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1721,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[13]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1734,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{13}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListEventsResponse) GetEvents() []*Event {
@@ -1499,15 +1767,30 @@ type ListEventDatesRequest struct {
 	EventId string `protobuf:"bytes,3,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	// 1 to 200; 0 means 50.
 	PageSize int32 `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the previous response; if empty, the list starts at the beginning.
-	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// From the previous response; if empty, the list starts at offset.
+	PageToken string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Number of dates to skip; cannot be combined with page_token.
+	Offset int64 `protobuf:"varint,6,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Returns only dates of events of this type; unspecified returns all.
+	Type EventType `protobuf:"varint,7,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
+	// Returns only dates that can be booked now: scheduled, not started, with a space left, of a
+	// published event, and within the booking rules.
+	Available bool `protobuf:"varint,8,opt,name=available,proto3" json:"available,omitempty"`
+	// Returns only dates with this status; unspecified returns all.
+	Status EventDateStatus `protobuf:"varint,9,opt,name=status,proto3,enum=reservation.booking.v1.EventDateStatus" json:"status,omitempty"`
+	// Returns only dates of events with this status; unspecified returns all.
+	EventStatus EventStatus `protobuf:"varint,10,opt,name=event_status,json=eventStatus,proto3,enum=reservation.booking.v1.EventStatus" json:"event_status,omitempty"`
+	// Returns only dates of events changed at or after this time.
+	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	// Counts the dates that match, up to this limit; 0 does not count.
+	TotalLimit    int64 `protobuf:"varint,12,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListEventDatesRequest) Reset() {
 	*x = ListEventDatesRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1519,7 +1802,7 @@ func (x *ListEventDatesRequest) String() string {
 func (*ListEventDatesRequest) ProtoMessage() {}
 
 func (x *ListEventDatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[14]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1532,7 +1815,7 @@ func (x *ListEventDatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventDatesRequest.ProtoReflect.Descriptor instead.
 func (*ListEventDatesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{14}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListEventDatesRequest) GetStartsFrom() *timestamppb.Timestamp {
@@ -1570,6 +1853,55 @@ func (x *ListEventDatesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListEventDatesRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListEventDatesRequest) GetType() EventType {
+	if x != nil {
+		return x.Type
+	}
+	return EventType_EVENT_TYPE_UNSPECIFIED
+}
+
+func (x *ListEventDatesRequest) GetAvailable() bool {
+	if x != nil {
+		return x.Available
+	}
+	return false
+}
+
+func (x *ListEventDatesRequest) GetStatus() EventDateStatus {
+	if x != nil {
+		return x.Status
+	}
+	return EventDateStatus_EVENT_DATE_STATUS_UNSPECIFIED
+}
+
+func (x *ListEventDatesRequest) GetEventStatus() EventStatus {
+	if x != nil {
+		return x.EventStatus
+	}
+	return EventStatus_EVENT_STATUS_UNSPECIFIED
+}
+
+func (x *ListEventDatesRequest) GetUpdatedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedSince
+	}
+	return nil
+}
+
+func (x *ListEventDatesRequest) GetTotalLimit() int64 {
+	if x != nil {
+		return x.TotalLimit
+	}
+	return 0
+}
+
 // ScheduledDate is a date with the details of its event that a calendar shows.
 type ScheduledDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1581,14 +1913,28 @@ type ScheduledDate struct {
 	EventStatus EventStatus `protobuf:"varint,5,opt,name=event_status,json=eventStatus,proto3,enum=reservation.booking.v1.EventStatus" json:"event_status,omitempty"`
 	Location    string      `protobuf:"bytes,6,opt,name=location,proto3" json:"location,omitempty"`
 	// Number of waitlist entries that wait for spaces on this date.
-	Waiting       int32 `protobuf:"varint,7,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	Waiting int32 `protobuf:"varint,7,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	// The lowest price of one space in minor units, among the options that are sold for single dates; if
+	// there are none, among all options. Unset if the event has no options.
+	LowestPrice *int64 `protobuf:"varint,8,opt,name=lowest_price,json=lowestPrice,proto3,oneof" json:"lowest_price,omitempty"`
+	// ISO 4217; the currency of lowest_price.
+	Currency string `protobuf:"bytes,9,opt,name=currency,proto3" json:"currency,omitempty"`
+	// Whether the date can be booked now; see ListEventDatesRequest.available.
+	Available bool `protobuf:"varint,10,opt,name=available,proto3" json:"available,omitempty"`
+	// When booking rules open and close the booking of this date; unset means no limit. Booking closes at
+	// the start of the date at the latest.
+	OpensAt   *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
+	ClosesAt  *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=closes_at,json=closesAt,proto3" json:"closes_at,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// The version of the event, which increases with every change of the event or of any of its dates.
+	Version       int64 `protobuf:"varint,14,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ScheduledDate) Reset() {
 	*x = ScheduledDate{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1600,7 +1946,7 @@ func (x *ScheduledDate) String() string {
 func (*ScheduledDate) ProtoMessage() {}
 
 func (x *ScheduledDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1613,7 +1959,7 @@ func (x *ScheduledDate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduledDate.ProtoReflect.Descriptor instead.
 func (*ScheduledDate) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ScheduledDate) GetDate() *EventDate {
@@ -1665,18 +2011,158 @@ func (x *ScheduledDate) GetWaiting() int32 {
 	return 0
 }
 
+func (x *ScheduledDate) GetLowestPrice() int64 {
+	if x != nil && x.LowestPrice != nil {
+		return *x.LowestPrice
+	}
+	return 0
+}
+
+func (x *ScheduledDate) GetCurrency() string {
+	if x != nil {
+		return x.Currency
+	}
+	return ""
+}
+
+func (x *ScheduledDate) GetAvailable() bool {
+	if x != nil {
+		return x.Available
+	}
+	return false
+}
+
+func (x *ScheduledDate) GetOpensAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OpensAt
+	}
+	return nil
+}
+
+func (x *ScheduledDate) GetClosesAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ClosesAt
+	}
+	return nil
+}
+
+func (x *ScheduledDate) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+func (x *ScheduledDate) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+type GetEventDateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// date_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEventDateRequest) Reset() {
+	*x = GetEventDateRequest{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEventDateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEventDateRequest) ProtoMessage() {}
+
+func (x *GetEventDateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEventDateRequest.ProtoReflect.Descriptor instead.
+func (*GetEventDateRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *GetEventDateRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type GetEventDateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Date          *ScheduledDate         `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEventDateResponse) Reset() {
+	*x = GetEventDateResponse{}
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEventDateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEventDateResponse) ProtoMessage() {}
+
+func (x *GetEventDateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEventDateResponse.ProtoReflect.Descriptor instead.
+func (*GetEventDateResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetEventDateResponse) GetDate() *ScheduledDate {
+	if x != nil {
+		return x.Date
+	}
+	return nil
+}
+
 type ListEventDatesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Dates []*ScheduledDate       `protobuf:"bytes,1,rep,name=dates,proto3" json:"dates,omitempty"`
 	// Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Number of dates that match, at most total_limit.
+	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListEventDatesResponse) Reset() {
 	*x = ListEventDatesResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1688,7 +2174,7 @@ func (x *ListEventDatesResponse) String() string {
 func (*ListEventDatesResponse) ProtoMessage() {}
 
 func (x *ListEventDatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[16]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1701,7 +2187,7 @@ func (x *ListEventDatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventDatesResponse.ProtoReflect.Descriptor instead.
 func (*ListEventDatesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{16}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListEventDatesResponse) GetDates() []*ScheduledDate {
@@ -1716,6 +2202,13 @@ func (x *ListEventDatesResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListEventDatesResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
 }
 
 type UpdateEventRequest struct {
@@ -1756,14 +2249,17 @@ type UpdateEventRequest struct {
 	// Accepted only if it equals the event's recurrence; otherwise the call fails with
 	// INVALID_ARGUMENT, because existing dates are changed one by one. Without local_start, only the
 	// rule and the exceptions are compared.
-	Recurrence    *Recurrence `protobuf:"bytes,13,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
+	Recurrence *Recurrence `protobuf:"bytes,13,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
+	// Replaces the booking rules as a whole; unset leaves them unchanged, and an empty message removes
+	// them.
+	BookingRules  *BookingRules `protobuf:"bytes,14,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateEventRequest) Reset() {
 	*x = UpdateEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1775,7 +2271,7 @@ func (x *UpdateEventRequest) String() string {
 func (*UpdateEventRequest) ProtoMessage() {}
 
 func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[17]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1788,7 +2284,7 @@ func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventRequest.ProtoReflect.Descriptor instead.
 func (*UpdateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{17}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *UpdateEventRequest) GetId() string {
@@ -1882,6 +2378,13 @@ func (x *UpdateEventRequest) GetRecurrence() *Recurrence {
 	return nil
 }
 
+func (x *UpdateEventRequest) GetBookingRules() *BookingRules {
+	if x != nil {
+		return x.BookingRules
+	}
+	return nil
+}
+
 type UpdateEventResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
@@ -1891,7 +2394,7 @@ type UpdateEventResponse struct {
 
 func (x *UpdateEventResponse) Reset() {
 	*x = UpdateEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1903,7 +2406,7 @@ func (x *UpdateEventResponse) String() string {
 func (*UpdateEventResponse) ProtoMessage() {}
 
 func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[18]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1916,7 +2419,7 @@ func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventResponse.ProtoReflect.Descriptor instead.
 func (*UpdateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{18}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UpdateEventResponse) GetEvent() *Event {
@@ -1937,7 +2440,7 @@ type CancelEventRequest struct {
 
 func (x *CancelEventRequest) Reset() {
 	*x = CancelEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1949,7 +2452,7 @@ func (x *CancelEventRequest) String() string {
 func (*CancelEventRequest) ProtoMessage() {}
 
 func (x *CancelEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[19]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1962,7 +2465,7 @@ func (x *CancelEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventRequest.ProtoReflect.Descriptor instead.
 func (*CancelEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{19}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CancelEventRequest) GetId() string {
@@ -1990,7 +2493,7 @@ type CancelEventResponse struct {
 
 func (x *CancelEventResponse) Reset() {
 	*x = CancelEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2002,7 +2505,7 @@ func (x *CancelEventResponse) String() string {
 func (*CancelEventResponse) ProtoMessage() {}
 
 func (x *CancelEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[20]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2015,7 +2518,7 @@ func (x *CancelEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventResponse.ProtoReflect.Descriptor instead.
 func (*CancelEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{20}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CancelEventResponse) GetEvent() *Event {
@@ -2042,7 +2545,7 @@ type DeleteEventRequest struct {
 
 func (x *DeleteEventRequest) Reset() {
 	*x = DeleteEventRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2054,7 +2557,7 @@ func (x *DeleteEventRequest) String() string {
 func (*DeleteEventRequest) ProtoMessage() {}
 
 func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[21]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2067,7 +2570,7 @@ func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEventRequest.ProtoReflect.Descriptor instead.
 func (*DeleteEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{21}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DeleteEventRequest) GetId() string {
@@ -2092,7 +2595,7 @@ type DeleteEventResponse struct {
 
 func (x *DeleteEventResponse) Reset() {
 	*x = DeleteEventResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2607,7 @@ func (x *DeleteEventResponse) String() string {
 func (*DeleteEventResponse) ProtoMessage() {}
 
 func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[22]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,19 +2620,22 @@ func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEventResponse.ProtoReflect.Descriptor instead.
 func (*DeleteEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{22}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{26}
 }
 
 type UpdateEventDateRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Date          *EventDateChange       `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Date  *EventDateChange       `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	// The version of the event that the caller has read. If the current version is different, the call
+	// fails with ABORTED and VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *UpdateEventDateRequest) Reset() {
 	*x = UpdateEventDateRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2141,7 +2647,7 @@ func (x *UpdateEventDateRequest) String() string {
 func (*UpdateEventDateRequest) ProtoMessage() {}
 
 func (x *UpdateEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[23]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2154,7 +2660,7 @@ func (x *UpdateEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventDateRequest.ProtoReflect.Descriptor instead.
 func (*UpdateEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{23}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *UpdateEventDateRequest) GetDate() *EventDateChange {
@@ -2164,16 +2670,24 @@ func (x *UpdateEventDateRequest) GetDate() *EventDateChange {
 	return nil
 }
 
+func (x *UpdateEventDateRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
 type UpdateEventDateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Date          *EventDate             `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	Scheduled     *ScheduledDate         `protobuf:"bytes,2,opt,name=scheduled,proto3" json:"scheduled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateEventDateResponse) Reset() {
 	*x = UpdateEventDateResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2185,7 +2699,7 @@ func (x *UpdateEventDateResponse) String() string {
 func (*UpdateEventDateResponse) ProtoMessage() {}
 
 func (x *UpdateEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[24]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2198,7 +2712,7 @@ func (x *UpdateEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventDateResponse.ProtoReflect.Descriptor instead.
 func (*UpdateEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{24}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *UpdateEventDateResponse) GetDate() *EventDate {
@@ -2208,19 +2722,29 @@ func (x *UpdateEventDateResponse) GetDate() *EventDate {
 	return nil
 }
 
+func (x *UpdateEventDateResponse) GetScheduled() *ScheduledDate {
+	if x != nil {
+		return x.Scheduled
+	}
+	return nil
+}
+
 type CancelEventDateRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// date_ identifier.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Shown to the customers who had booked; at most 500 characters.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The version of the event that the caller has read. If the current version is different, the call
+	// fails with ABORTED and VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,3,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CancelEventDateRequest) Reset() {
 	*x = CancelEventDateRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2232,7 +2756,7 @@ func (x *CancelEventDateRequest) String() string {
 func (*CancelEventDateRequest) ProtoMessage() {}
 
 func (x *CancelEventDateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[25]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2245,7 +2769,7 @@ func (x *CancelEventDateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventDateRequest.ProtoReflect.Descriptor instead.
 func (*CancelEventDateRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{25}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CancelEventDateRequest) GetId() string {
@@ -2262,18 +2786,28 @@ func (x *CancelEventDateRequest) GetReason() string {
 	return ""
 }
 
+func (x *CancelEventDateRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
 type CancelEventDateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Date  *EventDate             `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
 	// Number of bookings that this call cancelled.
-	CancelledBookings int32 `protobuf:"varint,2,opt,name=cancelled_bookings,json=cancelledBookings,proto3" json:"cancelled_bookings,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	CancelledBookings int32          `protobuf:"varint,2,opt,name=cancelled_bookings,json=cancelledBookings,proto3" json:"cancelled_bookings,omitempty"`
+	Scheduled         *ScheduledDate `protobuf:"bytes,3,opt,name=scheduled,proto3" json:"scheduled,omitempty"`
+	// False if the date was already cancelled.
+	Changed       bool `protobuf:"varint,4,opt,name=changed,proto3" json:"changed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CancelEventDateResponse) Reset() {
 	*x = CancelEventDateResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2285,7 +2819,7 @@ func (x *CancelEventDateResponse) String() string {
 func (*CancelEventDateResponse) ProtoMessage() {}
 
 func (x *CancelEventDateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[26]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2298,7 +2832,7 @@ func (x *CancelEventDateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelEventDateResponse.ProtoReflect.Descriptor instead.
 func (*CancelEventDateResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{26}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CancelEventDateResponse) GetDate() *EventDate {
@@ -2313,6 +2847,20 @@ func (x *CancelEventDateResponse) GetCancelledBookings() int32 {
 		return x.CancelledBookings
 	}
 	return 0
+}
+
+func (x *CancelEventDateResponse) GetScheduled() *ScheduledDate {
+	if x != nil {
+		return x.Scheduled
+	}
+	return nil
+}
+
+func (x *CancelEventDateResponse) GetChanged() bool {
+	if x != nil {
+		return x.Changed
+	}
+	return false
 }
 
 type AddEventDatesRequest struct {
@@ -2330,7 +2878,7 @@ type AddEventDatesRequest struct {
 
 func (x *AddEventDatesRequest) Reset() {
 	*x = AddEventDatesRequest{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2342,7 +2890,7 @@ func (x *AddEventDatesRequest) String() string {
 func (*AddEventDatesRequest) ProtoMessage() {}
 
 func (x *AddEventDatesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[27]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2355,7 +2903,7 @@ func (x *AddEventDatesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDatesRequest.ProtoReflect.Descriptor instead.
 func (*AddEventDatesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{27}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AddEventDatesRequest) GetEventId() string {
@@ -2389,7 +2937,7 @@ type AddEventDatesResponse struct {
 
 func (x *AddEventDatesResponse) Reset() {
 	*x = AddEventDatesResponse{}
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2401,7 +2949,7 @@ func (x *AddEventDatesResponse) String() string {
 func (*AddEventDatesResponse) ProtoMessage() {}
 
 func (x *AddEventDatesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_event_proto_msgTypes[28]
+	mi := &file_reservation_booking_v1_event_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2414,7 +2962,7 @@ func (x *AddEventDatesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddEventDatesResponse.ProtoReflect.Descriptor instead.
 func (*AddEventDatesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{28}
+	return file_reservation_booking_v1_event_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AddEventDatesResponse) GetDates() []*EventDate {
@@ -2428,7 +2976,7 @@ var File_reservation_booking_v1_event_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
-	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xb7\x05\n" +
+	"\"reservation/booking/v1/event.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xc2\x06\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2448,8 +2996,26 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x19free_cancellation_minutes\x18\r \x01(\x05H\x00R\x17freeCancellationMinutes\x88\x01\x01\x12B\n" +
 	"\n" +
 	"recurrence\x18\x0e \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
-	"recurrenceB\x1c\n" +
-	"\x1a_free_cancellation_minutes\"\x85\x01\n" +
+	"recurrence\x12>\n" +
+	"\asummary\x18\x0f \x01(\v2$.reservation.booking.v1.DatesSummaryR\asummary\x12I\n" +
+	"\rbooking_rules\x18\x10 \x01(\v2$.reservation.booking.v1.BookingRulesR\fbookingRulesB\x1c\n" +
+	"\x1a_free_cancellation_minutes\"\xd6\x02\n" +
+	"\fDatesSummary\x12\x1a\n" +
+	"\bupcoming\x18\x01 \x01(\x05R\bupcoming\x12\x14\n" +
+	"\x05dates\x18\x02 \x01(\x05R\x05dates\x127\n" +
+	"\tstarts_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12)\n" +
+	"\x10duration_minutes\x18\x04 \x01(\x05R\x0fdurationMinutes\x123\n" +
+	"\aends_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12\x1f\n" +
+	"\bcapacity\x18\x06 \x01(\x03H\x00R\bcapacity\x88\x01\x01\x12\x16\n" +
+	"\x06booked\x18\a \x01(\x03R\x06booked\x125\n" +
+	"\x04next\x18\b \x01(\v2!.reservation.booking.v1.EventDateR\x04nextB\v\n" +
+	"\t_capacity\"\x92\x02\n" +
+	"\fBookingRules\x125\n" +
+	"\bopens_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\aopensAt\x127\n" +
+	"\tcloses_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bclosesAt\x124\n" +
+	"\x16minimum_notice_minutes\x18\x03 \x01(\x05R\x14minimumNoticeMinutes\x120\n" +
+	"\x14maximum_advance_days\x18\x04 \x01(\x05R\x12maximumAdvanceDays\x12*\n" +
+	"\x11once_per_customer\x18\x05 \x01(\bR\x0foncePerCustomer\"\x85\x01\n" +
 	"\n" +
 	"Recurrence\x12\x1c\n" +
 	"\x04rule\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x04rule\x12(\n" +
@@ -2466,14 +3032,15 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\bcapacity\x18\x05 \x01(\x05H\x00R\bcapacity\x88\x01\x01\x12\x16\n" +
 	"\x06booked\x18\x06 \x01(\x05R\x06booked\x12?\n" +
 	"\x06status\x18\a \x01(\x0e2'.reservation.booking.v1.EventDateStatusR\x06statusB\v\n" +
-	"\t_capacity\"\xc3\x01\n" +
+	"\t_capacity\"\xe6\x01\n" +
 	"\rPricingOption\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
 	"\x05price\x18\x03 \x01(\x03R\x05price\x12\x1a\n" +
 	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12\x1d\n" +
 	"\acredits\x18\x05 \x01(\x05H\x00R\acredits\x88\x01\x01\x121\n" +
-	"\x15tax_rate_basis_points\x18\x06 \x01(\x05R\x12taxRateBasisPointsB\n" +
+	"\x15tax_rate_basis_points\x18\x06 \x01(\x05R\x12taxRateBasisPoints\x12!\n" +
+	"\fwhole_course\x18\a \x01(\bR\vwholeCourseB\n" +
 	"\n" +
 	"\b_credits\"\xa5\x02\n" +
 	"\fNewEventDate\x127\n" +
@@ -2499,7 +3066,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x11_duration_minutesB\v\n" +
 	"\t_capacityB\f\n" +
 	"\n" +
-	"_local_end\"\xe8\x02\n" +
+	"_local_end\"\xa1\x03\n" +
 	"\x13PricingOptionChange\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12!\n" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x04name\x88\x01\x01\x12\x19\n" +
@@ -2510,22 +3077,25 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"no_credits\x18\x06 \x01(\bR\tnoCredits\x126\n" +
 	"\x15tax_rate_basis_points\x18\a \x01(\x05H\x04R\x12taxRateBasisPoints\x88\x01\x01\x12\x14\n" +
-	"\x05ended\x18\b \x01(\bR\x05endedB\a\n" +
+	"\x05ended\x18\b \x01(\bR\x05ended\x12&\n" +
+	"\fwhole_course\x18\t \x01(\bH\x05R\vwholeCourse\x88\x01\x01B\a\n" +
 	"\x05_nameB\b\n" +
 	"\x06_priceB\v\n" +
 	"\t_currencyB\n" +
 	"\n" +
 	"\b_creditsB\x18\n" +
-	"\x16_tax_rate_basis_points\"\xc9\x01\n" +
+	"\x16_tax_rate_basis_pointsB\x0f\n" +
+	"\r_whole_course\"\xec\x01\n" +
 	"\x10NewPricingOption\x12\x1c\n" +
 	"\x04name\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12\x14\n" +
 	"\x05price\x18\x02 \x01(\x03R\x05price\x12#\n" +
 	"\bcurrency\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bcurrency\x12\x1d\n" +
 	"\acredits\x18\x04 \x01(\x05H\x00R\acredits\x88\x01\x01\x121\n" +
-	"\x15tax_rate_basis_points\x18\x05 \x01(\x05R\x12taxRateBasisPointsB\n" +
+	"\x15tax_rate_basis_points\x18\x05 \x01(\x05R\x12taxRateBasisPoints\x12!\n" +
+	"\fwhole_course\x18\x06 \x01(\bR\vwholeCourseB\n" +
 	"\n" +
-	"\b_credits\"\xe6\x04\n" +
+	"\b_credits\"\xb1\x05\n" +
 	"\x12CreateEventRequest\x12\x1e\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\vdescription\x125\n" +
@@ -2539,14 +3109,16 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"recurrence\x18\t \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
 	"recurrence\x12?\n" +
 	"\x19free_cancellation_minutes\x18\n" +
-	" \x01(\x05H\x00R\x17freeCancellationMinutes\x88\x01\x01B\x1c\n" +
+	" \x01(\x05H\x00R\x17freeCancellationMinutes\x88\x01\x01\x12I\n" +
+	"\rbooking_rules\x18\v \x01(\v2$.reservation.booking.v1.BookingRulesR\fbookingRulesB\x1c\n" +
 	"\x1a_free_cancellation_minutes\"J\n" +
 	"\x13CreateEventResponse\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"*\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"G\n" +
 	"\x0fGetEventRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"G\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12\x1b\n" +
+	"\tmax_dates\x18\x02 \x01(\x05R\bmaxDates\"G\n" +
 	"\x10GetEventResponse\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\xfd\x03\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\x9a\x04\n" +
 	"\x11ListEventsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
@@ -2554,7 +3126,8 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x128\n" +
 	"\x05order\x18\x04 \x01(\x0e2\".reservation.booking.v1.EventOrderR\x05order\x12\x1d\n" +
 	"\n" +
-	"with_dates\x18\x05 \x01(\bR\twithDates\x125\n" +
+	"with_dates\x18\x05 \x01(\bR\twithDates\x12\x1b\n" +
+	"\tmax_dates\x18\v \x01(\x05R\bmaxDates\x125\n" +
 	"\x04type\x18\x06 \x01(\x0e2!.reservation.booking.v1.EventTypeR\x04type\x12;\n" +
 	"\x06status\x18\a \x01(\x0e2#.reservation.booking.v1.EventStatusR\x06status\x12;\n" +
 	"\vstarts_from\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\n" +
@@ -2565,7 +3138,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x12ListEventsResponse\x125\n" +
 	"\x06events\x18\x01 \x03(\v2\x1d.reservation.booking.v1.EventR\x06events\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xff\x01\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xd7\x04\n" +
 	"\x15ListEventDatesRequest\x12;\n" +
 	"\vstarts_from\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"startsFrom\x12?\n" +
@@ -2573,7 +3146,16 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\bevent_id\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12\x1b\n" +
 	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\xc2\x02\n" +
+	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x06 \x01(\x03R\x06offset\x125\n" +
+	"\x04type\x18\a \x01(\x0e2!.reservation.booking.v1.EventTypeR\x04type\x12\x1c\n" +
+	"\tavailable\x18\b \x01(\bR\tavailable\x12?\n" +
+	"\x06status\x18\t \x01(\x0e2'.reservation.booking.v1.EventDateStatusR\x06status\x12F\n" +
+	"\fevent_status\x18\n" +
+	" \x01(\x0e2#.reservation.booking.v1.EventStatusR\veventStatus\x12?\n" +
+	"\rupdated_since\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12\x1f\n" +
+	"\vtotal_limit\x18\f \x01(\x03R\n" +
+	"totalLimit\"\xfa\x04\n" +
 	"\rScheduledDate\x125\n" +
 	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x19\n" +
 	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\x1f\n" +
@@ -2583,10 +3165,25 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"event_type\x18\x04 \x01(\x0e2!.reservation.booking.v1.EventTypeR\teventType\x12F\n" +
 	"\fevent_status\x18\x05 \x01(\x0e2#.reservation.booking.v1.EventStatusR\veventStatus\x12\x1a\n" +
 	"\blocation\x18\x06 \x01(\tR\blocation\x12\x18\n" +
-	"\awaiting\x18\a \x01(\x05R\awaiting\"}\n" +
+	"\awaiting\x18\a \x01(\x05R\awaiting\x12&\n" +
+	"\flowest_price\x18\b \x01(\x03H\x00R\vlowestPrice\x88\x01\x01\x12\x1a\n" +
+	"\bcurrency\x18\t \x01(\tR\bcurrency\x12\x1c\n" +
+	"\tavailable\x18\n" +
+	" \x01(\bR\tavailable\x125\n" +
+	"\bopens_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\aopensAt\x127\n" +
+	"\tcloses_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\bclosesAt\x129\n" +
+	"\n" +
+	"updated_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
+	"\aversion\x18\x0e \x01(\x03R\aversionB\x0f\n" +
+	"\r_lowest_price\".\n" +
+	"\x13GetEventDateRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"Q\n" +
+	"\x14GetEventDateResponse\x129\n" +
+	"\x04date\x18\x01 \x01(\v2%.reservation.booking.v1.ScheduledDateR\x04date\"\x93\x01\n" +
 	"\x16ListEventDatesResponse\x12;\n" +
 	"\x05dates\x18\x01 \x03(\v2%.reservation.booking.v1.ScheduledDateR\x05dates\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd8\x06\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xa3\a\n" +
 	"\x12UpdateEventRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12#\n" +
 	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
@@ -2603,7 +3200,8 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x10expected_version\x18\f \x01(\x03H\x05R\x0fexpectedVersion\x88\x01\x01\x12B\n" +
 	"\n" +
 	"recurrence\x18\r \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
-	"recurrenceB\b\n" +
+	"recurrence\x12I\n" +
+	"\rbooking_rules\x18\x0e \x01(\v2$.reservation.booking.v1.BookingRulesR\fbookingRulesB\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\v\n" +
 	"\t_timezoneB\v\n" +
@@ -2622,17 +3220,24 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12.\n" +
 	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
 	"\x11_expected_version\"\x15\n" +
-	"\x13DeleteEventResponse\"U\n" +
+	"\x13DeleteEventResponse\"\x9a\x01\n" +
 	"\x16UpdateEventDateRequest\x12;\n" +
-	"\x04date\x18\x01 \x01(\v2'.reservation.booking.v1.EventDateChangeR\x04date\"P\n" +
+	"\x04date\x18\x01 \x01(\v2'.reservation.booking.v1.EventDateChangeR\x04date\x12.\n" +
+	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"\x95\x01\n" +
 	"\x17UpdateEventDateResponse\x125\n" +
-	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\"S\n" +
+	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12C\n" +
+	"\tscheduled\x18\x02 \x01(\v2%.reservation.booking.v1.ScheduledDateR\tscheduled\"\x98\x01\n" +
 	"\x16CancelEventDateRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
-	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\"\x7f\n" +
+	"\x06reason\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reason\x12.\n" +
+	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"\xde\x01\n" +
 	"\x17CancelEventDateResponse\x125\n" +
 	"\x04date\x18\x01 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12-\n" +
-	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\"\xc5\x01\n" +
+	"\x12cancelled_bookings\x18\x02 \x01(\x05R\x11cancelledBookings\x12C\n" +
+	"\tscheduled\x18\x03 \x01(\v2%.reservation.booking.v1.ScheduledDateR\tscheduled\x12\x18\n" +
+	"\achanged\x18\x04 \x01(\bR\achanged\"\xc5\x01\n" +
 	"\x14AddEventDatesRequest\x12\"\n" +
 	"\bevent_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12E\n" +
 	"\x05dates\x18\x02 \x03(\v2$.reservation.booking.v1.NewEventDateB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05dates\x12B\n" +
@@ -2663,18 +3268,23 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x13EVENT_ORDER_CREATED\x10\x01\x12\x1c\n" +
 	"\x18EVENT_ORDER_CREATED_DESC\x10\x02\x12\x17\n" +
 	"\x13EVENT_ORDER_UPDATED\x10\x03\x12\x1c\n" +
-	"\x18EVENT_ORDER_UPDATED_DESC\x10\x042\x82\n" +
-	"\n" +
+	"\x18EVENT_ORDER_UPDATED_DESC\x10\x042\xba\v\n" +
 	"\fEventService\x12z\n" +
 	"\vCreateEvent\x12*.reservation.booking.v1.CreateEventRequest\x1a+.reservation.booking.v1.CreateEventResponse\"\x12\x8a\xc9\x18\x0e\n" +
-	"\fevents:write\x12p\n" +
-	"\bGetEvent\x12'.reservation.booking.v1.GetEventRequest\x1a(.reservation.booking.v1.GetEventResponse\"\x11\x8a\xc9\x18\r\n" +
-	"\vevents:read\x12v\n" +
+	"\fevents:write\x12~\n" +
+	"\bGetEvent\x12'.reservation.booking.v1.GetEventRequest\x1a(.reservation.booking.v1.GetEventResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\vevents:read\n" +
+	"\fcatalog:read\x12\x84\x01\n" +
 	"\n" +
-	"ListEvents\x12).reservation.booking.v1.ListEventsRequest\x1a*.reservation.booking.v1.ListEventsResponse\"\x11\x8a\xc9\x18\r\n" +
-	"\vevents:read\x12\x82\x01\n" +
-	"\x0eListEventDates\x12-.reservation.booking.v1.ListEventDatesRequest\x1a..reservation.booking.v1.ListEventDatesResponse\"\x11\x8a\xc9\x18\r\n" +
-	"\vevents:read\x12z\n" +
+	"ListEvents\x12).reservation.booking.v1.ListEventsRequest\x1a*.reservation.booking.v1.ListEventsResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\vevents:read\n" +
+	"\fcatalog:read\x12\x90\x01\n" +
+	"\x0eListEventDates\x12-.reservation.booking.v1.ListEventDatesRequest\x1a..reservation.booking.v1.ListEventDatesResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\vevents:read\n" +
+	"\fcatalog:read\x12\x8a\x01\n" +
+	"\fGetEventDate\x12+.reservation.booking.v1.GetEventDateRequest\x1a,.reservation.booking.v1.GetEventDateResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\vevents:read\n" +
+	"\fcatalog:read\x12z\n" +
 	"\vUpdateEvent\x12*.reservation.booking.v1.UpdateEventRequest\x1a+.reservation.booking.v1.UpdateEventResponse\"\x12\x8a\xc9\x18\x0e\n" +
 	"\fevents:write\x12z\n" +
 	"\vCancelEvent\x12*.reservation.booking.v1.CancelEventRequest\x1a+.reservation.booking.v1.CancelEventResponse\"\x12\x8a\xc9\x18\x0e\n" +
@@ -2701,116 +3311,141 @@ func file_reservation_booking_v1_event_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_booking_v1_event_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_reservation_booking_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_reservation_booking_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_reservation_booking_v1_event_proto_goTypes = []any{
 	(EventType)(0),                  // 0: reservation.booking.v1.EventType
 	(EventStatus)(0),                // 1: reservation.booking.v1.EventStatus
 	(EventDateStatus)(0),            // 2: reservation.booking.v1.EventDateStatus
 	(EventOrder)(0),                 // 3: reservation.booking.v1.EventOrder
 	(*Event)(nil),                   // 4: reservation.booking.v1.Event
-	(*Recurrence)(nil),              // 5: reservation.booking.v1.Recurrence
-	(*EventDate)(nil),               // 6: reservation.booking.v1.EventDate
-	(*PricingOption)(nil),           // 7: reservation.booking.v1.PricingOption
-	(*NewEventDate)(nil),            // 8: reservation.booking.v1.NewEventDate
-	(*EventDateChange)(nil),         // 9: reservation.booking.v1.EventDateChange
-	(*PricingOptionChange)(nil),     // 10: reservation.booking.v1.PricingOptionChange
-	(*NewPricingOption)(nil),        // 11: reservation.booking.v1.NewPricingOption
-	(*CreateEventRequest)(nil),      // 12: reservation.booking.v1.CreateEventRequest
-	(*CreateEventResponse)(nil),     // 13: reservation.booking.v1.CreateEventResponse
-	(*GetEventRequest)(nil),         // 14: reservation.booking.v1.GetEventRequest
-	(*GetEventResponse)(nil),        // 15: reservation.booking.v1.GetEventResponse
-	(*ListEventsRequest)(nil),       // 16: reservation.booking.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),      // 17: reservation.booking.v1.ListEventsResponse
-	(*ListEventDatesRequest)(nil),   // 18: reservation.booking.v1.ListEventDatesRequest
-	(*ScheduledDate)(nil),           // 19: reservation.booking.v1.ScheduledDate
-	(*ListEventDatesResponse)(nil),  // 20: reservation.booking.v1.ListEventDatesResponse
-	(*UpdateEventRequest)(nil),      // 21: reservation.booking.v1.UpdateEventRequest
-	(*UpdateEventResponse)(nil),     // 22: reservation.booking.v1.UpdateEventResponse
-	(*CancelEventRequest)(nil),      // 23: reservation.booking.v1.CancelEventRequest
-	(*CancelEventResponse)(nil),     // 24: reservation.booking.v1.CancelEventResponse
-	(*DeleteEventRequest)(nil),      // 25: reservation.booking.v1.DeleteEventRequest
-	(*DeleteEventResponse)(nil),     // 26: reservation.booking.v1.DeleteEventResponse
-	(*UpdateEventDateRequest)(nil),  // 27: reservation.booking.v1.UpdateEventDateRequest
-	(*UpdateEventDateResponse)(nil), // 28: reservation.booking.v1.UpdateEventDateResponse
-	(*CancelEventDateRequest)(nil),  // 29: reservation.booking.v1.CancelEventDateRequest
-	(*CancelEventDateResponse)(nil), // 30: reservation.booking.v1.CancelEventDateResponse
-	(*AddEventDatesRequest)(nil),    // 31: reservation.booking.v1.AddEventDatesRequest
-	(*AddEventDatesResponse)(nil),   // 32: reservation.booking.v1.AddEventDatesResponse
-	(*timestamppb.Timestamp)(nil),   // 33: google.protobuf.Timestamp
+	(*DatesSummary)(nil),            // 5: reservation.booking.v1.DatesSummary
+	(*BookingRules)(nil),            // 6: reservation.booking.v1.BookingRules
+	(*Recurrence)(nil),              // 7: reservation.booking.v1.Recurrence
+	(*EventDate)(nil),               // 8: reservation.booking.v1.EventDate
+	(*PricingOption)(nil),           // 9: reservation.booking.v1.PricingOption
+	(*NewEventDate)(nil),            // 10: reservation.booking.v1.NewEventDate
+	(*EventDateChange)(nil),         // 11: reservation.booking.v1.EventDateChange
+	(*PricingOptionChange)(nil),     // 12: reservation.booking.v1.PricingOptionChange
+	(*NewPricingOption)(nil),        // 13: reservation.booking.v1.NewPricingOption
+	(*CreateEventRequest)(nil),      // 14: reservation.booking.v1.CreateEventRequest
+	(*CreateEventResponse)(nil),     // 15: reservation.booking.v1.CreateEventResponse
+	(*GetEventRequest)(nil),         // 16: reservation.booking.v1.GetEventRequest
+	(*GetEventResponse)(nil),        // 17: reservation.booking.v1.GetEventResponse
+	(*ListEventsRequest)(nil),       // 18: reservation.booking.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),      // 19: reservation.booking.v1.ListEventsResponse
+	(*ListEventDatesRequest)(nil),   // 20: reservation.booking.v1.ListEventDatesRequest
+	(*ScheduledDate)(nil),           // 21: reservation.booking.v1.ScheduledDate
+	(*GetEventDateRequest)(nil),     // 22: reservation.booking.v1.GetEventDateRequest
+	(*GetEventDateResponse)(nil),    // 23: reservation.booking.v1.GetEventDateResponse
+	(*ListEventDatesResponse)(nil),  // 24: reservation.booking.v1.ListEventDatesResponse
+	(*UpdateEventRequest)(nil),      // 25: reservation.booking.v1.UpdateEventRequest
+	(*UpdateEventResponse)(nil),     // 26: reservation.booking.v1.UpdateEventResponse
+	(*CancelEventRequest)(nil),      // 27: reservation.booking.v1.CancelEventRequest
+	(*CancelEventResponse)(nil),     // 28: reservation.booking.v1.CancelEventResponse
+	(*DeleteEventRequest)(nil),      // 29: reservation.booking.v1.DeleteEventRequest
+	(*DeleteEventResponse)(nil),     // 30: reservation.booking.v1.DeleteEventResponse
+	(*UpdateEventDateRequest)(nil),  // 31: reservation.booking.v1.UpdateEventDateRequest
+	(*UpdateEventDateResponse)(nil), // 32: reservation.booking.v1.UpdateEventDateResponse
+	(*CancelEventDateRequest)(nil),  // 33: reservation.booking.v1.CancelEventDateRequest
+	(*CancelEventDateResponse)(nil), // 34: reservation.booking.v1.CancelEventDateResponse
+	(*AddEventDatesRequest)(nil),    // 35: reservation.booking.v1.AddEventDatesRequest
+	(*AddEventDatesResponse)(nil),   // 36: reservation.booking.v1.AddEventDatesResponse
+	(*timestamppb.Timestamp)(nil),   // 37: google.protobuf.Timestamp
 }
 var file_reservation_booking_v1_event_proto_depIdxs = []int32{
 	0,  // 0: reservation.booking.v1.Event.type:type_name -> reservation.booking.v1.EventType
 	1,  // 1: reservation.booking.v1.Event.status:type_name -> reservation.booking.v1.EventStatus
-	6,  // 2: reservation.booking.v1.Event.dates:type_name -> reservation.booking.v1.EventDate
-	7,  // 3: reservation.booking.v1.Event.pricing_options:type_name -> reservation.booking.v1.PricingOption
-	33, // 4: reservation.booking.v1.Event.created_at:type_name -> google.protobuf.Timestamp
-	33, // 5: reservation.booking.v1.Event.updated_at:type_name -> google.protobuf.Timestamp
-	5,  // 6: reservation.booking.v1.Event.recurrence:type_name -> reservation.booking.v1.Recurrence
-	33, // 7: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
-	2,  // 8: reservation.booking.v1.EventDate.status:type_name -> reservation.booking.v1.EventDateStatus
-	33, // 9: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
-	33, // 10: reservation.booking.v1.NewEventDate.ends_at:type_name -> google.protobuf.Timestamp
-	33, // 11: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
-	33, // 12: reservation.booking.v1.EventDateChange.ends_at:type_name -> google.protobuf.Timestamp
-	0,  // 13: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 14: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	8,  // 15: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	11, // 16: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
-	5,  // 17: reservation.booking.v1.CreateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	4,  // 18: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
-	4,  // 19: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
-	3,  // 20: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
-	0,  // 21: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 22: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
-	33, // 23: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	33, // 24: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	33, // 25: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	4,  // 26: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
-	33, // 27: reservation.booking.v1.ListEventDatesRequest.starts_from:type_name -> google.protobuf.Timestamp
-	33, // 28: reservation.booking.v1.ListEventDatesRequest.starts_before:type_name -> google.protobuf.Timestamp
-	6,  // 29: reservation.booking.v1.ScheduledDate.date:type_name -> reservation.booking.v1.EventDate
-	0,  // 30: reservation.booking.v1.ScheduledDate.event_type:type_name -> reservation.booking.v1.EventType
-	1,  // 31: reservation.booking.v1.ScheduledDate.event_status:type_name -> reservation.booking.v1.EventStatus
-	19, // 32: reservation.booking.v1.ListEventDatesResponse.dates:type_name -> reservation.booking.v1.ScheduledDate
-	0,  // 33: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
-	1,  // 34: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
-	9,  // 35: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
-	10, // 36: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
-	9,  // 37: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
-	5,  // 38: reservation.booking.v1.UpdateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	4,  // 39: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
-	4,  // 40: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
-	9,  // 41: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
-	6,  // 42: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	6,  // 43: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
-	8,  // 44: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
-	5,  // 45: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
-	6,  // 46: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
-	12, // 47: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
-	14, // 48: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
-	16, // 49: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
-	18, // 50: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
-	21, // 51: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
-	23, // 52: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
-	25, // 53: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
-	31, // 54: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
-	27, // 55: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
-	29, // 56: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
-	13, // 57: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
-	15, // 58: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
-	17, // 59: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
-	20, // 60: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
-	22, // 61: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
-	24, // 62: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
-	26, // 63: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
-	32, // 64: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
-	28, // 65: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
-	30, // 66: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
-	57, // [57:67] is the sub-list for method output_type
-	47, // [47:57] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	8,  // 2: reservation.booking.v1.Event.dates:type_name -> reservation.booking.v1.EventDate
+	9,  // 3: reservation.booking.v1.Event.pricing_options:type_name -> reservation.booking.v1.PricingOption
+	37, // 4: reservation.booking.v1.Event.created_at:type_name -> google.protobuf.Timestamp
+	37, // 5: reservation.booking.v1.Event.updated_at:type_name -> google.protobuf.Timestamp
+	7,  // 6: reservation.booking.v1.Event.recurrence:type_name -> reservation.booking.v1.Recurrence
+	5,  // 7: reservation.booking.v1.Event.summary:type_name -> reservation.booking.v1.DatesSummary
+	6,  // 8: reservation.booking.v1.Event.booking_rules:type_name -> reservation.booking.v1.BookingRules
+	37, // 9: reservation.booking.v1.DatesSummary.starts_at:type_name -> google.protobuf.Timestamp
+	37, // 10: reservation.booking.v1.DatesSummary.ends_at:type_name -> google.protobuf.Timestamp
+	8,  // 11: reservation.booking.v1.DatesSummary.next:type_name -> reservation.booking.v1.EventDate
+	37, // 12: reservation.booking.v1.BookingRules.opens_at:type_name -> google.protobuf.Timestamp
+	37, // 13: reservation.booking.v1.BookingRules.closes_at:type_name -> google.protobuf.Timestamp
+	37, // 14: reservation.booking.v1.EventDate.starts_at:type_name -> google.protobuf.Timestamp
+	2,  // 15: reservation.booking.v1.EventDate.status:type_name -> reservation.booking.v1.EventDateStatus
+	37, // 16: reservation.booking.v1.NewEventDate.starts_at:type_name -> google.protobuf.Timestamp
+	37, // 17: reservation.booking.v1.NewEventDate.ends_at:type_name -> google.protobuf.Timestamp
+	37, // 18: reservation.booking.v1.EventDateChange.starts_at:type_name -> google.protobuf.Timestamp
+	37, // 19: reservation.booking.v1.EventDateChange.ends_at:type_name -> google.protobuf.Timestamp
+	0,  // 20: reservation.booking.v1.CreateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 21: reservation.booking.v1.CreateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	10, // 22: reservation.booking.v1.CreateEventRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	13, // 23: reservation.booking.v1.CreateEventRequest.pricing_options:type_name -> reservation.booking.v1.NewPricingOption
+	7,  // 24: reservation.booking.v1.CreateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	6,  // 25: reservation.booking.v1.CreateEventRequest.booking_rules:type_name -> reservation.booking.v1.BookingRules
+	4,  // 26: reservation.booking.v1.CreateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 27: reservation.booking.v1.GetEventResponse.event:type_name -> reservation.booking.v1.Event
+	3,  // 28: reservation.booking.v1.ListEventsRequest.order:type_name -> reservation.booking.v1.EventOrder
+	0,  // 29: reservation.booking.v1.ListEventsRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 30: reservation.booking.v1.ListEventsRequest.status:type_name -> reservation.booking.v1.EventStatus
+	37, // 31: reservation.booking.v1.ListEventsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	37, // 32: reservation.booking.v1.ListEventsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	37, // 33: reservation.booking.v1.ListEventsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	4,  // 34: reservation.booking.v1.ListEventsResponse.events:type_name -> reservation.booking.v1.Event
+	37, // 35: reservation.booking.v1.ListEventDatesRequest.starts_from:type_name -> google.protobuf.Timestamp
+	37, // 36: reservation.booking.v1.ListEventDatesRequest.starts_before:type_name -> google.protobuf.Timestamp
+	0,  // 37: reservation.booking.v1.ListEventDatesRequest.type:type_name -> reservation.booking.v1.EventType
+	2,  // 38: reservation.booking.v1.ListEventDatesRequest.status:type_name -> reservation.booking.v1.EventDateStatus
+	1,  // 39: reservation.booking.v1.ListEventDatesRequest.event_status:type_name -> reservation.booking.v1.EventStatus
+	37, // 40: reservation.booking.v1.ListEventDatesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	8,  // 41: reservation.booking.v1.ScheduledDate.date:type_name -> reservation.booking.v1.EventDate
+	0,  // 42: reservation.booking.v1.ScheduledDate.event_type:type_name -> reservation.booking.v1.EventType
+	1,  // 43: reservation.booking.v1.ScheduledDate.event_status:type_name -> reservation.booking.v1.EventStatus
+	37, // 44: reservation.booking.v1.ScheduledDate.opens_at:type_name -> google.protobuf.Timestamp
+	37, // 45: reservation.booking.v1.ScheduledDate.closes_at:type_name -> google.protobuf.Timestamp
+	37, // 46: reservation.booking.v1.ScheduledDate.updated_at:type_name -> google.protobuf.Timestamp
+	21, // 47: reservation.booking.v1.GetEventDateResponse.date:type_name -> reservation.booking.v1.ScheduledDate
+	21, // 48: reservation.booking.v1.ListEventDatesResponse.dates:type_name -> reservation.booking.v1.ScheduledDate
+	0,  // 49: reservation.booking.v1.UpdateEventRequest.type:type_name -> reservation.booking.v1.EventType
+	1,  // 50: reservation.booking.v1.UpdateEventRequest.status:type_name -> reservation.booking.v1.EventStatus
+	11, // 51: reservation.booking.v1.UpdateEventRequest.dates:type_name -> reservation.booking.v1.EventDateChange
+	12, // 52: reservation.booking.v1.UpdateEventRequest.pricing_options:type_name -> reservation.booking.v1.PricingOptionChange
+	11, // 53: reservation.booking.v1.UpdateEventRequest.only_date:type_name -> reservation.booking.v1.EventDateChange
+	7,  // 54: reservation.booking.v1.UpdateEventRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	6,  // 55: reservation.booking.v1.UpdateEventRequest.booking_rules:type_name -> reservation.booking.v1.BookingRules
+	4,  // 56: reservation.booking.v1.UpdateEventResponse.event:type_name -> reservation.booking.v1.Event
+	4,  // 57: reservation.booking.v1.CancelEventResponse.event:type_name -> reservation.booking.v1.Event
+	11, // 58: reservation.booking.v1.UpdateEventDateRequest.date:type_name -> reservation.booking.v1.EventDateChange
+	8,  // 59: reservation.booking.v1.UpdateEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	21, // 60: reservation.booking.v1.UpdateEventDateResponse.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	8,  // 61: reservation.booking.v1.CancelEventDateResponse.date:type_name -> reservation.booking.v1.EventDate
+	21, // 62: reservation.booking.v1.CancelEventDateResponse.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	10, // 63: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
+	7,  // 64: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
+	8,  // 65: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
+	14, // 66: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
+	16, // 67: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
+	18, // 68: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
+	20, // 69: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
+	22, // 70: reservation.booking.v1.EventService.GetEventDate:input_type -> reservation.booking.v1.GetEventDateRequest
+	25, // 71: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
+	27, // 72: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
+	29, // 73: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
+	35, // 74: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
+	31, // 75: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
+	33, // 76: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
+	15, // 77: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
+	17, // 78: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
+	19, // 79: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
+	24, // 80: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
+	23, // 81: reservation.booking.v1.EventService.GetEventDate:output_type -> reservation.booking.v1.GetEventDateResponse
+	26, // 82: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
+	28, // 83: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
+	30, // 84: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
+	36, // 85: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
+	32, // 86: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
+	34, // 87: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
+	77, // [77:88] is the sub-list for method output_type
+	66, // [66:77] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_event_proto_init() }
@@ -2819,22 +3454,26 @@ func file_reservation_booking_v1_event_proto_init() {
 		return
 	}
 	file_reservation_booking_v1_event_proto_msgTypes[0].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[2].OneofWrappers = []any{}
-	file_reservation_booking_v1_event_proto_msgTypes[3].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[1].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[4].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[5].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[6].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[7].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[8].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[9].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[10].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[17].OneofWrappers = []any{}
 	file_reservation_booking_v1_event_proto_msgTypes[21].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[25].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[27].OneofWrappers = []any{}
+	file_reservation_booking_v1_event_proto_msgTypes[29].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_event_proto_rawDesc), len(file_reservation_booking_v1_event_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   29,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -23,6 +23,7 @@ const (
 	EventService_GetEvent_FullMethodName        = "/reservation.booking.v1.EventService/GetEvent"
 	EventService_ListEvents_FullMethodName      = "/reservation.booking.v1.EventService/ListEvents"
 	EventService_ListEventDates_FullMethodName  = "/reservation.booking.v1.EventService/ListEventDates"
+	EventService_GetEventDate_FullMethodName    = "/reservation.booking.v1.EventService/GetEventDate"
 	EventService_UpdateEvent_FullMethodName     = "/reservation.booking.v1.EventService/UpdateEvent"
 	EventService_CancelEvent_FullMethodName     = "/reservation.booking.v1.EventService/CancelEvent"
 	EventService_DeleteEvent_FullMethodName     = "/reservation.booking.v1.EventService/DeleteEvent"
@@ -40,13 +41,16 @@ const (
 type EventServiceClient interface {
 	// CreateEvent adds an event with its dates and pricing options.
 	CreateEvent(ctx context.Context, in *CreateEventRequest, opts ...grpc.CallOption) (*CreateEventResponse, error)
-	// GetEvent returns one event with all its dates and pricing options.
+	// GetEvent returns one event with its dates and pricing options. A caller that only has the scope
+	// catalog:read sees published events and their dates, here and in the other RPCs that read them.
 	GetEvent(ctx context.Context, in *GetEventRequest, opts ...grpc.CallOption) (*GetEventResponse, error)
 	// ListEvents returns a page of the company's events.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
 	// ListEventDates returns a page of the dates of all events, or of one, in the order of their
 	// start: for example, everything that takes place in one week.
 	ListEventDates(ctx context.Context, in *ListEventDatesRequest, opts ...grpc.CallOption) (*ListEventDatesResponse, error)
+	// GetEventDate returns one date with the details of its event.
+	GetEventDate(ctx context.Context, in *GetEventDateRequest, opts ...grpc.CallOption) (*GetEventDateResponse, error)
 	// UpdateEvent changes the fields that are set, including dates and pricing options, in one
 	// commit. Setting the status to cancelled does what CancelEvent does. You can change the title,
 	// description and location of a cancelled event; any other change is refused with
@@ -124,6 +128,16 @@ func (c *eventServiceClient) ListEventDates(ctx context.Context, in *ListEventDa
 	return out, nil
 }
 
+func (c *eventServiceClient) GetEventDate(ctx context.Context, in *GetEventDateRequest, opts ...grpc.CallOption) (*GetEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetEventDateResponse)
+	err := c.cc.Invoke(ctx, EventService_GetEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *eventServiceClient) UpdateEvent(ctx context.Context, in *UpdateEventRequest, opts ...grpc.CallOption) (*UpdateEventResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(UpdateEventResponse)
@@ -193,13 +207,16 @@ func (c *eventServiceClient) CancelEventDate(ctx context.Context, in *CancelEven
 type EventServiceServer interface {
 	// CreateEvent adds an event with its dates and pricing options.
 	CreateEvent(context.Context, *CreateEventRequest) (*CreateEventResponse, error)
-	// GetEvent returns one event with all its dates and pricing options.
+	// GetEvent returns one event with its dates and pricing options. A caller that only has the scope
+	// catalog:read sees published events and their dates, here and in the other RPCs that read them.
 	GetEvent(context.Context, *GetEventRequest) (*GetEventResponse, error)
 	// ListEvents returns a page of the company's events.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
 	// ListEventDates returns a page of the dates of all events, or of one, in the order of their
 	// start: for example, everything that takes place in one week.
 	ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error)
+	// GetEventDate returns one date with the details of its event.
+	GetEventDate(context.Context, *GetEventDateRequest) (*GetEventDateResponse, error)
 	// UpdateEvent changes the fields that are set, including dates and pricing options, in one
 	// commit. Setting the status to cancelled does what CancelEvent does. You can change the title,
 	// description and location of a cancelled event; any other change is refused with
@@ -248,6 +265,9 @@ func (UnimplementedEventServiceServer) ListEvents(context.Context, *ListEventsRe
 }
 func (UnimplementedEventServiceServer) ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListEventDates not implemented")
+}
+func (UnimplementedEventServiceServer) GetEventDate(context.Context, *GetEventDateRequest) (*GetEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEventDate not implemented")
 }
 func (UnimplementedEventServiceServer) UpdateEvent(context.Context, *UpdateEventRequest) (*UpdateEventResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateEvent not implemented")
@@ -356,6 +376,24 @@ func _EventService_ListEventDates_Handler(srv interface{}, ctx context.Context, 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(EventServiceServer).ListEventDates(ctx, req.(*ListEventDatesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _EventService_GetEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(EventServiceServer).GetEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: EventService_GetEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(EventServiceServer).GetEventDate(ctx, req.(*GetEventDateRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -490,6 +528,10 @@ var EventService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListEventDates",
 			Handler:    _EventService_ListEventDates_Handler,
+		},
+		{
+			MethodName: "GetEventDate",
+			Handler:    _EventService_GetEventDate_Handler,
 		},
 		{
 			MethodName: "UpdateEvent",

@@ -75,7 +75,11 @@ type EventDatesAdded struct {
 	EventId string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	Dates   []*EventDate           `protobuf:"bytes,2,rep,name=dates,proto3" json:"dates,omitempty"`
 	// The event's version after the change.
-	Version       int64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	Version int64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	// The event after the change, with at most 100 dates as GetEvent chooses them.
+	Event *Event `protobuf:"bytes,4,opt,name=event,proto3" json:"event,omitempty"`
+	// The event before the change, in the same form.
+	Previous      *Event `protobuf:"bytes,5,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -131,11 +135,29 @@ func (x *EventDatesAdded) GetVersion() int64 {
 	return 0
 }
 
-// EventUpdated is published as event_updated: the event's own fields and its pricing options,
-// without its dates. Changes of dates have their own events.
+func (x *EventDatesAdded) GetEvent() *Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *EventDatesAdded) GetPrevious() *Event {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+// EventUpdated is published as event_updated when the event's own fields, pricing options or booking
+// rules change. Changes of dates have their own events.
 type EventUpdated struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// With at most 100 dates, as GetEvent chooses them. Events of earlier releases have no dates and no
+	// summary.
+	Event *Event `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
+	// The event before the change, in the same form.
+	Previous      *Event `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -173,6 +195,13 @@ func (*EventUpdated) Descriptor() ([]byte, []int) {
 func (x *EventUpdated) GetEvent() *Event {
 	if x != nil {
 		return x.Event
+	}
+	return nil
+}
+
+func (x *EventUpdated) GetPrevious() *Event {
+	if x != nil {
+		return x.Previous
 	}
 	return nil
 }
@@ -232,10 +261,14 @@ func (x *EventDeleted) GetVersion() int64 {
 
 // EventCancelled is published as event_cancelled. A booking_cancelled for each booking follows.
 type EventCancelled struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	EventId       string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	Reason        string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
-	Version       int64                  `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	EventId string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	Reason  string                 `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	Version int64                  `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	// The event after the change, with at most 100 dates as GetEvent chooses them.
+	Event *Event `protobuf:"bytes,4,opt,name=event,proto3" json:"event,omitempty"`
+	// The event before the change, in the same form.
+	Previous      *Event `protobuf:"bytes,5,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -291,6 +324,20 @@ func (x *EventCancelled) GetVersion() int64 {
 	return 0
 }
 
+func (x *EventCancelled) GetEvent() *Event {
+	if x != nil {
+		return x.Event
+	}
+	return nil
+}
+
+func (x *EventCancelled) GetPrevious() *Event {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
 // EventDateUpdated is published as event_date_updated when the start, duration or capacity of a
 // date changes.
 type EventDateUpdated struct {
@@ -298,7 +345,10 @@ type EventDateUpdated struct {
 	EventId string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	Date    *EventDate             `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
 	// The event's version after the change.
-	Version       int64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	Version int64 `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	// The date after and before the change.
+	Scheduled     *ScheduledDate `protobuf:"bytes,4,opt,name=scheduled,proto3" json:"scheduled,omitempty"`
+	Previous      *ScheduledDate `protobuf:"bytes,5,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -354,14 +404,31 @@ func (x *EventDateUpdated) GetVersion() int64 {
 	return 0
 }
 
+func (x *EventDateUpdated) GetScheduled() *ScheduledDate {
+	if x != nil {
+		return x.Scheduled
+	}
+	return nil
+}
+
+func (x *EventDateUpdated) GetPrevious() *ScheduledDate {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
 // EventDateCancelled is published as event_date_cancelled. A booking_cancelled for each booking
 // follows.
 type EventDateCancelled struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	EventId       string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	Date          *EventDate             `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
-	Version       int64                  `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	EventId string                 `protobuf:"bytes,1,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	Date    *EventDate             `protobuf:"bytes,2,opt,name=date,proto3" json:"date,omitempty"`
+	Reason  string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	Version int64                  `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
+	// The date after and before the change.
+	Scheduled     *ScheduledDate `protobuf:"bytes,5,opt,name=scheduled,proto3" json:"scheduled,omitempty"`
+	Previous      *ScheduledDate `protobuf:"bytes,6,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -424,10 +491,26 @@ func (x *EventDateCancelled) GetVersion() int64 {
 	return 0
 }
 
+func (x *EventDateCancelled) GetScheduled() *ScheduledDate {
+	if x != nil {
+		return x.Scheduled
+	}
+	return nil
+}
+
+func (x *EventDateCancelled) GetPrevious() *ScheduledDate {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
 // AttendanceRecorded is published as attendance_recorded.
 type AttendanceRecorded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Booking       *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Booking *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	// The booking before the change.
+	Previous      *BookingSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -465,6 +548,13 @@ func (*AttendanceRecorded) Descriptor() ([]byte, []int) {
 func (x *AttendanceRecorded) GetBooking() *BookingSnapshot {
 	if x != nil {
 		return x.Booking
+	}
+	return nil
+}
+
+func (x *AttendanceRecorded) GetPrevious() *BookingSnapshot {
+	if x != nil {
+		return x.Previous
 	}
 	return nil
 }
@@ -516,8 +606,10 @@ func (x *BookingConfirmed) GetBooking() *BookingSnapshot {
 
 // BookingCancelled is published as booking_cancelled.
 type BookingCancelled struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Booking       *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Booking *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	// The booking before the change.
+	Previous      *BookingSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -559,10 +651,20 @@ func (x *BookingCancelled) GetBooking() *BookingSnapshot {
 	return nil
 }
 
-// BookingRefunded is published as booking_refunded.
+func (x *BookingCancelled) GetPrevious() *BookingSnapshot {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+// BookingRefunded is published as booking_refunded, once for each refund that is recorded. A
+// cancellation that returns credits publishes booking_cancelled first.
 type BookingRefunded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Booking       *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Booking *BookingSnapshot       `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
+	// The booking before the change.
+	Previous      *BookingSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -600,6 +702,13 @@ func (*BookingRefunded) Descriptor() ([]byte, []int) {
 func (x *BookingRefunded) GetBooking() *BookingSnapshot {
 	if x != nil {
 		return x.Booking
+	}
+	return nil
+}
+
+func (x *BookingRefunded) GetPrevious() *BookingSnapshot {
+	if x != nil {
+		return x.Previous
 	}
 	return nil
 }
@@ -652,8 +761,10 @@ func (x *WaitlistJoined) GetEntry() *WaitlistEntry {
 // WaitlistOffered is published as waitlist_offered when spaces are held for a waiting customer. If
 // they are booked immediately, booking_confirmed is published instead.
 type WaitlistOffered struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Entry *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	// The entry before the change.
+	Previous      *WaitlistEntry `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -695,11 +806,20 @@ func (x *WaitlistOffered) GetEntry() *WaitlistEntry {
 	return nil
 }
 
+func (x *WaitlistOffered) GetPrevious() *WaitlistEntry {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
 // WaitlistPassedOver is published as waitlist_passed_over when an entry is passed over for a new
 // reason.
 type WaitlistPassedOver struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Entry *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	// The entry before the change.
+	Previous      *WaitlistEntry `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -741,11 +861,20 @@ func (x *WaitlistPassedOver) GetEntry() *WaitlistEntry {
 	return nil
 }
 
-// WaitlistEnded is published as waitlist_ended: the customer left, the offer was not accepted in
-// time, or the date was cancelled while spaces were offered.
+func (x *WaitlistPassedOver) GetPrevious() *WaitlistEntry {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+// WaitlistEnded is published as waitlist_ended when an entry ends: it was booked, the customer left,
+// the offer was not accepted in time, or the date was cancelled or has started.
 type WaitlistEnded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Entry         *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Entry *WaitlistEntry         `protobuf:"bytes,1,opt,name=entry,proto3" json:"entry,omitempty"`
+	// The entry before the change.
+	Previous      *WaitlistEntry `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -787,6 +916,68 @@ func (x *WaitlistEnded) GetEntry() *WaitlistEntry {
 	return nil
 }
 
+func (x *WaitlistEnded) GetPrevious() *WaitlistEntry {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+// HoldExpired is published as hold_expired when a hold ends without a purchase and without a caller
+// having released it. A hold that a waitlist offer made publishes waitlist_ended instead.
+type HoldExpired struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Hold  *Hold                  `protobuf:"bytes,1,opt,name=hold,proto3" json:"hold,omitempty"`
+	// The hold before the change.
+	Previous      *Hold `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HoldExpired) Reset() {
+	*x = HoldExpired{}
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HoldExpired) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HoldExpired) ProtoMessage() {}
+
+func (x *HoldExpired) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HoldExpired.ProtoReflect.Descriptor instead.
+func (*HoldExpired) Descriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *HoldExpired) GetHold() *Hold {
+	if x != nil {
+		return x.Hold
+	}
+	return nil
+}
+
+func (x *HoldExpired) GetPrevious() *Hold {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
 // BookingSnapshot is a booking and its purchase after the change.
 type BookingSnapshot struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -802,7 +993,7 @@ type BookingSnapshot struct {
 
 func (x *BookingSnapshot) Reset() {
 	*x = BookingSnapshot{}
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -814,7 +1005,7 @@ func (x *BookingSnapshot) String() string {
 func (*BookingSnapshot) ProtoMessage() {}
 
 func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_booking_v1_events_proto_msgTypes[15]
+	mi := &file_reservation_booking_v1_events_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -827,7 +1018,7 @@ func (x *BookingSnapshot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingSnapshot.ProtoReflect.Descriptor instead.
 func (*BookingSnapshot) Descriptor() ([]byte, []int) {
-	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{15}
+	return file_reservation_booking_v1_events_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *BookingSnapshot) GetTransactionId() string {
@@ -871,45 +1062,63 @@ const file_reservation_booking_v1_events_proto_rawDesc = "" +
 	"\n" +
 	"#reservation/booking/v1/events.proto\x12\x16reservation.booking.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$reservation/booking/v1/booking.proto\x1a\"reservation/booking/v1/event.proto\x1a%reservation/booking/v1/waitlist.proto\"C\n" +
 	"\fEventCreated\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\x7f\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"\xef\x01\n" +
 	"\x0fEventDatesAdded\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x127\n" +
 	"\x05dates\x18\x02 \x03(\v2!.reservation.booking.v1.EventDateR\x05dates\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\x03R\aversion\"C\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\x123\n" +
+	"\x05event\x18\x04 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\x129\n" +
+	"\bprevious\x18\x05 \x01(\v2\x1d.reservation.booking.v1.EventR\bprevious\"~\n" +
 	"\fEventUpdated\x123\n" +
-	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\"C\n" +
+	"\x05event\x18\x01 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\x129\n" +
+	"\bprevious\x18\x02 \x01(\v2\x1d.reservation.booking.v1.EventR\bprevious\"C\n" +
 	"\fEventDeleted\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x18\n" +
-	"\aversion\x18\x02 \x01(\x03R\aversion\"]\n" +
+	"\aversion\x18\x02 \x01(\x03R\aversion\"\xcd\x01\n" +
 	"\x0eEventCancelled\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\x03R\aversion\"~\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\x123\n" +
+	"\x05event\x18\x04 \x01(\v2\x1d.reservation.booking.v1.EventR\x05event\x129\n" +
+	"\bprevious\x18\x05 \x01(\v2\x1d.reservation.booking.v1.EventR\bprevious\"\x86\x02\n" +
 	"\x10EventDateUpdated\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x125\n" +
 	"\x04date\x18\x02 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x18\n" +
-	"\aversion\x18\x03 \x01(\x03R\aversion\"\x98\x01\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\x12C\n" +
+	"\tscheduled\x18\x04 \x01(\v2%.reservation.booking.v1.ScheduledDateR\tscheduled\x12A\n" +
+	"\bprevious\x18\x05 \x01(\v2%.reservation.booking.v1.ScheduledDateR\bprevious\"\xa0\x02\n" +
 	"\x12EventDateCancelled\x12\x19\n" +
 	"\bevent_id\x18\x01 \x01(\tR\aeventId\x125\n" +
 	"\x04date\x18\x02 \x01(\v2!.reservation.booking.v1.EventDateR\x04date\x12\x16\n" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x03R\aversion\"W\n" +
+	"\aversion\x18\x04 \x01(\x03R\aversion\x12C\n" +
+	"\tscheduled\x18\x05 \x01(\v2%.reservation.booking.v1.ScheduledDateR\tscheduled\x12A\n" +
+	"\bprevious\x18\x06 \x01(\v2%.reservation.booking.v1.ScheduledDateR\bprevious\"\x9c\x01\n" +
 	"\x12AttendanceRecorded\x12A\n" +
-	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"U\n" +
+	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
+	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"U\n" +
 	"\x10BookingConfirmed\x12A\n" +
-	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"U\n" +
+	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"\x9a\x01\n" +
 	"\x10BookingCancelled\x12A\n" +
-	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"T\n" +
+	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
+	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"\x99\x01\n" +
 	"\x0fBookingRefunded\x12A\n" +
-	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\"M\n" +
+	"\abooking\x18\x01 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\abooking\x12C\n" +
+	"\bprevious\x18\x02 \x01(\v2'.reservation.booking.v1.BookingSnapshotR\bprevious\"M\n" +
 	"\x0eWaitlistJoined\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"N\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\x91\x01\n" +
 	"\x0fWaitlistOffered\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"Q\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\x12A\n" +
+	"\bprevious\x18\x02 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\bprevious\"\x94\x01\n" +
 	"\x12WaitlistPassedOver\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"L\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\x12A\n" +
+	"\bprevious\x18\x02 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\bprevious\"\x8f\x01\n" +
 	"\rWaitlistEnded\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\x95\x02\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\x12A\n" +
+	"\bprevious\x18\x02 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\bprevious\"y\n" +
+	"\vHoldExpired\x120\n" +
+	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\x128\n" +
+	"\bprevious\x18\x02 \x01(\v2\x1c.reservation.booking.v1.HoldR\bprevious\"\x95\x02\n" +
 	"\x0fBookingSnapshot\x12%\n" +
 	"\x0etransaction_id\x18\x01 \x01(\tR\rtransactionId\x12G\n" +
 	"\tpurchaser\x18\x02 \x01(\v2).reservation.booking.v1.CustomerReferenceR\tpurchaser\x12=\n" +
@@ -929,7 +1138,7 @@ func file_reservation_booking_v1_events_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_events_proto_rawDescData
 }
 
-var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_reservation_booking_v1_events_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*EventCreated)(nil),          // 0: reservation.booking.v1.EventCreated
 	(*EventDatesAdded)(nil),       // 1: reservation.booking.v1.EventDatesAdded
@@ -946,36 +1155,56 @@ var file_reservation_booking_v1_events_proto_goTypes = []any{
 	(*WaitlistOffered)(nil),       // 12: reservation.booking.v1.WaitlistOffered
 	(*WaitlistPassedOver)(nil),    // 13: reservation.booking.v1.WaitlistPassedOver
 	(*WaitlistEnded)(nil),         // 14: reservation.booking.v1.WaitlistEnded
-	(*BookingSnapshot)(nil),       // 15: reservation.booking.v1.BookingSnapshot
-	(*Event)(nil),                 // 16: reservation.booking.v1.Event
-	(*EventDate)(nil),             // 17: reservation.booking.v1.EventDate
-	(*WaitlistEntry)(nil),         // 18: reservation.booking.v1.WaitlistEntry
-	(*CustomerReference)(nil),     // 19: reservation.booking.v1.CustomerReference
-	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
-	(*Booking)(nil),               // 21: reservation.booking.v1.Booking
+	(*HoldExpired)(nil),           // 15: reservation.booking.v1.HoldExpired
+	(*BookingSnapshot)(nil),       // 16: reservation.booking.v1.BookingSnapshot
+	(*Event)(nil),                 // 17: reservation.booking.v1.Event
+	(*EventDate)(nil),             // 18: reservation.booking.v1.EventDate
+	(*ScheduledDate)(nil),         // 19: reservation.booking.v1.ScheduledDate
+	(*WaitlistEntry)(nil),         // 20: reservation.booking.v1.WaitlistEntry
+	(*Hold)(nil),                  // 21: reservation.booking.v1.Hold
+	(*CustomerReference)(nil),     // 22: reservation.booking.v1.CustomerReference
+	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
+	(*Booking)(nil),               // 24: reservation.booking.v1.Booking
 }
 var file_reservation_booking_v1_events_proto_depIdxs = []int32{
-	16, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
-	17, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
-	16, // 2: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
-	17, // 3: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
-	17, // 4: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
-	15, // 5: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	15, // 6: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	15, // 7: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	15, // 8: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
-	18, // 9: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	18, // 10: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	18, // 11: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	18, // 12: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	19, // 13: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	20, // 14: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
-	21, // 15: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	17, // 0: reservation.booking.v1.EventCreated.event:type_name -> reservation.booking.v1.Event
+	18, // 1: reservation.booking.v1.EventDatesAdded.dates:type_name -> reservation.booking.v1.EventDate
+	17, // 2: reservation.booking.v1.EventDatesAdded.event:type_name -> reservation.booking.v1.Event
+	17, // 3: reservation.booking.v1.EventDatesAdded.previous:type_name -> reservation.booking.v1.Event
+	17, // 4: reservation.booking.v1.EventUpdated.event:type_name -> reservation.booking.v1.Event
+	17, // 5: reservation.booking.v1.EventUpdated.previous:type_name -> reservation.booking.v1.Event
+	17, // 6: reservation.booking.v1.EventCancelled.event:type_name -> reservation.booking.v1.Event
+	17, // 7: reservation.booking.v1.EventCancelled.previous:type_name -> reservation.booking.v1.Event
+	18, // 8: reservation.booking.v1.EventDateUpdated.date:type_name -> reservation.booking.v1.EventDate
+	19, // 9: reservation.booking.v1.EventDateUpdated.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	19, // 10: reservation.booking.v1.EventDateUpdated.previous:type_name -> reservation.booking.v1.ScheduledDate
+	18, // 11: reservation.booking.v1.EventDateCancelled.date:type_name -> reservation.booking.v1.EventDate
+	19, // 12: reservation.booking.v1.EventDateCancelled.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	19, // 13: reservation.booking.v1.EventDateCancelled.previous:type_name -> reservation.booking.v1.ScheduledDate
+	16, // 14: reservation.booking.v1.AttendanceRecorded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	16, // 15: reservation.booking.v1.AttendanceRecorded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	16, // 16: reservation.booking.v1.BookingConfirmed.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	16, // 17: reservation.booking.v1.BookingCancelled.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	16, // 18: reservation.booking.v1.BookingCancelled.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	16, // 19: reservation.booking.v1.BookingRefunded.booking:type_name -> reservation.booking.v1.BookingSnapshot
+	16, // 20: reservation.booking.v1.BookingRefunded.previous:type_name -> reservation.booking.v1.BookingSnapshot
+	20, // 21: reservation.booking.v1.WaitlistJoined.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	20, // 22: reservation.booking.v1.WaitlistOffered.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	20, // 23: reservation.booking.v1.WaitlistOffered.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	20, // 24: reservation.booking.v1.WaitlistPassedOver.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	20, // 25: reservation.booking.v1.WaitlistPassedOver.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	20, // 26: reservation.booking.v1.WaitlistEnded.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	20, // 27: reservation.booking.v1.WaitlistEnded.previous:type_name -> reservation.booking.v1.WaitlistEntry
+	21, // 28: reservation.booking.v1.HoldExpired.hold:type_name -> reservation.booking.v1.Hold
+	21, // 29: reservation.booking.v1.HoldExpired.previous:type_name -> reservation.booking.v1.Hold
+	22, // 30: reservation.booking.v1.BookingSnapshot.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	23, // 31: reservation.booking.v1.BookingSnapshot.purchased_at:type_name -> google.protobuf.Timestamp
+	24, // 32: reservation.booking.v1.BookingSnapshot.booking:type_name -> reservation.booking.v1.Booking
+	33, // [33:33] is the sub-list for method output_type
+	33, // [33:33] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_events_proto_init() }
@@ -992,7 +1221,7 @@ func file_reservation_booking_v1_events_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_events_proto_rawDesc), len(file_reservation_booking_v1_events_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -143,6 +143,63 @@ func (WaitlistState) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_waitlist_proto_rawDescGZIP(), []int{1}
 }
 
+// WaitlistOrder is the order of a list. Entries that compare equal are ordered by id. A page_token is
+// valid only for the order in which it was issued.
+type WaitlistOrder int32
+
+const (
+	WaitlistOrder_WAITLIST_ORDER_UNSPECIFIED  WaitlistOrder = 0
+	WaitlistOrder_WAITLIST_ORDER_CREATED      WaitlistOrder = 1
+	WaitlistOrder_WAITLIST_ORDER_CREATED_DESC WaitlistOrder = 2
+	WaitlistOrder_WAITLIST_ORDER_UPDATED      WaitlistOrder = 3
+	WaitlistOrder_WAITLIST_ORDER_UPDATED_DESC WaitlistOrder = 4
+)
+
+// Enum value maps for WaitlistOrder.
+var (
+	WaitlistOrder_name = map[int32]string{
+		0: "WAITLIST_ORDER_UNSPECIFIED",
+		1: "WAITLIST_ORDER_CREATED",
+		2: "WAITLIST_ORDER_CREATED_DESC",
+		3: "WAITLIST_ORDER_UPDATED",
+		4: "WAITLIST_ORDER_UPDATED_DESC",
+	}
+	WaitlistOrder_value = map[string]int32{
+		"WAITLIST_ORDER_UNSPECIFIED":  0,
+		"WAITLIST_ORDER_CREATED":      1,
+		"WAITLIST_ORDER_CREATED_DESC": 2,
+		"WAITLIST_ORDER_UPDATED":      3,
+		"WAITLIST_ORDER_UPDATED_DESC": 4,
+	}
+)
+
+func (x WaitlistOrder) Enum() *WaitlistOrder {
+	p := new(WaitlistOrder)
+	*p = x
+	return p
+}
+
+func (x WaitlistOrder) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (WaitlistOrder) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_booking_v1_waitlist_proto_enumTypes[2].Descriptor()
+}
+
+func (WaitlistOrder) Type() protoreflect.EnumType {
+	return &file_reservation_booking_v1_waitlist_proto_enumTypes[2]
+}
+
+func (x WaitlistOrder) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use WaitlistOrder.Descriptor instead.
+func (WaitlistOrder) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_booking_v1_waitlist_proto_rawDescGZIP(), []int{2}
+}
+
 // WaitlistEntry is a customer who waits for spaces on a date.
 type WaitlistEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -172,7 +229,12 @@ type WaitlistEntry struct {
 	// cp_ identifier; if empty, the pass is chosen when the entry is booked.
 	CustomerPassId string `protobuf:"bytes,15,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// How long spaces are held for the customer; only in mode offer.
-	OfferMinutes  int32 `protobuf:"varint,16,opt,name=offer_minutes,json=offerMinutes,proto3" json:"offer_minutes,omitempty"`
+	OfferMinutes int32 `protobuf:"varint,16,opt,name=offer_minutes,json=offerMinutes,proto3" json:"offer_minutes,omitempty"`
+	// evt_ identifier.
+	EventId   string                 `protobuf:"bytes,17,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
+	UpdatedAt *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// Increases with every change. The position of an entry changes without it.
+	Version       int64 `protobuf:"varint,19,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -315,6 +377,27 @@ func (x *WaitlistEntry) GetCustomerPassId() string {
 func (x *WaitlistEntry) GetOfferMinutes() int32 {
 	if x != nil {
 		return x.OfferMinutes
+	}
+	return 0
+}
+
+func (x *WaitlistEntry) GetEventId() string {
+	if x != nil {
+		return x.EventId
+	}
+	return ""
+}
+
+func (x *WaitlistEntry) GetUpdatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return nil
+}
+
+func (x *WaitlistEntry) GetVersion() int64 {
+	if x != nil {
+		return x.Version
 	}
 	return 0
 }
@@ -476,9 +559,12 @@ func (x *JoinWaitlistResponse) GetEntry() *WaitlistEntry {
 type LeaveWaitlistRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// wait_ identifier.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The version that the caller has read. If the current version is different, the call fails with
+	// ABORTED and VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *LeaveWaitlistRequest) Reset() {
@@ -516,6 +602,13 @@ func (x *LeaveWaitlistRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *LeaveWaitlistRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
 }
 
 type LeaveWaitlistResponse struct {
@@ -660,13 +753,24 @@ func (x *GetWaitlistEntryResponse) GetEntry() *WaitlistEntry {
 
 type ListWaitlistRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// date_ identifier.
+	// date_ identifier; if empty, the entries of all dates.
 	EventDateId string `protobuf:"bytes,1,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
 	// Also returns entries that have ended.
 	IncludeEnded bool `protobuf:"varint,2,opt,name=include_ended,json=includeEnded,proto3" json:"include_ended,omitempty"`
 	// 1 to 200; 0 means 50.
-	PageSize      int32  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize  int32  `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Number of entries to skip; cannot be combined with page_token.
+	Offset int64 `protobuf:"varint,5,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Unspecified means waitlist order, which needs event_date_id.
+	Order WaitlistOrder `protobuf:"varint,6,opt,name=order,proto3,enum=reservation.booking.v1.WaitlistOrder" json:"order,omitempty"`
+	// cust_ identifier; if empty, entries of all customers.
+	CustomerId string `protobuf:"bytes,7,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
+	// Returns only entries in this state; unspecified returns all that include_ended allows. An ended
+	// state includes ended entries.
+	State WaitlistState `protobuf:"varint,8,opt,name=state,proto3,enum=reservation.booking.v1.WaitlistState" json:"state,omitempty"`
+	// Returns only entries changed at or after this time.
+	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -727,6 +831,41 @@ func (x *ListWaitlistRequest) GetPageToken() string {
 		return x.PageToken
 	}
 	return ""
+}
+
+func (x *ListWaitlistRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListWaitlistRequest) GetOrder() WaitlistOrder {
+	if x != nil {
+		return x.Order
+	}
+	return WaitlistOrder_WAITLIST_ORDER_UNSPECIFIED
+}
+
+func (x *ListWaitlistRequest) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
+	}
+	return ""
+}
+
+func (x *ListWaitlistRequest) GetState() WaitlistState {
+	if x != nil {
+		return x.State
+	}
+	return WaitlistState_WAITLIST_STATE_UNSPECIFIED
+}
+
+func (x *ListWaitlistRequest) GetUpdatedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdatedSince
+	}
+	return nil
 }
 
 type ListWaitlistResponse struct {
@@ -908,7 +1047,7 @@ var File_reservation_booking_v1_waitlist_proto protoreflect.FileDescriptor
 
 const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\n" +
-	"%reservation/booking/v1/waitlist.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a$reservation/booking/v1/booking.proto\"\xee\x05\n" +
+	"%reservation/booking/v1/waitlist.proto\x12\x16reservation.booking.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a$reservation/booking/v1/booking.proto\"\xde\x06\n" +
 	"\rWaitlistEntry\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\"\n" +
 	"\revent_date_id\x18\x02 \x01(\tR\veventDateId\x12\x1f\n" +
@@ -927,7 +1066,11 @@ const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\x11pricing_option_id\x18\r \x01(\tR\x0fpricingOptionId\x12L\n" +
 	"\x0epayment_method\x18\x0e \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x12(\n" +
 	"\x10customer_pass_id\x18\x0f \x01(\tR\x0ecustomerPassId\x12#\n" +
-	"\roffer_minutes\x18\x10 \x01(\x05R\fofferMinutes\"\x99\x03\n" +
+	"\roffer_minutes\x18\x10 \x01(\x05R\fofferMinutes\x12\x19\n" +
+	"\bevent_id\x18\x11 \x01(\tR\aeventId\x129\n" +
+	"\n" +
+	"updated_at\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
+	"\aversion\x18\x13 \x01(\x03R\aversion\"\x99\x03\n" +
 	"\x13JoinWaitlistRequest\x12+\n" +
 	"\revent_date_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\veventDateId\x12(\n" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
@@ -939,22 +1082,30 @@ const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\x10customer_pass_id\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12#\n" +
 	"\roffer_minutes\x18\b \x01(\x05R\fofferMinutes\"S\n" +
 	"\x14JoinWaitlistResponse\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"/\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"t\n" +
 	"\x14LeaveWaitlistRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"n\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12.\n" +
+	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"n\n" +
 	"\x15LeaveWaitlistResponse\x12;\n" +
 	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\"2\n" +
 	"\x17GetWaitlistEntryRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"W\n" +
 	"\x18GetWaitlistEntryResponse\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\xad\x01\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\xaa\x03\n" +
 	"\x13ListWaitlistRequest\x12+\n" +
 	"\revent_date_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\veventDateId\x12#\n" +
 	"\rinclude_ended\x18\x02 \x01(\bR\fincludeEnded\x12\x1b\n" +
 	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x95\x01\n" +
+	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x05 \x01(\x03R\x06offset\x12;\n" +
+	"\x05order\x18\x06 \x01(\x0e2%.reservation.booking.v1.WaitlistOrderR\x05order\x12(\n" +
+	"\vcustomer_id\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"customerId\x12;\n" +
+	"\x05state\x18\b \x01(\x0e2%.reservation.booking.v1.WaitlistStateR\x05state\x12?\n" +
+	"\rupdated_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\x95\x01\n" +
 	"\x14ListWaitlistResponse\x12?\n" +
 	"\aentries\x18\x01 \x03(\v2%.reservation.booking.v1.WaitlistEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
@@ -977,18 +1128,29 @@ const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\x15WAITLIST_STATE_BOOKED\x10\x03\x12\x1a\n" +
 	"\x16WAITLIST_STATE_EXPIRED\x10\x04\x12\x17\n" +
 	"\x13WAITLIST_STATE_LEFT\x10\x05\x12\x19\n" +
-	"\x15WAITLIST_STATE_CLOSED\x10\x062\xa2\x05\n" +
-	"\x0fWaitlistService\x12\x7f\n" +
-	"\fJoinWaitlist\x12+.reservation.booking.v1.JoinWaitlistRequest\x1a,.reservation.booking.v1.JoinWaitlistResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0ebookings:write\x12\x82\x01\n" +
-	"\rLeaveWaitlist\x12,.reservation.booking.v1.LeaveWaitlistRequest\x1a-.reservation.booking.v1.LeaveWaitlistResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0ebookings:write\x12\x8a\x01\n" +
-	"\x10GetWaitlistEntry\x12/.reservation.booking.v1.GetWaitlistEntryRequest\x1a0.reservation.booking.v1.GetWaitlistEntryResponse\"\x13\x8a\xc9\x18\x0f\n" +
-	"\rbookings:read\x12~\n" +
-	"\fListWaitlist\x12+.reservation.booking.v1.ListWaitlistRequest\x1a,.reservation.booking.v1.ListWaitlistResponse\"\x13\x8a\xc9\x18\x0f\n" +
-	"\rbookings:read\x12|\n" +
-	"\vAcceptOffer\x12*.reservation.booking.v1.AcceptOfferRequest\x1a+.reservation.booking.v1.AcceptOfferResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0ebookings:writeB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
+	"\x15WAITLIST_STATE_CLOSED\x10\x06*\xa9\x01\n" +
+	"\rWaitlistOrder\x12\x1e\n" +
+	"\x1aWAITLIST_ORDER_UNSPECIFIED\x10\x00\x12\x1a\n" +
+	"\x16WAITLIST_ORDER_CREATED\x10\x01\x12\x1f\n" +
+	"\x1bWAITLIST_ORDER_CREATED_DESC\x10\x02\x12\x1a\n" +
+	"\x16WAITLIST_ORDER_UPDATED\x10\x03\x12\x1f\n" +
+	"\x1bWAITLIST_ORDER_UPDATED_DESC\x10\x042\xf3\x05\n" +
+	"\x0fWaitlistService\x12\x8f\x01\n" +
+	"\fJoinWaitlist\x12+.reservation.booking.v1.JoinWaitlistRequest\x1a,.reservation.booking.v1.JoinWaitlistResponse\"$\x8a\xc9\x18 \n" +
+	"\x0ebookings:write\n" +
+	"\x0ewaitlist:write\x12\x92\x01\n" +
+	"\rLeaveWaitlist\x12,.reservation.booking.v1.LeaveWaitlistRequest\x1a-.reservation.booking.v1.LeaveWaitlistResponse\"$\x8a\xc9\x18 \n" +
+	"\x0ebookings:write\n" +
+	"\x0ewaitlist:write\x12\x99\x01\n" +
+	"\x10GetWaitlistEntry\x12/.reservation.booking.v1.GetWaitlistEntryRequest\x1a0.reservation.booking.v1.GetWaitlistEntryResponse\"\"\x8a\xc9\x18\x1e\n" +
+	"\rbookings:read\n" +
+	"\rwaitlist:read\x12\x8d\x01\n" +
+	"\fListWaitlist\x12+.reservation.booking.v1.ListWaitlistRequest\x1a,.reservation.booking.v1.ListWaitlistResponse\"\"\x8a\xc9\x18\x1e\n" +
+	"\rbookings:read\n" +
+	"\rwaitlist:read\x12\x8c\x01\n" +
+	"\vAcceptOffer\x12*.reservation.booking.v1.AcceptOfferRequest\x1a+.reservation.booking.v1.AcceptOfferResponse\"$\x8a\xc9\x18 \n" +
+	"\x0ebookings:write\n" +
+	"\x0ewaitlist:writeB<Z:reservation.dev/proto/gen/reservation/booking/v1;bookingv1b\x06proto3"
 
 var (
 	file_reservation_booking_v1_waitlist_proto_rawDescOnce sync.Once
@@ -1002,56 +1164,61 @@ func file_reservation_booking_v1_waitlist_proto_rawDescGZIP() []byte {
 	return file_reservation_booking_v1_waitlist_proto_rawDescData
 }
 
-var file_reservation_booking_v1_waitlist_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_reservation_booking_v1_waitlist_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_reservation_booking_v1_waitlist_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_reservation_booking_v1_waitlist_proto_goTypes = []any{
 	(WaitlistMode)(0),                // 0: reservation.booking.v1.WaitlistMode
 	(WaitlistState)(0),               // 1: reservation.booking.v1.WaitlistState
-	(*WaitlistEntry)(nil),            // 2: reservation.booking.v1.WaitlistEntry
-	(*JoinWaitlistRequest)(nil),      // 3: reservation.booking.v1.JoinWaitlistRequest
-	(*JoinWaitlistResponse)(nil),     // 4: reservation.booking.v1.JoinWaitlistResponse
-	(*LeaveWaitlistRequest)(nil),     // 5: reservation.booking.v1.LeaveWaitlistRequest
-	(*LeaveWaitlistResponse)(nil),    // 6: reservation.booking.v1.LeaveWaitlistResponse
-	(*GetWaitlistEntryRequest)(nil),  // 7: reservation.booking.v1.GetWaitlistEntryRequest
-	(*GetWaitlistEntryResponse)(nil), // 8: reservation.booking.v1.GetWaitlistEntryResponse
-	(*ListWaitlistRequest)(nil),      // 9: reservation.booking.v1.ListWaitlistRequest
-	(*ListWaitlistResponse)(nil),     // 10: reservation.booking.v1.ListWaitlistResponse
-	(*AcceptOfferRequest)(nil),       // 11: reservation.booking.v1.AcceptOfferRequest
-	(*AcceptOfferResponse)(nil),      // 12: reservation.booking.v1.AcceptOfferResponse
-	(*timestamppb.Timestamp)(nil),    // 13: google.protobuf.Timestamp
-	(PaymentMethod)(0),               // 14: reservation.booking.v1.PaymentMethod
-	(*Transaction)(nil),              // 15: reservation.booking.v1.Transaction
+	(WaitlistOrder)(0),               // 2: reservation.booking.v1.WaitlistOrder
+	(*WaitlistEntry)(nil),            // 3: reservation.booking.v1.WaitlistEntry
+	(*JoinWaitlistRequest)(nil),      // 4: reservation.booking.v1.JoinWaitlistRequest
+	(*JoinWaitlistResponse)(nil),     // 5: reservation.booking.v1.JoinWaitlistResponse
+	(*LeaveWaitlistRequest)(nil),     // 6: reservation.booking.v1.LeaveWaitlistRequest
+	(*LeaveWaitlistResponse)(nil),    // 7: reservation.booking.v1.LeaveWaitlistResponse
+	(*GetWaitlistEntryRequest)(nil),  // 8: reservation.booking.v1.GetWaitlistEntryRequest
+	(*GetWaitlistEntryResponse)(nil), // 9: reservation.booking.v1.GetWaitlistEntryResponse
+	(*ListWaitlistRequest)(nil),      // 10: reservation.booking.v1.ListWaitlistRequest
+	(*ListWaitlistResponse)(nil),     // 11: reservation.booking.v1.ListWaitlistResponse
+	(*AcceptOfferRequest)(nil),       // 12: reservation.booking.v1.AcceptOfferRequest
+	(*AcceptOfferResponse)(nil),      // 13: reservation.booking.v1.AcceptOfferResponse
+	(*timestamppb.Timestamp)(nil),    // 14: google.protobuf.Timestamp
+	(PaymentMethod)(0),               // 15: reservation.booking.v1.PaymentMethod
+	(*Transaction)(nil),              // 16: reservation.booking.v1.Transaction
 }
 var file_reservation_booking_v1_waitlist_proto_depIdxs = []int32{
 	0,  // 0: reservation.booking.v1.WaitlistEntry.mode:type_name -> reservation.booking.v1.WaitlistMode
 	1,  // 1: reservation.booking.v1.WaitlistEntry.state:type_name -> reservation.booking.v1.WaitlistState
-	13, // 2: reservation.booking.v1.WaitlistEntry.joined_at:type_name -> google.protobuf.Timestamp
-	13, // 3: reservation.booking.v1.WaitlistEntry.offer_expires_at:type_name -> google.protobuf.Timestamp
-	13, // 4: reservation.booking.v1.WaitlistEntry.passed_over_at:type_name -> google.protobuf.Timestamp
-	14, // 5: reservation.booking.v1.WaitlistEntry.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	0,  // 6: reservation.booking.v1.JoinWaitlistRequest.mode:type_name -> reservation.booking.v1.WaitlistMode
-	14, // 7: reservation.booking.v1.JoinWaitlistRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	2,  // 8: reservation.booking.v1.JoinWaitlistResponse.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	2,  // 9: reservation.booking.v1.LeaveWaitlistResponse.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	2,  // 10: reservation.booking.v1.GetWaitlistEntryResponse.entry:type_name -> reservation.booking.v1.WaitlistEntry
-	2,  // 11: reservation.booking.v1.ListWaitlistResponse.entries:type_name -> reservation.booking.v1.WaitlistEntry
-	14, // 12: reservation.booking.v1.AcceptOfferRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	15, // 13: reservation.booking.v1.AcceptOfferResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	3,  // 14: reservation.booking.v1.WaitlistService.JoinWaitlist:input_type -> reservation.booking.v1.JoinWaitlistRequest
-	5,  // 15: reservation.booking.v1.WaitlistService.LeaveWaitlist:input_type -> reservation.booking.v1.LeaveWaitlistRequest
-	7,  // 16: reservation.booking.v1.WaitlistService.GetWaitlistEntry:input_type -> reservation.booking.v1.GetWaitlistEntryRequest
-	9,  // 17: reservation.booking.v1.WaitlistService.ListWaitlist:input_type -> reservation.booking.v1.ListWaitlistRequest
-	11, // 18: reservation.booking.v1.WaitlistService.AcceptOffer:input_type -> reservation.booking.v1.AcceptOfferRequest
-	4,  // 19: reservation.booking.v1.WaitlistService.JoinWaitlist:output_type -> reservation.booking.v1.JoinWaitlistResponse
-	6,  // 20: reservation.booking.v1.WaitlistService.LeaveWaitlist:output_type -> reservation.booking.v1.LeaveWaitlistResponse
-	8,  // 21: reservation.booking.v1.WaitlistService.GetWaitlistEntry:output_type -> reservation.booking.v1.GetWaitlistEntryResponse
-	10, // 22: reservation.booking.v1.WaitlistService.ListWaitlist:output_type -> reservation.booking.v1.ListWaitlistResponse
-	12, // 23: reservation.booking.v1.WaitlistService.AcceptOffer:output_type -> reservation.booking.v1.AcceptOfferResponse
-	19, // [19:24] is the sub-list for method output_type
-	14, // [14:19] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	14, // 2: reservation.booking.v1.WaitlistEntry.joined_at:type_name -> google.protobuf.Timestamp
+	14, // 3: reservation.booking.v1.WaitlistEntry.offer_expires_at:type_name -> google.protobuf.Timestamp
+	14, // 4: reservation.booking.v1.WaitlistEntry.passed_over_at:type_name -> google.protobuf.Timestamp
+	15, // 5: reservation.booking.v1.WaitlistEntry.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	14, // 6: reservation.booking.v1.WaitlistEntry.updated_at:type_name -> google.protobuf.Timestamp
+	0,  // 7: reservation.booking.v1.JoinWaitlistRequest.mode:type_name -> reservation.booking.v1.WaitlistMode
+	15, // 8: reservation.booking.v1.JoinWaitlistRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	3,  // 9: reservation.booking.v1.JoinWaitlistResponse.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	3,  // 10: reservation.booking.v1.LeaveWaitlistResponse.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	3,  // 11: reservation.booking.v1.GetWaitlistEntryResponse.entry:type_name -> reservation.booking.v1.WaitlistEntry
+	2,  // 12: reservation.booking.v1.ListWaitlistRequest.order:type_name -> reservation.booking.v1.WaitlistOrder
+	1,  // 13: reservation.booking.v1.ListWaitlistRequest.state:type_name -> reservation.booking.v1.WaitlistState
+	14, // 14: reservation.booking.v1.ListWaitlistRequest.updated_since:type_name -> google.protobuf.Timestamp
+	3,  // 15: reservation.booking.v1.ListWaitlistResponse.entries:type_name -> reservation.booking.v1.WaitlistEntry
+	15, // 16: reservation.booking.v1.AcceptOfferRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	16, // 17: reservation.booking.v1.AcceptOfferResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	4,  // 18: reservation.booking.v1.WaitlistService.JoinWaitlist:input_type -> reservation.booking.v1.JoinWaitlistRequest
+	6,  // 19: reservation.booking.v1.WaitlistService.LeaveWaitlist:input_type -> reservation.booking.v1.LeaveWaitlistRequest
+	8,  // 20: reservation.booking.v1.WaitlistService.GetWaitlistEntry:input_type -> reservation.booking.v1.GetWaitlistEntryRequest
+	10, // 21: reservation.booking.v1.WaitlistService.ListWaitlist:input_type -> reservation.booking.v1.ListWaitlistRequest
+	12, // 22: reservation.booking.v1.WaitlistService.AcceptOffer:input_type -> reservation.booking.v1.AcceptOfferRequest
+	5,  // 23: reservation.booking.v1.WaitlistService.JoinWaitlist:output_type -> reservation.booking.v1.JoinWaitlistResponse
+	7,  // 24: reservation.booking.v1.WaitlistService.LeaveWaitlist:output_type -> reservation.booking.v1.LeaveWaitlistResponse
+	9,  // 25: reservation.booking.v1.WaitlistService.GetWaitlistEntry:output_type -> reservation.booking.v1.GetWaitlistEntryResponse
+	11, // 26: reservation.booking.v1.WaitlistService.ListWaitlist:output_type -> reservation.booking.v1.ListWaitlistResponse
+	13, // 27: reservation.booking.v1.WaitlistService.AcceptOffer:output_type -> reservation.booking.v1.AcceptOfferResponse
+	23, // [23:28] is the sub-list for method output_type
+	18, // [18:23] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_waitlist_proto_init() }
@@ -1060,12 +1227,13 @@ func file_reservation_booking_v1_waitlist_proto_init() {
 		return
 	}
 	file_reservation_booking_v1_booking_proto_init()
+	file_reservation_booking_v1_waitlist_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_booking_v1_waitlist_proto_rawDesc), len(file_reservation_booking_v1_waitlist_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,

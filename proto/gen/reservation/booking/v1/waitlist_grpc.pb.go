@@ -38,14 +38,16 @@ const (
 type WaitlistServiceClient interface {
 	// JoinWaitlist adds a customer to the end of a date's waitlist.
 	// Refusals: EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL, ALREADY_WAITING,
-	// PASS_NOT_APPLICABLE.
+	// BOOKING_NOT_OPEN,
+	// BOOKING_CLOSED, ALREADY_BOOKED, PASS_NOT_APPLICABLE.
 	JoinWaitlist(ctx context.Context, in *JoinWaitlistRequest, opts ...grpc.CallOption) (*JoinWaitlistResponse, error)
 	// LeaveWaitlist ends an entry. It also ends an open offer of the entry, whose spaces go to the
 	// next one. A repeated call changes nothing.
 	LeaveWaitlist(ctx context.Context, in *LeaveWaitlistRequest, opts ...grpc.CallOption) (*LeaveWaitlistResponse, error)
 	// GetWaitlistEntry returns one entry with its position.
 	GetWaitlistEntry(ctx context.Context, in *GetWaitlistEntryRequest, opts ...grpc.CallOption) (*GetWaitlistEntryResponse, error)
-	// ListWaitlist returns a page of the entries of a date, in waitlist order.
+	// ListWaitlist returns a page of the entries of a date, in waitlist order, or of the entries of all
+	// dates.
 	ListWaitlist(ctx context.Context, in *ListWaitlistRequest, opts ...grpc.CallOption) (*ListWaitlistResponse, error)
 	// AcceptOffer books the spaces of an open offer. An offer is a hold, and AcceptOffer confirms it
 	// as ConfirmHold does. A repeated call returns the same transaction.
@@ -123,14 +125,16 @@ func (c *waitlistServiceClient) AcceptOffer(ctx context.Context, in *AcceptOffer
 type WaitlistServiceServer interface {
 	// JoinWaitlist adds a customer to the end of a date's waitlist.
 	// Refusals: EVENT_CANCELLED, EVENT_PAST, EVENT_NOT_PUBLISHED, EVENT_NOT_FULL, ALREADY_WAITING,
-	// PASS_NOT_APPLICABLE.
+	// BOOKING_NOT_OPEN,
+	// BOOKING_CLOSED, ALREADY_BOOKED, PASS_NOT_APPLICABLE.
 	JoinWaitlist(context.Context, *JoinWaitlistRequest) (*JoinWaitlistResponse, error)
 	// LeaveWaitlist ends an entry. It also ends an open offer of the entry, whose spaces go to the
 	// next one. A repeated call changes nothing.
 	LeaveWaitlist(context.Context, *LeaveWaitlistRequest) (*LeaveWaitlistResponse, error)
 	// GetWaitlistEntry returns one entry with its position.
 	GetWaitlistEntry(context.Context, *GetWaitlistEntryRequest) (*GetWaitlistEntryResponse, error)
-	// ListWaitlist returns a page of the entries of a date, in waitlist order.
+	// ListWaitlist returns a page of the entries of a date, in waitlist order, or of the entries of all
+	// dates.
 	ListWaitlist(context.Context, *ListWaitlistRequest) (*ListWaitlistResponse, error)
 	// AcceptOffer books the spaces of an open offer. An offer is a hold, and AcceptOffer confirms it
 	// as ConfirmHold does. A repeated call returns the same transaction.

@@ -70,8 +70,10 @@ func (x *CustomerCreated) GetCustomer() *CustomerSnapshot {
 
 // CustomerUpdated is published as customer_updated, for archiving too.
 type CustomerUpdated struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Customer      *CustomerSnapshot      `protobuf:"bytes,1,opt,name=customer,proto3" json:"customer,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Customer *CustomerSnapshot      `protobuf:"bytes,1,opt,name=customer,proto3" json:"customer,omitempty"`
+	// The customer before the change.
+	Previous      *CustomerSnapshot `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -109,6 +111,13 @@ func (*CustomerUpdated) Descriptor() ([]byte, []int) {
 func (x *CustomerUpdated) GetCustomer() *CustomerSnapshot {
 	if x != nil {
 		return x.Customer
+	}
+	return nil
+}
+
+func (x *CustomerUpdated) GetPrevious() *CustomerSnapshot {
+	if x != nil {
+		return x.Previous
 	}
 	return nil
 }
@@ -223,9 +232,10 @@ const file_reservation_customer_v1_events_proto_rawDesc = "" +
 	"\n" +
 	"$reservation/customer/v1/events.proto\x12\x17reservation.customer.v1\x1a&reservation/customer/v1/customer.proto\"X\n" +
 	"\x0fCustomerCreated\x12E\n" +
-	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"X\n" +
+	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"\x9f\x01\n" +
 	"\x0fCustomerUpdated\x12E\n" +
-	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"X\n" +
+	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\x12E\n" +
+	"\bprevious\x18\x02 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bprevious\"X\n" +
 	"\x0fCustomerDeleted\x12E\n" +
 	"\bcustomer\x18\x01 \x01(\v2).reservation.customer.v1.CustomerSnapshotR\bcustomer\"m\n" +
 	"\x0eCustomerErased\x12E\n" +
@@ -255,13 +265,14 @@ var file_reservation_customer_v1_events_proto_goTypes = []any{
 var file_reservation_customer_v1_events_proto_depIdxs = []int32{
 	4, // 0: reservation.customer.v1.CustomerCreated.customer:type_name -> reservation.customer.v1.CustomerSnapshot
 	4, // 1: reservation.customer.v1.CustomerUpdated.customer:type_name -> reservation.customer.v1.CustomerSnapshot
-	4, // 2: reservation.customer.v1.CustomerDeleted.customer:type_name -> reservation.customer.v1.CustomerSnapshot
-	4, // 3: reservation.customer.v1.CustomerErased.customer:type_name -> reservation.customer.v1.CustomerSnapshot
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	4, // 2: reservation.customer.v1.CustomerUpdated.previous:type_name -> reservation.customer.v1.CustomerSnapshot
+	4, // 3: reservation.customer.v1.CustomerDeleted.customer:type_name -> reservation.customer.v1.CustomerSnapshot
+	4, // 4: reservation.customer.v1.CustomerErased.customer:type_name -> reservation.customer.v1.CustomerSnapshot
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_reservation_customer_v1_events_proto_init() }

@@ -166,11 +166,13 @@ func (x *PassTypeUpdated) GetPassType() *PassType {
 	return nil
 }
 
-// CustomerPassUpdated is published as customer_pass_updated when the dates, status or uses of a
-// pass change.
+// CustomerPassUpdated is published as customer_pass_updated when the dates, stored status or uses of a
+// pass change, also when a booking uses it.
 type CustomerPassUpdated struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	CustomerPass  *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	CustomerPass *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
+	// The customer pass before the change.
+	Previous      *CustomerPass `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -212,6 +214,13 @@ func (x *CustomerPassUpdated) GetCustomerPass() *CustomerPass {
 	return nil
 }
 
+func (x *CustomerPassUpdated) GetPrevious() *CustomerPass {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
 var File_reservation_pass_v1_events_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_events_proto_rawDesc = "" +
@@ -223,9 +232,10 @@ const file_reservation_pass_v1_events_proto_rawDesc = "" +
 	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\x12:\n" +
 	"\tpass_type\x18\x02 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"M\n" +
 	"\x0fPassTypeUpdated\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"]\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\x9c\x01\n" +
 	"\x13CustomerPassUpdated\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPassB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\x12=\n" +
+	"\bprevious\x18\x02 \x01(\v2!.reservation.pass.v1.CustomerPassR\bpreviousB6Z4reservation.dev/proto/gen/reservation/pass/v1;passv1b\x06proto3"
 
 var (
 	file_reservation_pass_v1_events_proto_rawDescOnce sync.Once
@@ -254,11 +264,12 @@ var file_reservation_pass_v1_events_proto_depIdxs = []int32{
 	4, // 2: reservation.pass.v1.CustomerPassAssigned.pass_type:type_name -> reservation.pass.v1.PassType
 	4, // 3: reservation.pass.v1.PassTypeUpdated.pass_type:type_name -> reservation.pass.v1.PassType
 	5, // 4: reservation.pass.v1.CustomerPassUpdated.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	5, // 5: reservation.pass.v1.CustomerPassUpdated.previous:type_name -> reservation.pass.v1.CustomerPass
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_events_proto_init() }

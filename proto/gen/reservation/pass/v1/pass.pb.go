@@ -340,8 +340,12 @@ type PassType struct {
 	CreatedAt          *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt          *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	Version            int64                  `protobuf:"varint,13,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// A pass can be used any number of times; total_uses is 999999.
+	UnlimitedUses bool `protobuf:"varint,14,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// A pass has no last day; validity_count is 0 and validity_unit is unspecified.
+	NeverExpires  bool `protobuf:"varint,15,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PassType) Reset() {
@@ -465,6 +469,20 @@ func (x *PassType) GetVersion() int64 {
 	return 0
 }
 
+func (x *PassType) GetUnlimitedUses() bool {
+	if x != nil {
+		return x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *PassType) GetNeverExpires() bool {
+	if x != nil {
+		return x.NeverExpires
+	}
+	return false
+}
+
 // CustomerPass is a pass that a customer holds.
 type CustomerPass struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -485,7 +503,17 @@ type CustomerPass struct {
 	UpdatedAt  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	Version    int64                  `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
 	// Unset if the pass was assigned free of charge.
-	Purchase      *PassPurchase `protobuf:"bytes,11,opt,name=purchase,proto3" json:"purchase,omitempty"`
+	Purchase *PassPurchase `protobuf:"bytes,11,opt,name=purchase,proto3" json:"purchase,omitempty"`
+	// Title of the pass type.
+	Title string `protobuf:"bytes,12,opt,name=title,proto3" json:"title,omitempty"`
+	// Uses with which the pass was assigned.
+	TotalUses int32 `protobuf:"varint,13,opt,name=total_uses,json=totalUses,proto3" json:"total_uses,omitempty"`
+	// The pass can be used any number of times; total_uses and remaining_uses are 999999.
+	UnlimitedUses bool `protobuf:"varint,14,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// The pass has no last day; expiry_date is 9999-12-31.
+	NeverExpires bool `protobuf:"varint,15,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	// Since when the pass is paused; unset if it is not paused.
+	PausedSince   *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=paused_since,json=pausedSince,proto3" json:"paused_since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -597,6 +625,41 @@ func (x *CustomerPass) GetPurchase() *PassPurchase {
 	return nil
 }
 
+func (x *CustomerPass) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *CustomerPass) GetTotalUses() int32 {
+	if x != nil {
+		return x.TotalUses
+	}
+	return 0
+}
+
+func (x *CustomerPass) GetUnlimitedUses() bool {
+	if x != nil {
+		return x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *CustomerPass) GetNeverExpires() bool {
+	if x != nil {
+		return x.NeverExpires
+	}
+	return false
+}
+
+func (x *CustomerPass) GetPausedSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PausedSince
+	}
+	return nil
+}
+
 type CreatePassTypeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required, at most 200 characters.
@@ -612,8 +675,12 @@ type CreatePassTypeRequest struct {
 	// ISO 4217; if empty, the company's currency.
 	Currency           string   `protobuf:"bytes,7,opt,name=currency,proto3" json:"currency,omitempty"`
 	EligibleEventTypes []string `protobuf:"bytes,8,rep,name=eligible_event_types,json=eligibleEventTypes,proto3" json:"eligible_event_types,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Instead of total_uses, which must be 0 or 999999.
+	UnlimitedUses bool `protobuf:"varint,9,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// Instead of a validity: validity_count must be 0 and validity_unit is ignored.
+	NeverExpires  bool `protobuf:"varint,10,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreatePassTypeRequest) Reset() {
@@ -700,6 +767,20 @@ func (x *CreatePassTypeRequest) GetEligibleEventTypes() []string {
 		return x.EligibleEventTypes
 	}
 	return nil
+}
+
+func (x *CreatePassTypeRequest) GetUnlimitedUses() bool {
+	if x != nil {
+		return x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *CreatePassTypeRequest) GetNeverExpires() bool {
+	if x != nil {
+		return x.NeverExpires
+	}
+	return false
 }
 
 type CreatePassTypeResponse struct {
@@ -997,6 +1078,11 @@ type UpdatePassTypeRequest struct {
 	Currency           *string        `protobuf:"bytes,8,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
 	EligibleEventTypes *EventTypes    `protobuf:"bytes,9,opt,name=eligible_event_types,json=eligibleEventTypes,proto3" json:"eligible_event_types,omitempty"`
 	Status             PassTypeStatus `protobuf:"varint,10,opt,name=status,proto3,enum=reservation.pass.v1.PassTypeStatus" json:"status,omitempty"`
+	// With unlimited_uses, a total_uses of 999999 is ignored. False needs total_uses.
+	UnlimitedUses *bool `protobuf:"varint,12,opt,name=unlimited_uses,json=unlimitedUses,proto3,oneof" json:"unlimited_uses,omitempty"`
+	// With never_expires, a validity_count of 0 is ignored. False needs validity_count and
+	// validity_unit.
+	NeverExpires *bool `protobuf:"varint,13,opt,name=never_expires,json=neverExpires,proto3,oneof" json:"never_expires,omitempty"`
 	// The version that the caller has read. If the current version is different, the call fails with
 	// ABORTED and VERSION_MISMATCH.
 	ExpectedVersion *int64 `protobuf:"varint,11,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
@@ -1102,6 +1188,20 @@ func (x *UpdatePassTypeRequest) GetStatus() PassTypeStatus {
 		return x.Status
 	}
 	return PassTypeStatus_PASS_TYPE_STATUS_UNSPECIFIED
+}
+
+func (x *UpdatePassTypeRequest) GetUnlimitedUses() bool {
+	if x != nil && x.UnlimitedUses != nil {
+		return *x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *UpdatePassTypeRequest) GetNeverExpires() bool {
+	if x != nil && x.NeverExpires != nil {
+		return *x.NeverExpires
+	}
+	return false
 }
 
 func (x *UpdatePassTypeRequest) GetExpectedVersion() int64 {
@@ -1646,9 +1746,10 @@ func (x *ListCustomerPassesResponse) GetTotal() int64 {
 type UpdateCustomerPassRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Unset fields do not change. YYYY-MM-DD, not before the start date.
+	// Unset fields do not change. YYYY-MM-DD, not before the start date; 9999-12-31 means that the pass
+	// never expires.
 	ExpiryDate *string `protobuf:"bytes,2,opt,name=expiry_date,json=expiryDate,proto3,oneof" json:"expiry_date,omitempty"`
-	// 0 or more.
+	// 0 or more. The uses of an unlimited pass cannot change: only 999999 is accepted.
 	RemainingUses *int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3,oneof" json:"remaining_uses,omitempty"`
 	// Active, paused or cancelled. The pending, exhausted and expired statuses cannot be set: such a
 	// value is ignored if it is the pass's current status, and INVALID_ARGUMENT otherwise.
@@ -2919,7 +3020,8 @@ type LedgerEntry struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence int64                  `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Kind     LedgerEntryKind        `protobuf:"varint,2,opt,name=kind,proto3,enum=reservation.pass.v1.LedgerEntryKind" json:"kind,omitempty"`
-	// Credits added; negative if they were removed.
+	// Credits added; negative if they were removed. 0 for the redemptions and returns of a pass with
+	// unlimited uses.
 	Credits int32 `protobuf:"varint,3,opt,name=credits,proto3" json:"credits,omitempty"`
 	// remaining_uses after the entry.
 	Balance   int32                  `protobuf:"varint,4,opt,name=balance,proto3" json:"balance,omitempty"`
@@ -3033,8 +3135,13 @@ type ListLedgerEntriesRequest struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPassId string                 `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// 1 to 1000; 0 means 200.
-	PageSize      int32  `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the previous response. If empty, the list starts at offset.
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Number of entries to skip; cannot be combined with page_token.
+	Offset int64 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Newest first.
+	Descending    bool `protobuf:"varint,5,opt,name=descending,proto3" json:"descending,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3090,10 +3197,26 @@ func (x *ListLedgerEntriesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListLedgerEntriesRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListLedgerEntriesRequest) GetDescending() bool {
+	if x != nil {
+		return x.Descending
+	}
+	return false
+}
+
 type ListLedgerEntriesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Entries       []*LedgerEntry         `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Number of entries.
+	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3142,11 +3265,18 @@ func (x *ListLedgerEntriesResponse) GetNextPageToken() string {
 	return ""
 }
 
+func (x *ListLedgerEntriesResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
 var File_reservation_pass_v1_pass_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\"reservation/access/v1/access.proto\"\x91\x04\n" +
+	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\"reservation/access/v1/access.proto\"\xdd\x04\n" +
 	"\bPassType\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -3164,7 +3294,9 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"created_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
-	"\aversion\x18\r \x01(\x03R\aversion\"\xd8\x03\n" +
+	"\aversion\x18\r \x01(\x03R\aversion\x12%\n" +
+	"\x0eunlimited_uses\x18\x0e \x01(\bR\runlimitedUses\x12#\n" +
+	"\rnever_expires\x18\x0f \x01(\bR\fneverExpires\"\x98\x05\n" +
 	"\fCustomerPass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
@@ -3183,7 +3315,13 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"updated_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
 	"\aversion\x18\n" +
 	" \x01(\x03R\aversion\x12=\n" +
-	"\bpurchase\x18\v \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\"\xee\x02\n" +
+	"\bpurchase\x18\v \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\x12\x14\n" +
+	"\x05title\x18\f \x01(\tR\x05title\x12\x1d\n" +
+	"\n" +
+	"total_uses\x18\r \x01(\x05R\ttotalUses\x12%\n" +
+	"\x0eunlimited_uses\x18\x0e \x01(\bR\runlimitedUses\x12#\n" +
+	"\rnever_expires\x18\x0f \x01(\bR\fneverExpires\x12=\n" +
+	"\fpaused_since\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vpausedSince\"\xba\x03\n" +
 	"\x15CreatePassTypeRequest\x12\x1e\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\vdescription\x12\x1d\n" +
@@ -3194,7 +3332,10 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x05price\x18\x06 \x01(\x03R\x05price\x12#\n" +
 	"\bcurrency\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"R\bcurrency\x12@\n" +
-	"\x14eligible_event_types\x18\b \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x12eligibleEventTypes\"T\n" +
+	"\x14eligible_event_types\x18\b \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x12eligibleEventTypes\x12%\n" +
+	"\x0eunlimited_uses\x18\t \x01(\bR\runlimitedUses\x12#\n" +
+	"\rnever_expires\x18\n" +
+	" \x01(\bR\fneverExpires\"T\n" +
 	"\x16CreatePassTypeResponse\x12:\n" +
 	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"-\n" +
 	"\x12GetPassTypeRequest\x12\x17\n" +
@@ -3213,7 +3354,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\n" +
 	"pass_types\x18\x01 \x03(\v2\x1d.reservation.pass.v1.PassTypeR\tpassTypes\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\x8b\x05\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\x86\x06\n" +
 	"\x15UpdatePassTypeRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12#\n" +
 	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
@@ -3227,14 +3368,18 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"H\x05R\bcurrency\x88\x01\x01\x12Q\n" +
 	"\x14eligible_event_types\x18\t \x01(\v2\x1f.reservation.pass.v1.EventTypesR\x12eligibleEventTypes\x12;\n" +
 	"\x06status\x18\n" +
-	" \x01(\x0e2#.reservation.pass.v1.PassTypeStatusR\x06status\x12.\n" +
-	"\x10expected_version\x18\v \x01(\x03H\x06R\x0fexpectedVersion\x88\x01\x01B\b\n" +
+	" \x01(\x0e2#.reservation.pass.v1.PassTypeStatusR\x06status\x12*\n" +
+	"\x0eunlimited_uses\x18\f \x01(\bH\x06R\runlimitedUses\x88\x01\x01\x12(\n" +
+	"\rnever_expires\x18\r \x01(\bH\aR\fneverExpires\x88\x01\x01\x12.\n" +
+	"\x10expected_version\x18\v \x01(\x03H\bR\x0fexpectedVersion\x88\x01\x01B\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\r\n" +
 	"\v_total_usesB\x11\n" +
 	"\x0f_validity_countB\b\n" +
 	"\x06_priceB\v\n" +
-	"\t_currencyB\x13\n" +
+	"\t_currencyB\x11\n" +
+	"\x0f_unlimited_usesB\x10\n" +
+	"\x0e_never_expiresB\x13\n" +
 	"\x11_expected_version\"2\n" +
 	"\n" +
 	"EventTypes\x12$\n" +
@@ -3371,15 +3516,20 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x05actor\x18\x06 \x01(\tR\x05actor\x12#\n" +
 	"\rredemption_id\x18\a \x01(\tR\fredemptionId\x12\x17\n" +
 	"\aitem_id\x18\b \x01(\tR\x06itemId\x12\x16\n" +
-	"\x06reason\x18\t \x01(\tR\x06reason\"\x93\x01\n" +
+	"\x06reason\x18\t \x01(\tR\x06reason\"\xcb\x01\n" +
 	"\x18ListLedgerEntriesRequest\x121\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x7f\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12\x1e\n" +
+	"\n" +
+	"descending\x18\x05 \x01(\bR\n" +
+	"descending\"\x95\x01\n" +
 	"\x19ListLedgerEntriesResponse\x12:\n" +
 	"\aentries\x18\x01 \x03(\v2 .reservation.pass.v1.LedgerEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken*\x8d\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total*\x8d\x01\n" +
 	"\fValidityUnit\x12\x1d\n" +
 	"\x19VALIDITY_UNIT_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11VALIDITY_UNIT_DAY\x10\x01\x12\x16\n" +
@@ -3409,14 +3559,16 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x1aLEDGER_ENTRY_KIND_ASSIGNED\x10\x01\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_REDEEMED\x10\x02\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_RETURNED\x10\x03\x12\x1e\n" +
-	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x042\xc4\x12\n" +
+	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x042\xe2\x12\n" +
 	"\vPassService\x12}\n" +
 	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
-	"\fpasses:write\x12s\n" +
-	"\vGetPassType\x12'.reservation.pass.v1.GetPassTypeRequest\x1a(.reservation.pass.v1.GetPassTypeResponse\"\x11\x8a\xc9\x18\r\n" +
-	"\vpasses:read\x12y\n" +
-	"\rListPassTypes\x12).reservation.pass.v1.ListPassTypesRequest\x1a*.reservation.pass.v1.ListPassTypesResponse\"\x11\x8a\xc9\x18\r\n" +
-	"\vpasses:read\x12}\n" +
+	"\fpasses:write\x12\x81\x01\n" +
+	"\vGetPassType\x12'.reservation.pass.v1.GetPassTypeRequest\x1a(.reservation.pass.v1.GetPassTypeResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\vpasses:read\n" +
+	"\fcatalog:read\x12\x87\x01\n" +
+	"\rListPassTypes\x12).reservation.pass.v1.ListPassTypesRequest\x1a*.reservation.pass.v1.ListPassTypesResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\vpasses:read\n" +
+	"\fcatalog:read\x12}\n" +
 	"\x0eUpdatePassType\x12*.reservation.pass.v1.UpdatePassTypeRequest\x1a+.reservation.pass.v1.UpdatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
 	"\fpasses:write\x12\x92\x01\n" +
 	"\x12AssignCustomerPass\x12..reservation.pass.v1.AssignCustomerPassRequest\x1a/.reservation.pass.v1.AssignCustomerPassResponse\"\x1b\x8a\xc9\x18\x17\n" +
@@ -3523,77 +3675,78 @@ var file_reservation_pass_v1_pass_proto_depIdxs = []int32{
 	48, // 5: reservation.pass.v1.CustomerPass.created_at:type_name -> google.protobuf.Timestamp
 	48, // 6: reservation.pass.v1.CustomerPass.updated_at:type_name -> google.protobuf.Timestamp
 	17, // 7: reservation.pass.v1.CustomerPass.purchase:type_name -> reservation.pass.v1.PassPurchase
-	0,  // 8: reservation.pass.v1.CreatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
-	5,  // 9: reservation.pass.v1.CreatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
-	5,  // 10: reservation.pass.v1.GetPassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
-	3,  // 11: reservation.pass.v1.ListPassTypesRequest.order:type_name -> reservation.pass.v1.PassOrder
-	1,  // 12: reservation.pass.v1.ListPassTypesRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
-	48, // 13: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
-	5,  // 14: reservation.pass.v1.ListPassTypesResponse.pass_types:type_name -> reservation.pass.v1.PassType
-	0,  // 15: reservation.pass.v1.UpdatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
-	14, // 16: reservation.pass.v1.UpdatePassTypeRequest.eligible_event_types:type_name -> reservation.pass.v1.EventTypes
-	1,  // 17: reservation.pass.v1.UpdatePassTypeRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
-	5,  // 18: reservation.pass.v1.UpdatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
-	17, // 19: reservation.pass.v1.AssignCustomerPassRequest.purchase:type_name -> reservation.pass.v1.PassPurchase
-	6,  // 20: reservation.pass.v1.AssignCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6,  // 21: reservation.pass.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	3,  // 22: reservation.pass.v1.ListCustomerPassesRequest.order:type_name -> reservation.pass.v1.PassOrder
-	2,  // 23: reservation.pass.v1.ListCustomerPassesRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	48, // 24: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
-	6,  // 25: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
-	2,  // 26: reservation.pass.v1.UpdateCustomerPassRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
-	6,  // 27: reservation.pass.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6,  // 28: reservation.pass.v1.AdjustCreditsResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6,  // 29: reservation.pass.v1.ListEligiblePassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
-	30, // 30: reservation.pass.v1.RedeemCreditsRequest.items:type_name -> reservation.pass.v1.RedemptionItem
-	29, // 31: reservation.pass.v1.BatchRedeemCreditsRequest.redemptions:type_name -> reservation.pass.v1.RedeemCreditsRequest
-	34, // 32: reservation.pass.v1.BatchRedeemCreditsResponse.results:type_name -> reservation.pass.v1.RedemptionResult
-	31, // 33: reservation.pass.v1.RedemptionResult.redeemed:type_name -> reservation.pass.v1.RedeemCreditsResponse
-	49, // 34: reservation.pass.v1.RedemptionResult.refused:type_name -> google.rpc.Status
-	41, // 35: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
-	44, // 36: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
-	4,  // 37: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
-	48, // 38: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
-	45, // 39: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
-	7,  // 40: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
-	9,  // 41: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
-	11, // 42: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
-	13, // 43: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
-	16, // 44: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
-	19, // 45: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
-	21, // 46: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
-	23, // 47: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
-	25, // 48: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
-	27, // 49: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
-	29, // 50: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
-	32, // 51: reservation.pass.v1.PassService.BatchRedeemCredits:input_type -> reservation.pass.v1.BatchRedeemCreditsRequest
-	35, // 52: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
-	37, // 53: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
-	39, // 54: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
-	42, // 55: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
-	46, // 56: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
-	8,  // 57: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
-	10, // 58: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
-	12, // 59: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
-	15, // 60: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
-	18, // 61: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
-	20, // 62: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
-	22, // 63: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
-	24, // 64: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
-	26, // 65: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
-	28, // 66: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
-	31, // 67: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
-	33, // 68: reservation.pass.v1.PassService.BatchRedeemCredits:output_type -> reservation.pass.v1.BatchRedeemCreditsResponse
-	36, // 69: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
-	38, // 70: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
-	40, // 71: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
-	43, // 72: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
-	47, // 73: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
-	57, // [57:74] is the sub-list for method output_type
-	40, // [40:57] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	48, // 8: reservation.pass.v1.CustomerPass.paused_since:type_name -> google.protobuf.Timestamp
+	0,  // 9: reservation.pass.v1.CreatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
+	5,  // 10: reservation.pass.v1.CreatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
+	5,  // 11: reservation.pass.v1.GetPassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
+	3,  // 12: reservation.pass.v1.ListPassTypesRequest.order:type_name -> reservation.pass.v1.PassOrder
+	1,  // 13: reservation.pass.v1.ListPassTypesRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
+	48, // 14: reservation.pass.v1.ListPassTypesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	5,  // 15: reservation.pass.v1.ListPassTypesResponse.pass_types:type_name -> reservation.pass.v1.PassType
+	0,  // 16: reservation.pass.v1.UpdatePassTypeRequest.validity_unit:type_name -> reservation.pass.v1.ValidityUnit
+	14, // 17: reservation.pass.v1.UpdatePassTypeRequest.eligible_event_types:type_name -> reservation.pass.v1.EventTypes
+	1,  // 18: reservation.pass.v1.UpdatePassTypeRequest.status:type_name -> reservation.pass.v1.PassTypeStatus
+	5,  // 19: reservation.pass.v1.UpdatePassTypeResponse.pass_type:type_name -> reservation.pass.v1.PassType
+	17, // 20: reservation.pass.v1.AssignCustomerPassRequest.purchase:type_name -> reservation.pass.v1.PassPurchase
+	6,  // 21: reservation.pass.v1.AssignCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 22: reservation.pass.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	3,  // 23: reservation.pass.v1.ListCustomerPassesRequest.order:type_name -> reservation.pass.v1.PassOrder
+	2,  // 24: reservation.pass.v1.ListCustomerPassesRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
+	48, // 25: reservation.pass.v1.ListCustomerPassesRequest.updated_since:type_name -> google.protobuf.Timestamp
+	6,  // 26: reservation.pass.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
+	2,  // 27: reservation.pass.v1.UpdateCustomerPassRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
+	6,  // 28: reservation.pass.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 29: reservation.pass.v1.AdjustCreditsResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 30: reservation.pass.v1.ListEligiblePassesResponse.customer_passes:type_name -> reservation.pass.v1.CustomerPass
+	30, // 31: reservation.pass.v1.RedeemCreditsRequest.items:type_name -> reservation.pass.v1.RedemptionItem
+	29, // 32: reservation.pass.v1.BatchRedeemCreditsRequest.redemptions:type_name -> reservation.pass.v1.RedeemCreditsRequest
+	34, // 33: reservation.pass.v1.BatchRedeemCreditsResponse.results:type_name -> reservation.pass.v1.RedemptionResult
+	31, // 34: reservation.pass.v1.RedemptionResult.redeemed:type_name -> reservation.pass.v1.RedeemCreditsResponse
+	49, // 35: reservation.pass.v1.RedemptionResult.refused:type_name -> google.rpc.Status
+	41, // 36: reservation.pass.v1.VerifyPassesResponse.difference:type_name -> reservation.pass.v1.PassDifference
+	44, // 37: reservation.pass.v1.ExportRedemptionsResponse.redemptions:type_name -> reservation.pass.v1.RedeemedCredits
+	4,  // 38: reservation.pass.v1.LedgerEntry.kind:type_name -> reservation.pass.v1.LedgerEntryKind
+	48, // 39: reservation.pass.v1.LedgerEntry.created_at:type_name -> google.protobuf.Timestamp
+	45, // 40: reservation.pass.v1.ListLedgerEntriesResponse.entries:type_name -> reservation.pass.v1.LedgerEntry
+	7,  // 41: reservation.pass.v1.PassService.CreatePassType:input_type -> reservation.pass.v1.CreatePassTypeRequest
+	9,  // 42: reservation.pass.v1.PassService.GetPassType:input_type -> reservation.pass.v1.GetPassTypeRequest
+	11, // 43: reservation.pass.v1.PassService.ListPassTypes:input_type -> reservation.pass.v1.ListPassTypesRequest
+	13, // 44: reservation.pass.v1.PassService.UpdatePassType:input_type -> reservation.pass.v1.UpdatePassTypeRequest
+	16, // 45: reservation.pass.v1.PassService.AssignCustomerPass:input_type -> reservation.pass.v1.AssignCustomerPassRequest
+	19, // 46: reservation.pass.v1.PassService.GetCustomerPass:input_type -> reservation.pass.v1.GetCustomerPassRequest
+	21, // 47: reservation.pass.v1.PassService.ListCustomerPasses:input_type -> reservation.pass.v1.ListCustomerPassesRequest
+	23, // 48: reservation.pass.v1.PassService.UpdateCustomerPass:input_type -> reservation.pass.v1.UpdateCustomerPassRequest
+	25, // 49: reservation.pass.v1.PassService.AdjustCredits:input_type -> reservation.pass.v1.AdjustCreditsRequest
+	27, // 50: reservation.pass.v1.PassService.ListEligiblePasses:input_type -> reservation.pass.v1.ListEligiblePassesRequest
+	29, // 51: reservation.pass.v1.PassService.RedeemCredits:input_type -> reservation.pass.v1.RedeemCreditsRequest
+	32, // 52: reservation.pass.v1.PassService.BatchRedeemCredits:input_type -> reservation.pass.v1.BatchRedeemCreditsRequest
+	35, // 53: reservation.pass.v1.PassService.ReturnCredits:input_type -> reservation.pass.v1.ReturnCreditsRequest
+	37, // 54: reservation.pass.v1.PassService.CancelRedemption:input_type -> reservation.pass.v1.CancelRedemptionRequest
+	39, // 55: reservation.pass.v1.PassService.VerifyPasses:input_type -> reservation.pass.v1.VerifyPassesRequest
+	42, // 56: reservation.pass.v1.PassService.ExportRedemptions:input_type -> reservation.pass.v1.ExportRedemptionsRequest
+	46, // 57: reservation.pass.v1.PassService.ListLedgerEntries:input_type -> reservation.pass.v1.ListLedgerEntriesRequest
+	8,  // 58: reservation.pass.v1.PassService.CreatePassType:output_type -> reservation.pass.v1.CreatePassTypeResponse
+	10, // 59: reservation.pass.v1.PassService.GetPassType:output_type -> reservation.pass.v1.GetPassTypeResponse
+	12, // 60: reservation.pass.v1.PassService.ListPassTypes:output_type -> reservation.pass.v1.ListPassTypesResponse
+	15, // 61: reservation.pass.v1.PassService.UpdatePassType:output_type -> reservation.pass.v1.UpdatePassTypeResponse
+	18, // 62: reservation.pass.v1.PassService.AssignCustomerPass:output_type -> reservation.pass.v1.AssignCustomerPassResponse
+	20, // 63: reservation.pass.v1.PassService.GetCustomerPass:output_type -> reservation.pass.v1.GetCustomerPassResponse
+	22, // 64: reservation.pass.v1.PassService.ListCustomerPasses:output_type -> reservation.pass.v1.ListCustomerPassesResponse
+	24, // 65: reservation.pass.v1.PassService.UpdateCustomerPass:output_type -> reservation.pass.v1.UpdateCustomerPassResponse
+	26, // 66: reservation.pass.v1.PassService.AdjustCredits:output_type -> reservation.pass.v1.AdjustCreditsResponse
+	28, // 67: reservation.pass.v1.PassService.ListEligiblePasses:output_type -> reservation.pass.v1.ListEligiblePassesResponse
+	31, // 68: reservation.pass.v1.PassService.RedeemCredits:output_type -> reservation.pass.v1.RedeemCreditsResponse
+	33, // 69: reservation.pass.v1.PassService.BatchRedeemCredits:output_type -> reservation.pass.v1.BatchRedeemCreditsResponse
+	36, // 70: reservation.pass.v1.PassService.ReturnCredits:output_type -> reservation.pass.v1.ReturnCreditsResponse
+	38, // 71: reservation.pass.v1.PassService.CancelRedemption:output_type -> reservation.pass.v1.CancelRedemptionResponse
+	40, // 72: reservation.pass.v1.PassService.VerifyPasses:output_type -> reservation.pass.v1.VerifyPassesResponse
+	43, // 73: reservation.pass.v1.PassService.ExportRedemptions:output_type -> reservation.pass.v1.ExportRedemptionsResponse
+	47, // 74: reservation.pass.v1.PassService.ListLedgerEntries:output_type -> reservation.pass.v1.ListLedgerEntriesResponse
+	58, // [58:75] is the sub-list for method output_type
+	41, // [41:58] is the sub-list for method input_type
+	41, // [41:41] is the sub-list for extension type_name
+	41, // [41:41] is the sub-list for extension extendee
+	0,  // [0:41] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_pass_proto_init() }

@@ -49,7 +49,8 @@ const (
 type PassServiceClient interface {
 	// CreatePassType adds a pass type to the company's offer.
 	CreatePassType(ctx context.Context, in *CreatePassTypeRequest, opts ...grpc.CallOption) (*CreatePassTypeResponse, error)
-	// GetPassType returns one pass type.
+	// GetPassType returns one pass type. A caller that only has the scope catalog:read sees active pass
+	// types, here and in ListPassTypes.
 	GetPassType(ctx context.Context, in *GetPassTypeRequest, opts ...grpc.CallOption) (*GetPassTypeResponse, error)
 	// ListPassTypes returns a page of the company's pass types.
 	ListPassTypes(ctx context.Context, in *ListPassTypesRequest, opts ...grpc.CallOption) (*ListPassTypesResponse, error)
@@ -306,7 +307,8 @@ func (c *passServiceClient) ListLedgerEntries(ctx context.Context, in *ListLedge
 type PassServiceServer interface {
 	// CreatePassType adds a pass type to the company's offer.
 	CreatePassType(context.Context, *CreatePassTypeRequest) (*CreatePassTypeResponse, error)
-	// GetPassType returns one pass type.
+	// GetPassType returns one pass type. A caller that only has the scope catalog:read sees active pass
+	// types, here and in ListPassTypes.
 	GetPassType(context.Context, *GetPassTypeRequest) (*GetPassTypeResponse, error)
 	// ListPassTypes returns a page of the company's pass types.
 	ListPassTypes(context.Context, *ListPassTypesRequest) (*ListPassTypesResponse, error)

@@ -38,21 +38,85 @@ const (
 	EventType_EVENT_TYPE_PASS_PURCHASED EventType = 2
 	// event.purchased
 	EventType_EVENT_TYPE_EVENT_PURCHASED EventType = 3
+	// registration.cancelled
+	EventType_EVENT_TYPE_REGISTRATION_CANCELLED EventType = 4
+	// registration.refunded
+	EventType_EVENT_TYPE_REGISTRATION_REFUNDED EventType = 5
+	// registration.attendance_recorded
+	EventType_EVENT_TYPE_REGISTRATION_ATTENDANCE_RECORDED EventType = 6
+	// waitlist.joined
+	EventType_EVENT_TYPE_WAITLIST_JOINED EventType = 7
+	// waitlist.offered
+	EventType_EVENT_TYPE_WAITLIST_OFFERED EventType = 8
+	// waitlist.ended
+	EventType_EVENT_TYPE_WAITLIST_ENDED EventType = 9
+	// hold.expired
+	EventType_EVENT_TYPE_HOLD_EXPIRED EventType = 10
+	// customer.created
+	EventType_EVENT_TYPE_CUSTOMER_CREATED EventType = 11
+	// customer.updated
+	EventType_EVENT_TYPE_CUSTOMER_UPDATED EventType = 12
+	// customer.deleted
+	EventType_EVENT_TYPE_CUSTOMER_DELETED EventType = 13
+	// event.created
+	EventType_EVENT_TYPE_EVENT_CREATED EventType = 14
+	// event.updated
+	EventType_EVENT_TYPE_EVENT_UPDATED EventType = 15
+	// event.cancelled
+	EventType_EVENT_TYPE_EVENT_CANCELLED EventType = 16
+	// event_date.changed
+	EventType_EVENT_TYPE_EVENT_DATE_CHANGED EventType = 17
+	// event_date.cancelled
+	EventType_EVENT_TYPE_EVENT_DATE_CANCELLED EventType = 18
+	// customer_pass.updated
+	EventType_EVENT_TYPE_CUSTOMER_PASS_UPDATED EventType = 19
 )
 
 // Enum value maps for EventType.
 var (
 	EventType_name = map[int32]string{
-		0: "EVENT_TYPE_UNSPECIFIED",
-		1: "EVENT_TYPE_REGISTRATION_CREATED",
-		2: "EVENT_TYPE_PASS_PURCHASED",
-		3: "EVENT_TYPE_EVENT_PURCHASED",
+		0:  "EVENT_TYPE_UNSPECIFIED",
+		1:  "EVENT_TYPE_REGISTRATION_CREATED",
+		2:  "EVENT_TYPE_PASS_PURCHASED",
+		3:  "EVENT_TYPE_EVENT_PURCHASED",
+		4:  "EVENT_TYPE_REGISTRATION_CANCELLED",
+		5:  "EVENT_TYPE_REGISTRATION_REFUNDED",
+		6:  "EVENT_TYPE_REGISTRATION_ATTENDANCE_RECORDED",
+		7:  "EVENT_TYPE_WAITLIST_JOINED",
+		8:  "EVENT_TYPE_WAITLIST_OFFERED",
+		9:  "EVENT_TYPE_WAITLIST_ENDED",
+		10: "EVENT_TYPE_HOLD_EXPIRED",
+		11: "EVENT_TYPE_CUSTOMER_CREATED",
+		12: "EVENT_TYPE_CUSTOMER_UPDATED",
+		13: "EVENT_TYPE_CUSTOMER_DELETED",
+		14: "EVENT_TYPE_EVENT_CREATED",
+		15: "EVENT_TYPE_EVENT_UPDATED",
+		16: "EVENT_TYPE_EVENT_CANCELLED",
+		17: "EVENT_TYPE_EVENT_DATE_CHANGED",
+		18: "EVENT_TYPE_EVENT_DATE_CANCELLED",
+		19: "EVENT_TYPE_CUSTOMER_PASS_UPDATED",
 	}
 	EventType_value = map[string]int32{
-		"EVENT_TYPE_UNSPECIFIED":          0,
-		"EVENT_TYPE_REGISTRATION_CREATED": 1,
-		"EVENT_TYPE_PASS_PURCHASED":       2,
-		"EVENT_TYPE_EVENT_PURCHASED":      3,
+		"EVENT_TYPE_UNSPECIFIED":                      0,
+		"EVENT_TYPE_REGISTRATION_CREATED":             1,
+		"EVENT_TYPE_PASS_PURCHASED":                   2,
+		"EVENT_TYPE_EVENT_PURCHASED":                  3,
+		"EVENT_TYPE_REGISTRATION_CANCELLED":           4,
+		"EVENT_TYPE_REGISTRATION_REFUNDED":            5,
+		"EVENT_TYPE_REGISTRATION_ATTENDANCE_RECORDED": 6,
+		"EVENT_TYPE_WAITLIST_JOINED":                  7,
+		"EVENT_TYPE_WAITLIST_OFFERED":                 8,
+		"EVENT_TYPE_WAITLIST_ENDED":                   9,
+		"EVENT_TYPE_HOLD_EXPIRED":                     10,
+		"EVENT_TYPE_CUSTOMER_CREATED":                 11,
+		"EVENT_TYPE_CUSTOMER_UPDATED":                 12,
+		"EVENT_TYPE_CUSTOMER_DELETED":                 13,
+		"EVENT_TYPE_EVENT_CREATED":                    14,
+		"EVENT_TYPE_EVENT_UPDATED":                    15,
+		"EVENT_TYPE_EVENT_CANCELLED":                  16,
+		"EVENT_TYPE_EVENT_DATE_CHANGED":               17,
+		"EVENT_TYPE_EVENT_DATE_CANCELLED":             18,
+		"EVENT_TYPE_CUSTOMER_PASS_UPDATED":            19,
 	}
 )
 
@@ -411,7 +475,7 @@ type CreateEndpointRequest struct {
 	Url string `protobuf:"bytes,1,opt,name=url,proto3" json:"url,omitempty"`
 	// At most 500 characters.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// At least one.
+	// If empty: registration.created, pass.purchased and event.purchased.
 	Events []EventType `protobuf:"varint,3,rep,packed,name=events,proto3,enum=reservation.webhook.v1.EventType" json:"events,omitempty"`
 	// Creates the endpoint disabled: nothing is sent to it until it is enabled.
 	Disabled      bool `protobuf:"varint,4,opt,name=disabled,proto3" json:"disabled,omitempty"`
@@ -786,7 +850,7 @@ func (x *UpdateEndpointRequest) GetExpectedVersion() int64 {
 }
 
 // EventTypes is a list of events. It is a message so that it can be unset, which leaves
-// the events unchanged.
+// the events unchanged. An empty list means the same as in CreateEndpointRequest.
 type EventTypes struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Types         []EventType            `protobuf:"varint,1,rep,packed,name=types,proto3,enum=reservation.webhook.v1.EventType" json:"types,omitempty"`
@@ -876,10 +940,12 @@ func (x *UpdateEndpointResponse) GetEndpoint() *Endpoint {
 }
 
 type DeleteEndpointRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// As in UpdateEndpointRequest.
+	ExpectedVersion *int64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *DeleteEndpointRequest) Reset() {
@@ -917,6 +983,13 @@ func (x *DeleteEndpointRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *DeleteEndpointRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
 }
 
 type DeleteEndpointResponse struct {
@@ -2416,6 +2489,211 @@ func (x *ReplayDeliveriesResponse) GetSkipped() int64 {
 	return 0
 }
 
+type ListMessagesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 200; 0 means 50.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// next_page_token of the previous response, for the same filters; empty: from since.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only messages of this event; unspecified: all.
+	Event EventType `protobuf:"varint,3,opt,name=event,proto3,enum=reservation.webhook.v1.EventType" json:"event,omitempty"`
+	// Only messages about what happened at or after this time; unset: all that are kept.
+	Since         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMessagesRequest) Reset() {
+	*x = ListMessagesRequest{}
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMessagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMessagesRequest) ProtoMessage() {}
+
+func (x *ListMessagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMessagesRequest.ProtoReflect.Descriptor instead.
+func (*ListMessagesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *ListMessagesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListMessagesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListMessagesRequest) GetEvent() EventType {
+	if x != nil {
+		return x.Event
+	}
+	return EventType_EVENT_TYPE_UNSPECIFIED
+}
+
+func (x *ListMessagesRequest) GetSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Since
+	}
+	return nil
+}
+
+type ListMessagesResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Messages []*Message             `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
+	// Always set. If has_more is false, a later call with it returns messages that have
+	// appeared since.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	HasMore       bool   `protobuf:"varint,3,opt,name=has_more,json=hasMore,proto3" json:"has_more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMessagesResponse) Reset() {
+	*x = ListMessagesResponse{}
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMessagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMessagesResponse) ProtoMessage() {}
+
+func (x *ListMessagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMessagesResponse.ProtoReflect.Descriptor instead.
+func (*ListMessagesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ListMessagesResponse) GetMessages() []*Message {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *ListMessagesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListMessagesResponse) GetHasMore() bool {
+	if x != nil {
+		return x.HasMore
+	}
+	return false
+}
+
+// Message is what endpoints that are subscribed to its event receive.
+type Message struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// msg_ identifier.
+	Id         string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Event      EventType              `protobuf:"varint,2,opt,name=event,proto3,enum=reservation.webhook.v1.EventType" json:"event,omitempty"`
+	OccurredAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=occurred_at,json=occurredAt,proto3" json:"occurred_at,omitempty"`
+	// The JSON, byte for byte as it is sent.
+	Body          []byte `protobuf:"bytes,4,opt,name=body,proto3" json:"body,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Message) Reset() {
+	*x = Message{}
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Message) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Message) ProtoMessage() {}
+
+func (x *Message) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Message.ProtoReflect.Descriptor instead.
+func (*Message) Descriptor() ([]byte, []int) {
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *Message) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Message) GetEvent() EventType {
+	if x != nil {
+		return x.Event
+	}
+	return EventType_EVENT_TYPE_UNSPECIFIED
+}
+
+func (x *Message) GetOccurredAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OccurredAt
+	}
+	return nil
+}
+
+func (x *Message) GetBody() []byte {
+	if x != nil {
+		return x.Body
+	}
+	return nil
+}
+
 type GetStatisticsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// whe_ identifier; empty: all.
@@ -2432,7 +2710,7 @@ type GetStatisticsRequest struct {
 
 func (x *GetStatisticsRequest) Reset() {
 	*x = GetStatisticsRequest{}
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[35]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2444,7 +2722,7 @@ func (x *GetStatisticsRequest) String() string {
 func (*GetStatisticsRequest) ProtoMessage() {}
 
 func (x *GetStatisticsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[35]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2457,7 +2735,7 @@ func (x *GetStatisticsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatisticsRequest.ProtoReflect.Descriptor instead.
 func (*GetStatisticsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{35}
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GetStatisticsRequest) GetEndpointId() string {
@@ -2507,7 +2785,7 @@ type StatisticsBucket struct {
 
 func (x *StatisticsBucket) Reset() {
 	*x = StatisticsBucket{}
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[36]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2519,7 +2797,7 @@ func (x *StatisticsBucket) String() string {
 func (*StatisticsBucket) ProtoMessage() {}
 
 func (x *StatisticsBucket) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[36]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2532,7 +2810,7 @@ func (x *StatisticsBucket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatisticsBucket.ProtoReflect.Descriptor instead.
 func (*StatisticsBucket) Descriptor() ([]byte, []int) {
-	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{36}
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *StatisticsBucket) GetStartsAt() *timestamppb.Timestamp {
@@ -2594,7 +2872,7 @@ type GetStatisticsResponse struct {
 
 func (x *GetStatisticsResponse) Reset() {
 	*x = GetStatisticsResponse{}
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[37]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2606,7 +2884,7 @@ func (x *GetStatisticsResponse) String() string {
 func (*GetStatisticsResponse) ProtoMessage() {}
 
 func (x *GetStatisticsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[37]
+	mi := &file_reservation_webhook_v1_webhook_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2619,7 +2897,7 @@ func (x *GetStatisticsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStatisticsResponse.ProtoReflect.Descriptor instead.
 func (*GetStatisticsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{37}
+	return file_reservation_webhook_v1_webhook_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GetStatisticsResponse) GetBuckets() []*StatisticsBucket {
@@ -2653,7 +2931,7 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x15CreateEndpointRequest\x12\x1a\n" +
 	"\x03url\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x03url\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\vdescription\x12C\n" +
-	"\x06events\x18\x03 \x03(\x0e2!.reservation.webhook.v1.EventTypeB\b\xbaH\x05\x92\x01\x02\x10\x14R\x06events\x12\x1a\n" +
+	"\x06events\x18\x03 \x03(\x0e2!.reservation.webhook.v1.EventTypeB\b\xbaH\x05\x92\x01\x02\x10dR\x06events\x12\x1a\n" +
 	"\bdisabled\x18\x04 \x01(\bR\bdisabled\"n\n" +
 	"\x16CreateEndpointResponse\x12<\n" +
 	"\bendpoint\x18\x01 \x01(\v2 .reservation.webhook.v1.EndpointR\bendpoint\x12\x16\n" +
@@ -2679,11 +2957,13 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x11_expected_version\"O\n" +
 	"\n" +
 	"EventTypes\x12A\n" +
-	"\x05types\x18\x01 \x03(\x0e2!.reservation.webhook.v1.EventTypeB\b\xbaH\x05\x92\x01\x02\x10\x14R\x05types\"V\n" +
+	"\x05types\x18\x01 \x03(\x0e2!.reservation.webhook.v1.EventTypeB\b\xbaH\x05\x92\x01\x02\x10dR\x05types\"V\n" +
 	"\x16UpdateEndpointResponse\x12<\n" +
-	"\bendpoint\x18\x01 \x01(\v2 .reservation.webhook.v1.EndpointR\bendpoint\"0\n" +
+	"\bendpoint\x18\x01 \x01(\v2 .reservation.webhook.v1.EndpointR\bendpoint\"u\n" +
 	"\x15DeleteEndpointRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x18\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12.\n" +
+	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"\x18\n" +
 	"\x16DeleteEndpointResponse\"<\n" +
 	"\x10GetSecretRequest\x12(\n" +
 	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
@@ -2798,7 +3078,23 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x05as_of\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x04asOf\"P\n" +
 	"\x18ReplayDeliveriesResponse\x12\x1a\n" +
 	"\breplayed\x18\x01 \x01(\x03R\breplayed\x12\x18\n" +
-	"\askipped\x18\x02 \x01(\x03R\askipped\"\xcb\x01\n" +
+	"\askipped\x18\x02 \x01(\x03R\askipped\"\xc6\x01\n" +
+	"\x13ListMessagesRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x127\n" +
+	"\x05event\x18\x03 \x01(\x0e2!.reservation.webhook.v1.EventTypeR\x05event\x120\n" +
+	"\x05since\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"\x96\x01\n" +
+	"\x14ListMessagesResponse\x12;\n" +
+	"\bmessages\x18\x01 \x03(\v2\x1f.reservation.webhook.v1.MessageR\bmessages\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x19\n" +
+	"\bhas_more\x18\x03 \x01(\bR\ahasMore\"\xa3\x01\n" +
+	"\aMessage\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x127\n" +
+	"\x05event\x18\x02 \x01(\x0e2!.reservation.webhook.v1.EventTypeR\x05event\x12;\n" +
+	"\voccurred_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"occurredAt\x12\x12\n" +
+	"\x04body\x18\x04 \x01(\fR\x04body\"\xcb\x01\n" +
 	"\x14GetStatisticsRequest\x12(\n" +
 	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\x120\n" +
@@ -2814,12 +3110,29 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x10p95_microseconds\x18\x06 \x01(\x03R\x0fp95Microseconds\x12)\n" +
 	"\x10p99_microseconds\x18\a \x01(\x03R\x0fp99Microseconds\"[\n" +
 	"\x15GetStatisticsResponse\x12B\n" +
-	"\abuckets\x18\x01 \x03(\v2(.reservation.webhook.v1.StatisticsBucketR\abuckets*\x8b\x01\n" +
+	"\abuckets\x18\x01 \x03(\v2(.reservation.webhook.v1.StatisticsBucketR\abuckets*\xb3\x05\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fEVENT_TYPE_REGISTRATION_CREATED\x10\x01\x12\x1d\n" +
 	"\x19EVENT_TYPE_PASS_PURCHASED\x10\x02\x12\x1e\n" +
-	"\x1aEVENT_TYPE_EVENT_PURCHASED\x10\x03*\x87\x01\n" +
+	"\x1aEVENT_TYPE_EVENT_PURCHASED\x10\x03\x12%\n" +
+	"!EVENT_TYPE_REGISTRATION_CANCELLED\x10\x04\x12$\n" +
+	" EVENT_TYPE_REGISTRATION_REFUNDED\x10\x05\x12/\n" +
+	"+EVENT_TYPE_REGISTRATION_ATTENDANCE_RECORDED\x10\x06\x12\x1e\n" +
+	"\x1aEVENT_TYPE_WAITLIST_JOINED\x10\a\x12\x1f\n" +
+	"\x1bEVENT_TYPE_WAITLIST_OFFERED\x10\b\x12\x1d\n" +
+	"\x19EVENT_TYPE_WAITLIST_ENDED\x10\t\x12\x1b\n" +
+	"\x17EVENT_TYPE_HOLD_EXPIRED\x10\n" +
+	"\x12\x1f\n" +
+	"\x1bEVENT_TYPE_CUSTOMER_CREATED\x10\v\x12\x1f\n" +
+	"\x1bEVENT_TYPE_CUSTOMER_UPDATED\x10\f\x12\x1f\n" +
+	"\x1bEVENT_TYPE_CUSTOMER_DELETED\x10\r\x12\x1c\n" +
+	"\x18EVENT_TYPE_EVENT_CREATED\x10\x0e\x12\x1c\n" +
+	"\x18EVENT_TYPE_EVENT_UPDATED\x10\x0f\x12\x1e\n" +
+	"\x1aEVENT_TYPE_EVENT_CANCELLED\x10\x10\x12!\n" +
+	"\x1dEVENT_TYPE_EVENT_DATE_CHANGED\x10\x11\x12#\n" +
+	"\x1fEVENT_TYPE_EVENT_DATE_CANCELLED\x10\x12\x12$\n" +
+	" EVENT_TYPE_CUSTOMER_PASS_UPDATED\x10\x13*\x87\x01\n" +
 	"\x0eDisabledReason\x12\x1f\n" +
 	"\x1bDISABLED_REASON_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19DISABLED_REASON_REQUESTED\x10\x01\x12\x18\n" +
@@ -2840,7 +3153,7 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x1aDELIVERY_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16DELIVERY_STATE_PENDING\x10\x01\x12\x1c\n" +
 	"\x18DELIVERY_STATE_DELIVERED\x10\x02\x12\x19\n" +
-	"\x15DELIVERY_STATE_FAILED\x10\x032\xc0\x0f\n" +
+	"\x15DELIVERY_STATE_FAILED\x10\x032\xc0\x10\n" +
 	"\x0eWebhookService\x12\x85\x01\n" +
 	"\x0eCreateEndpoint\x12-.reservation.webhook.v1.CreateEndpointRequest\x1a..reservation.webhook.v1.CreateEndpointResponse\"\x14\x8a\xc9\x18\x10\n" +
 	"\x0ewebhooks:write\x12{\n" +
@@ -2869,7 +3182,9 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x0fCountDeliveries\x12..reservation.webhook.v1.CountDeliveriesRequest\x1a/.reservation.webhook.v1.CountDeliveriesResponse\"\x13\x8a\xc9\x18\x0f\n" +
 	"\rwebhooks:read\x12\x8b\x01\n" +
 	"\x10ReplayDeliveries\x12/.reservation.webhook.v1.ReplayDeliveriesRequest\x1a0.reservation.webhook.v1.ReplayDeliveriesResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0ewebhooks:write\x12\x81\x01\n" +
+	"\x0ewebhooks:write\x12~\n" +
+	"\fListMessages\x12+.reservation.webhook.v1.ListMessagesRequest\x1a,.reservation.webhook.v1.ListMessagesResponse\"\x13\x8a\xc9\x18\x0f\n" +
+	"\rwebhooks:read\x12\x81\x01\n" +
 	"\rGetStatistics\x12,.reservation.webhook.v1.GetStatisticsRequest\x1a-.reservation.webhook.v1.GetStatisticsResponse\"\x13\x8a\xc9\x18\x0f\n" +
 	"\rwebhooks:readB<Z:reservation.dev/proto/gen/reservation/webhook/v1;webhookv1b\x06proto3"
 
@@ -2886,7 +3201,7 @@ func file_reservation_webhook_v1_webhook_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_webhook_v1_webhook_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_reservation_webhook_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_reservation_webhook_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 41)
 var file_reservation_webhook_v1_webhook_proto_goTypes = []any{
 	(EventType)(0),                   // 0: reservation.webhook.v1.EventType
 	(DisabledReason)(0),              // 1: reservation.webhook.v1.DisabledReason
@@ -2927,18 +3242,21 @@ var file_reservation_webhook_v1_webhook_proto_goTypes = []any{
 	(*CountDeliveriesResponse)(nil),  // 36: reservation.webhook.v1.CountDeliveriesResponse
 	(*ReplayDeliveriesRequest)(nil),  // 37: reservation.webhook.v1.ReplayDeliveriesRequest
 	(*ReplayDeliveriesResponse)(nil), // 38: reservation.webhook.v1.ReplayDeliveriesResponse
-	(*GetStatisticsRequest)(nil),     // 39: reservation.webhook.v1.GetStatisticsRequest
-	(*StatisticsBucket)(nil),         // 40: reservation.webhook.v1.StatisticsBucket
-	(*GetStatisticsResponse)(nil),    // 41: reservation.webhook.v1.GetStatisticsResponse
-	(*timestamppb.Timestamp)(nil),    // 42: google.protobuf.Timestamp
+	(*ListMessagesRequest)(nil),      // 39: reservation.webhook.v1.ListMessagesRequest
+	(*ListMessagesResponse)(nil),     // 40: reservation.webhook.v1.ListMessagesResponse
+	(*Message)(nil),                  // 41: reservation.webhook.v1.Message
+	(*GetStatisticsRequest)(nil),     // 42: reservation.webhook.v1.GetStatisticsRequest
+	(*StatisticsBucket)(nil),         // 43: reservation.webhook.v1.StatisticsBucket
+	(*GetStatisticsResponse)(nil),    // 44: reservation.webhook.v1.GetStatisticsResponse
+	(*timestamppb.Timestamp)(nil),    // 45: google.protobuf.Timestamp
 }
 var file_reservation_webhook_v1_webhook_proto_depIdxs = []int32{
 	0,  // 0: reservation.webhook.v1.Endpoint.events:type_name -> reservation.webhook.v1.EventType
 	1,  // 1: reservation.webhook.v1.Endpoint.disabled_reason:type_name -> reservation.webhook.v1.DisabledReason
-	42, // 2: reservation.webhook.v1.Endpoint.disabled_at:type_name -> google.protobuf.Timestamp
-	42, // 3: reservation.webhook.v1.Endpoint.failing_since:type_name -> google.protobuf.Timestamp
-	42, // 4: reservation.webhook.v1.Endpoint.created_at:type_name -> google.protobuf.Timestamp
-	42, // 5: reservation.webhook.v1.Endpoint.updated_at:type_name -> google.protobuf.Timestamp
+	45, // 2: reservation.webhook.v1.Endpoint.disabled_at:type_name -> google.protobuf.Timestamp
+	45, // 3: reservation.webhook.v1.Endpoint.failing_since:type_name -> google.protobuf.Timestamp
+	45, // 4: reservation.webhook.v1.Endpoint.created_at:type_name -> google.protobuf.Timestamp
+	45, // 5: reservation.webhook.v1.Endpoint.updated_at:type_name -> google.protobuf.Timestamp
 	0,  // 6: reservation.webhook.v1.CreateEndpointRequest.events:type_name -> reservation.webhook.v1.EventType
 	4,  // 7: reservation.webhook.v1.CreateEndpointResponse.endpoint:type_name -> reservation.webhook.v1.Endpoint
 	4,  // 8: reservation.webhook.v1.GetEndpointResponse.endpoint:type_name -> reservation.webhook.v1.Endpoint
@@ -2946,11 +3264,11 @@ var file_reservation_webhook_v1_webhook_proto_depIdxs = []int32{
 	12, // 10: reservation.webhook.v1.UpdateEndpointRequest.events:type_name -> reservation.webhook.v1.EventTypes
 	0,  // 11: reservation.webhook.v1.EventTypes.types:type_name -> reservation.webhook.v1.EventType
 	4,  // 12: reservation.webhook.v1.UpdateEndpointResponse.endpoint:type_name -> reservation.webhook.v1.Endpoint
-	42, // 13: reservation.webhook.v1.Secret.created_at:type_name -> google.protobuf.Timestamp
-	42, // 14: reservation.webhook.v1.Secret.expires_at:type_name -> google.protobuf.Timestamp
+	45, // 13: reservation.webhook.v1.Secret.created_at:type_name -> google.protobuf.Timestamp
+	45, // 14: reservation.webhook.v1.Secret.expires_at:type_name -> google.protobuf.Timestamp
 	17, // 15: reservation.webhook.v1.GetSecretResponse.secrets:type_name -> reservation.webhook.v1.Secret
 	17, // 16: reservation.webhook.v1.RotateSecretResponse.secrets:type_name -> reservation.webhook.v1.Secret
-	42, // 17: reservation.webhook.v1.Attempt.started_at:type_name -> google.protobuf.Timestamp
+	45, // 17: reservation.webhook.v1.Attempt.started_at:type_name -> google.protobuf.Timestamp
 	2,  // 18: reservation.webhook.v1.Attempt.failure:type_name -> reservation.webhook.v1.Failure
 	22, // 19: reservation.webhook.v1.Attempt.request_headers:type_name -> reservation.webhook.v1.Header
 	0,  // 20: reservation.webhook.v1.SendTestRequest.event:type_name -> reservation.webhook.v1.EventType
@@ -2958,65 +3276,72 @@ var file_reservation_webhook_v1_webhook_proto_depIdxs = []int32{
 	0,  // 22: reservation.webhook.v1.Delivery.event:type_name -> reservation.webhook.v1.EventType
 	3,  // 23: reservation.webhook.v1.Delivery.state:type_name -> reservation.webhook.v1.DeliveryState
 	2,  // 24: reservation.webhook.v1.Delivery.last_failure:type_name -> reservation.webhook.v1.Failure
-	42, // 25: reservation.webhook.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
-	42, // 26: reservation.webhook.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
-	42, // 27: reservation.webhook.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
+	45, // 25: reservation.webhook.v1.Delivery.created_at:type_name -> google.protobuf.Timestamp
+	45, // 26: reservation.webhook.v1.Delivery.next_attempt_at:type_name -> google.protobuf.Timestamp
+	45, // 27: reservation.webhook.v1.Delivery.finished_at:type_name -> google.protobuf.Timestamp
 	0,  // 28: reservation.webhook.v1.ListDeliveriesRequest.event:type_name -> reservation.webhook.v1.EventType
 	3,  // 29: reservation.webhook.v1.ListDeliveriesRequest.state:type_name -> reservation.webhook.v1.DeliveryState
-	42, // 30: reservation.webhook.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
-	42, // 31: reservation.webhook.v1.ListDeliveriesRequest.until:type_name -> google.protobuf.Timestamp
+	45, // 30: reservation.webhook.v1.ListDeliveriesRequest.since:type_name -> google.protobuf.Timestamp
+	45, // 31: reservation.webhook.v1.ListDeliveriesRequest.until:type_name -> google.protobuf.Timestamp
 	25, // 32: reservation.webhook.v1.ListDeliveriesResponse.deliveries:type_name -> reservation.webhook.v1.Delivery
 	25, // 33: reservation.webhook.v1.GetDeliveryResponse.delivery:type_name -> reservation.webhook.v1.Delivery
 	21, // 34: reservation.webhook.v1.GetDeliveryResponse.attempts:type_name -> reservation.webhook.v1.Attempt
 	25, // 35: reservation.webhook.v1.ReplayDeliveryResponse.delivery:type_name -> reservation.webhook.v1.Delivery
-	42, // 36: reservation.webhook.v1.ReplayFailedRequest.since:type_name -> google.protobuf.Timestamp
+	45, // 36: reservation.webhook.v1.ReplayFailedRequest.since:type_name -> google.protobuf.Timestamp
 	0,  // 37: reservation.webhook.v1.DeliveryFilter.event:type_name -> reservation.webhook.v1.EventType
 	3,  // 38: reservation.webhook.v1.DeliveryFilter.state:type_name -> reservation.webhook.v1.DeliveryState
-	42, // 39: reservation.webhook.v1.DeliveryFilter.since:type_name -> google.protobuf.Timestamp
-	42, // 40: reservation.webhook.v1.DeliveryFilter.until:type_name -> google.protobuf.Timestamp
+	45, // 39: reservation.webhook.v1.DeliveryFilter.since:type_name -> google.protobuf.Timestamp
+	45, // 40: reservation.webhook.v1.DeliveryFilter.until:type_name -> google.protobuf.Timestamp
 	34, // 41: reservation.webhook.v1.CountDeliveriesRequest.filter:type_name -> reservation.webhook.v1.DeliveryFilter
-	42, // 42: reservation.webhook.v1.CountDeliveriesResponse.as_of:type_name -> google.protobuf.Timestamp
+	45, // 42: reservation.webhook.v1.CountDeliveriesResponse.as_of:type_name -> google.protobuf.Timestamp
 	34, // 43: reservation.webhook.v1.ReplayDeliveriesRequest.filter:type_name -> reservation.webhook.v1.DeliveryFilter
-	42, // 44: reservation.webhook.v1.ReplayDeliveriesRequest.as_of:type_name -> google.protobuf.Timestamp
-	42, // 45: reservation.webhook.v1.GetStatisticsRequest.since:type_name -> google.protobuf.Timestamp
-	42, // 46: reservation.webhook.v1.GetStatisticsRequest.until:type_name -> google.protobuf.Timestamp
-	42, // 47: reservation.webhook.v1.StatisticsBucket.starts_at:type_name -> google.protobuf.Timestamp
-	40, // 48: reservation.webhook.v1.GetStatisticsResponse.buckets:type_name -> reservation.webhook.v1.StatisticsBucket
-	5,  // 49: reservation.webhook.v1.WebhookService.CreateEndpoint:input_type -> reservation.webhook.v1.CreateEndpointRequest
-	7,  // 50: reservation.webhook.v1.WebhookService.GetEndpoint:input_type -> reservation.webhook.v1.GetEndpointRequest
-	9,  // 51: reservation.webhook.v1.WebhookService.ListEndpoints:input_type -> reservation.webhook.v1.ListEndpointsRequest
-	11, // 52: reservation.webhook.v1.WebhookService.UpdateEndpoint:input_type -> reservation.webhook.v1.UpdateEndpointRequest
-	14, // 53: reservation.webhook.v1.WebhookService.DeleteEndpoint:input_type -> reservation.webhook.v1.DeleteEndpointRequest
-	16, // 54: reservation.webhook.v1.WebhookService.GetSecret:input_type -> reservation.webhook.v1.GetSecretRequest
-	19, // 55: reservation.webhook.v1.WebhookService.RotateSecret:input_type -> reservation.webhook.v1.RotateSecretRequest
-	23, // 56: reservation.webhook.v1.WebhookService.SendTest:input_type -> reservation.webhook.v1.SendTestRequest
-	26, // 57: reservation.webhook.v1.WebhookService.ListDeliveries:input_type -> reservation.webhook.v1.ListDeliveriesRequest
-	28, // 58: reservation.webhook.v1.WebhookService.GetDelivery:input_type -> reservation.webhook.v1.GetDeliveryRequest
-	30, // 59: reservation.webhook.v1.WebhookService.ReplayDelivery:input_type -> reservation.webhook.v1.ReplayDeliveryRequest
-	32, // 60: reservation.webhook.v1.WebhookService.ReplayFailed:input_type -> reservation.webhook.v1.ReplayFailedRequest
-	35, // 61: reservation.webhook.v1.WebhookService.CountDeliveries:input_type -> reservation.webhook.v1.CountDeliveriesRequest
-	37, // 62: reservation.webhook.v1.WebhookService.ReplayDeliveries:input_type -> reservation.webhook.v1.ReplayDeliveriesRequest
-	39, // 63: reservation.webhook.v1.WebhookService.GetStatistics:input_type -> reservation.webhook.v1.GetStatisticsRequest
-	6,  // 64: reservation.webhook.v1.WebhookService.CreateEndpoint:output_type -> reservation.webhook.v1.CreateEndpointResponse
-	8,  // 65: reservation.webhook.v1.WebhookService.GetEndpoint:output_type -> reservation.webhook.v1.GetEndpointResponse
-	10, // 66: reservation.webhook.v1.WebhookService.ListEndpoints:output_type -> reservation.webhook.v1.ListEndpointsResponse
-	13, // 67: reservation.webhook.v1.WebhookService.UpdateEndpoint:output_type -> reservation.webhook.v1.UpdateEndpointResponse
-	15, // 68: reservation.webhook.v1.WebhookService.DeleteEndpoint:output_type -> reservation.webhook.v1.DeleteEndpointResponse
-	18, // 69: reservation.webhook.v1.WebhookService.GetSecret:output_type -> reservation.webhook.v1.GetSecretResponse
-	20, // 70: reservation.webhook.v1.WebhookService.RotateSecret:output_type -> reservation.webhook.v1.RotateSecretResponse
-	24, // 71: reservation.webhook.v1.WebhookService.SendTest:output_type -> reservation.webhook.v1.SendTestResponse
-	27, // 72: reservation.webhook.v1.WebhookService.ListDeliveries:output_type -> reservation.webhook.v1.ListDeliveriesResponse
-	29, // 73: reservation.webhook.v1.WebhookService.GetDelivery:output_type -> reservation.webhook.v1.GetDeliveryResponse
-	31, // 74: reservation.webhook.v1.WebhookService.ReplayDelivery:output_type -> reservation.webhook.v1.ReplayDeliveryResponse
-	33, // 75: reservation.webhook.v1.WebhookService.ReplayFailed:output_type -> reservation.webhook.v1.ReplayFailedResponse
-	36, // 76: reservation.webhook.v1.WebhookService.CountDeliveries:output_type -> reservation.webhook.v1.CountDeliveriesResponse
-	38, // 77: reservation.webhook.v1.WebhookService.ReplayDeliveries:output_type -> reservation.webhook.v1.ReplayDeliveriesResponse
-	41, // 78: reservation.webhook.v1.WebhookService.GetStatistics:output_type -> reservation.webhook.v1.GetStatisticsResponse
-	64, // [64:79] is the sub-list for method output_type
-	49, // [49:64] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	45, // 44: reservation.webhook.v1.ReplayDeliveriesRequest.as_of:type_name -> google.protobuf.Timestamp
+	0,  // 45: reservation.webhook.v1.ListMessagesRequest.event:type_name -> reservation.webhook.v1.EventType
+	45, // 46: reservation.webhook.v1.ListMessagesRequest.since:type_name -> google.protobuf.Timestamp
+	41, // 47: reservation.webhook.v1.ListMessagesResponse.messages:type_name -> reservation.webhook.v1.Message
+	0,  // 48: reservation.webhook.v1.Message.event:type_name -> reservation.webhook.v1.EventType
+	45, // 49: reservation.webhook.v1.Message.occurred_at:type_name -> google.protobuf.Timestamp
+	45, // 50: reservation.webhook.v1.GetStatisticsRequest.since:type_name -> google.protobuf.Timestamp
+	45, // 51: reservation.webhook.v1.GetStatisticsRequest.until:type_name -> google.protobuf.Timestamp
+	45, // 52: reservation.webhook.v1.StatisticsBucket.starts_at:type_name -> google.protobuf.Timestamp
+	43, // 53: reservation.webhook.v1.GetStatisticsResponse.buckets:type_name -> reservation.webhook.v1.StatisticsBucket
+	5,  // 54: reservation.webhook.v1.WebhookService.CreateEndpoint:input_type -> reservation.webhook.v1.CreateEndpointRequest
+	7,  // 55: reservation.webhook.v1.WebhookService.GetEndpoint:input_type -> reservation.webhook.v1.GetEndpointRequest
+	9,  // 56: reservation.webhook.v1.WebhookService.ListEndpoints:input_type -> reservation.webhook.v1.ListEndpointsRequest
+	11, // 57: reservation.webhook.v1.WebhookService.UpdateEndpoint:input_type -> reservation.webhook.v1.UpdateEndpointRequest
+	14, // 58: reservation.webhook.v1.WebhookService.DeleteEndpoint:input_type -> reservation.webhook.v1.DeleteEndpointRequest
+	16, // 59: reservation.webhook.v1.WebhookService.GetSecret:input_type -> reservation.webhook.v1.GetSecretRequest
+	19, // 60: reservation.webhook.v1.WebhookService.RotateSecret:input_type -> reservation.webhook.v1.RotateSecretRequest
+	23, // 61: reservation.webhook.v1.WebhookService.SendTest:input_type -> reservation.webhook.v1.SendTestRequest
+	26, // 62: reservation.webhook.v1.WebhookService.ListDeliveries:input_type -> reservation.webhook.v1.ListDeliveriesRequest
+	28, // 63: reservation.webhook.v1.WebhookService.GetDelivery:input_type -> reservation.webhook.v1.GetDeliveryRequest
+	30, // 64: reservation.webhook.v1.WebhookService.ReplayDelivery:input_type -> reservation.webhook.v1.ReplayDeliveryRequest
+	32, // 65: reservation.webhook.v1.WebhookService.ReplayFailed:input_type -> reservation.webhook.v1.ReplayFailedRequest
+	35, // 66: reservation.webhook.v1.WebhookService.CountDeliveries:input_type -> reservation.webhook.v1.CountDeliveriesRequest
+	37, // 67: reservation.webhook.v1.WebhookService.ReplayDeliveries:input_type -> reservation.webhook.v1.ReplayDeliveriesRequest
+	39, // 68: reservation.webhook.v1.WebhookService.ListMessages:input_type -> reservation.webhook.v1.ListMessagesRequest
+	42, // 69: reservation.webhook.v1.WebhookService.GetStatistics:input_type -> reservation.webhook.v1.GetStatisticsRequest
+	6,  // 70: reservation.webhook.v1.WebhookService.CreateEndpoint:output_type -> reservation.webhook.v1.CreateEndpointResponse
+	8,  // 71: reservation.webhook.v1.WebhookService.GetEndpoint:output_type -> reservation.webhook.v1.GetEndpointResponse
+	10, // 72: reservation.webhook.v1.WebhookService.ListEndpoints:output_type -> reservation.webhook.v1.ListEndpointsResponse
+	13, // 73: reservation.webhook.v1.WebhookService.UpdateEndpoint:output_type -> reservation.webhook.v1.UpdateEndpointResponse
+	15, // 74: reservation.webhook.v1.WebhookService.DeleteEndpoint:output_type -> reservation.webhook.v1.DeleteEndpointResponse
+	18, // 75: reservation.webhook.v1.WebhookService.GetSecret:output_type -> reservation.webhook.v1.GetSecretResponse
+	20, // 76: reservation.webhook.v1.WebhookService.RotateSecret:output_type -> reservation.webhook.v1.RotateSecretResponse
+	24, // 77: reservation.webhook.v1.WebhookService.SendTest:output_type -> reservation.webhook.v1.SendTestResponse
+	27, // 78: reservation.webhook.v1.WebhookService.ListDeliveries:output_type -> reservation.webhook.v1.ListDeliveriesResponse
+	29, // 79: reservation.webhook.v1.WebhookService.GetDelivery:output_type -> reservation.webhook.v1.GetDeliveryResponse
+	31, // 80: reservation.webhook.v1.WebhookService.ReplayDelivery:output_type -> reservation.webhook.v1.ReplayDeliveryResponse
+	33, // 81: reservation.webhook.v1.WebhookService.ReplayFailed:output_type -> reservation.webhook.v1.ReplayFailedResponse
+	36, // 82: reservation.webhook.v1.WebhookService.CountDeliveries:output_type -> reservation.webhook.v1.CountDeliveriesResponse
+	38, // 83: reservation.webhook.v1.WebhookService.ReplayDeliveries:output_type -> reservation.webhook.v1.ReplayDeliveriesResponse
+	40, // 84: reservation.webhook.v1.WebhookService.ListMessages:output_type -> reservation.webhook.v1.ListMessagesResponse
+	44, // 85: reservation.webhook.v1.WebhookService.GetStatistics:output_type -> reservation.webhook.v1.GetStatisticsResponse
+	70, // [70:86] is the sub-list for method output_type
+	54, // [54:70] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_reservation_webhook_v1_webhook_proto_init() }
@@ -3025,13 +3350,14 @@ func file_reservation_webhook_v1_webhook_proto_init() {
 		return
 	}
 	file_reservation_webhook_v1_webhook_proto_msgTypes[7].OneofWrappers = []any{}
+	file_reservation_webhook_v1_webhook_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_webhook_v1_webhook_proto_rawDesc), len(file_reservation_webhook_v1_webhook_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   38,
+			NumMessages:   41,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -36,6 +36,7 @@ const (
 	WebhookService_ReplayFailed_FullMethodName     = "/reservation.webhook.v1.WebhookService/ReplayFailed"
 	WebhookService_CountDeliveries_FullMethodName  = "/reservation.webhook.v1.WebhookService/CountDeliveries"
 	WebhookService_ReplayDeliveries_FullMethodName = "/reservation.webhook.v1.WebhookService/ReplayDeliveries"
+	WebhookService_ListMessages_FullMethodName     = "/reservation.webhook.v1.WebhookService/ListMessages"
 	WebhookService_GetStatistics_FullMethodName    = "/reservation.webhook.v1.WebhookService/GetStatistics"
 )
 
@@ -87,6 +88,10 @@ type WebhookServiceClient interface {
 	// interrupted, call it again with the same as_of: it continues and replays none twice.
 	// Errors: TOO_MANY_DELIVERIES.
 	ReplayDeliveries(ctx context.Context, in *ReplayDeliveriesRequest, opts ...grpc.CallOption) (*ReplayDeliveriesResponse, error)
+	// ListMessages lists the messages of the last 30 days, whether or not an endpoint was
+	// subscribed to them, in a stable order: a message that appears later has a later
+	// position. A caller that stores the last page token therefore misses none.
+	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
 	// GetStatistics counts attempts per time bucket.
 	GetStatistics(ctx context.Context, in *GetStatisticsRequest, opts ...grpc.CallOption) (*GetStatisticsResponse, error)
 }
@@ -239,6 +244,16 @@ func (c *webhookServiceClient) ReplayDeliveries(ctx context.Context, in *ReplayD
 	return out, nil
 }
 
+func (c *webhookServiceClient) ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMessagesResponse)
+	err := c.cc.Invoke(ctx, WebhookService_ListMessages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *webhookServiceClient) GetStatistics(ctx context.Context, in *GetStatisticsRequest, opts ...grpc.CallOption) (*GetStatisticsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetStatisticsResponse)
@@ -297,6 +312,10 @@ type WebhookServiceServer interface {
 	// interrupted, call it again with the same as_of: it continues and replays none twice.
 	// Errors: TOO_MANY_DELIVERIES.
 	ReplayDeliveries(context.Context, *ReplayDeliveriesRequest) (*ReplayDeliveriesResponse, error)
+	// ListMessages lists the messages of the last 30 days, whether or not an endpoint was
+	// subscribed to them, in a stable order: a message that appears later has a later
+	// position. A caller that stores the last page token therefore misses none.
+	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
 	// GetStatistics counts attempts per time bucket.
 	GetStatistics(context.Context, *GetStatisticsRequest) (*GetStatisticsResponse, error)
 	mustEmbedUnimplementedWebhookServiceServer()
@@ -350,6 +369,9 @@ func (UnimplementedWebhookServiceServer) CountDeliveries(context.Context, *Count
 }
 func (UnimplementedWebhookServiceServer) ReplayDeliveries(context.Context, *ReplayDeliveriesRequest) (*ReplayDeliveriesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReplayDeliveries not implemented")
+}
+func (UnimplementedWebhookServiceServer) ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMessages not implemented")
 }
 func (UnimplementedWebhookServiceServer) GetStatistics(context.Context, *GetStatisticsRequest) (*GetStatisticsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetStatistics not implemented")
@@ -627,6 +649,24 @@ func _WebhookService_ReplayDeliveries_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _WebhookService_ListMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMessagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(WebhookServiceServer).ListMessages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: WebhookService_ListMessages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(WebhookServiceServer).ListMessages(ctx, req.(*ListMessagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _WebhookService_GetStatistics_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetStatisticsRequest)
 	if err := dec(in); err != nil {
@@ -707,6 +747,10 @@ var WebhookService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ReplayDeliveries",
 			Handler:    _WebhookService_ReplayDeliveries_Handler,
+		},
+		{
+			MethodName: "ListMessages",
+			Handler:    _WebhookService_ListMessages_Handler,
 		},
 		{
 			MethodName: "GetStatistics",
