@@ -128,6 +128,9 @@ func (s *Server) CancelEventDate(ctx context.Context, req *bookingv1.CancelEvent
 		if err := s.store.CloseDate(ctx, tx, company.ID, e, d.ID); err != nil {
 			return err
 		}
+		if err := s.store.SetClosingReason(ctx, tx, company.ID, []id.EventDate{d.ID}, reason); err != nil {
+			return err
+		}
 		resp.Date = convert.Date(d)
 		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateCancelled(e, d, reason))
 	})

@@ -31,7 +31,7 @@ func NewWaitlistEntry(req *bookingv1.JoinWaitlistRequest) (*model.WaitlistEntry,
 			minutes = model.DefaultOfferMinutes
 		}
 		faults.Range("offer_minutes", int64(minutes), 1, model.MaxOfferMinutes)
-		if w.Method == model.Pass {
+		if w.Method != model.Card {
 			faults.Add("payment_method", "exclusive", "must be left out: an offer is paid when it is accepted")
 		}
 	case bookingv1.WaitlistMode_WAITLIST_MODE_BOOK:
@@ -83,12 +83,9 @@ func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEnt
 		out.OfferMinutes = *w.OfferMinutes
 		return out
 	}
-	out.PaymentMethod = bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
-	if w.Method == model.Pass {
-		out.PaymentMethod = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
-		if !w.Pass.IsZero() {
-			out.CustomerPassId = w.Pass.String()
-		}
+	out.PaymentMethod = methodToProto(w.Method)
+	if !w.Pass.IsZero() {
+		out.CustomerPassId = w.Pass.String()
 	}
 	return out
 }

@@ -47,7 +47,7 @@ func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func(
 	}
 	t := &Transaction{
 		ID: id.Transaction(newID()), Purchaser: of.Customers[p.Order.Purchaser].Customer,
-		PurchasedAt: now.Truncate(time.Second), Timezone: timezone, Version: 1, Bookings: bookings,
+		PurchasedAt: now.Truncate(time.Second), Timezone: timezone, Version: 1, UpdatedAt: now, Bookings: bookings,
 	}
 	for i := range t.Bookings {
 		t.Bookings[i].ID = id.Booking(newID())
@@ -64,13 +64,30 @@ func PayHeldByPass(t *Transaction, credits map[id.Booking]*int32) error {
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
 		if b.Payment.Code != "" {
-			return discountWithPass()
+			return refuseDiscount(Pass)
 		}
 		price := credits[b.ID]
 		if price == nil {
 			return fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", b.Option.String())
 		}
 		b.Payment = Payment{Method: Pass, Credits: *price * b.Spaces}
+	}
+	return nil
+}
+
+// PayHeld completes the payments of a held transaction with a method other than a pass.
+func PayHeld(t *Transaction, how PaymentChoice) error {
+	for i := range t.Bookings {
+		p := &t.Bookings[i].Payment
+		if p.Code != "" {
+			if err := refuseDiscount(how.Method); err != nil {
+				return err
+			}
+		}
+		p.Method, p.Reference = how.Method, how.Reference
+		if how.Method == Free {
+			p.Gross, p.Net = 0, 0
+		}
 	}
 	return nil
 }

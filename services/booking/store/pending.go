@@ -42,7 +42,7 @@ const (
 		where w.company_id = n.company_id and w.transaction_id = n.id and w.state in ('offered', 'booking')`
 
 	confirmSQL = `update transactions t set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
-			request_key = null, request_hash = null
+			request_key = null, request_hash = null, updated_at = $3
 		from (select $1::uuid as company_id, unnest($2::uuid[]) as id offset 0) n
 		where t.company_id = n.company_id and t.id = n.id and t.status = 'pending'`
 
@@ -131,7 +131,7 @@ func eachID[T comparable](found map[T]bool) func(pgx.Rows) error {
 }
 
 // confirm returns the statements that confirm locked pending transactions.
-func confirm(company id.Company, all []Confirmation) []pg.Query {
+func confirm(company id.Company, all []Confirmation, now time.Time) []pg.Query {
 	ids := make([]id.Transaction, len(all))
 	var bookings []id.Booking
 	var passes []id.CustomerPass
@@ -142,7 +142,7 @@ func confirm(company id.Company, all []Confirmation) []pg.Query {
 		}
 	}
 	return []pg.Query{
-		pg.Query{SQL: confirmSQL, Args: []any{company, ids}}.Affecting(len(all)),
+		pg.Query{SQL: confirmSQL, Args: []any{company, ids, now}}.Affecting(len(all)),
 		{SQL: bookWaitersSQL, Args: []any{company, ids}},
 		{SQL: nameUsedPassSQL, Args: []any{company, bookings, passes}},
 	}

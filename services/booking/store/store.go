@@ -50,6 +50,14 @@ func orNull(s string) *string {
 	return &s
 }
 
+// orZero returns the zero time for nil.
+func orZero(t *time.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return *t
+}
+
 // timeOrNull returns nil for the zero time.
 func timeOrNull(t time.Time) *time.Time {
 	if t.IsZero() {
