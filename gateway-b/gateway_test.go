@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/devkit/testkit/openapitest"
@@ -38,6 +39,36 @@ func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	slices.Sort(described)
 	if !slices.Equal(have, described) {
 		t.Errorf("routes.go has %v\nopenapi.yaml has %v", have, described)
+	}
+}
+
+// TestPermissionsAreTheContract compares the permission of each operation with openapi.yaml, where the
+// scopes of the security requirement name it.
+func TestPermissionsAreTheContract(t *testing.T) { // invariant 5
+	t.Parallel()
+	var contract struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(openapi.Description, &contract); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range routes() {
+		path := strings.ReplaceAll(strings.TrimPrefix(r.Path, base), "{registration_id}", "{registrationId}")
+		node := contract.Paths[path][strings.ToLower(r.Method)]
+		var operation struct {
+			Security    []map[string][]string
+			Description string
+		}
+		if err := node.Decode(&operation); err != nil {
+			t.Fatal(err)
+		}
+		want, sentence := []map[string][]string{}, ""
+		if r.Scope != "" {
+			want, sentence = append(want, map[string][]string{"bearer": {r.Scope}}), "Requires the permission `"+r.Scope+"`."
+		}
+		if fmt.Sprint(operation.Security) != fmt.Sprint(want) || !strings.Contains(operation.Description, sentence) {
+			t.Errorf("%s %s: openapi.yaml requires %v in %q, routes.go %v", r.Method, path, operation.Security, operation.Description, want)
+		}
 	}
 }
 
