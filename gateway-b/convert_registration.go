@@ -1,92 +1,11 @@
 package gatewayb
 
 import (
-	"strings"
-
 	"reservation.dev/platform/edge"
-	"reservation.dev/platform/enum"
 	"reservation.dev/platform/money"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
-	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
-
-// A registration is a booking of the booking service. Its identifier has another prefix and the same
-// value.
-const (
-	registrationPrefix = "reg_"
-	bookingPrefix      = "booking_"
-)
-
-func registrationID(booking string) string {
-	return registrationPrefix + strings.TrimPrefix(booking, bookingPrefix)
-}
-
-// bookingID returns the booking's identifier, or "" if registration is not an identifier of a
-// registration.
-func bookingID(registration string) string {
-	value, ok := strings.CutPrefix(registration, registrationPrefix)
-	if !ok {
-		return ""
-	}
-	return bookingPrefix + value
-}
-
-// The states of a registration.
-const (
-	statusConfirmed = "confirmed"
-	statusCancelled = "cancelled"
-)
-
-// registration converts a booking. currency is the company's, which a booking paid by pass gets.
-func registration(r *bookingv1.Registration, currency string) *edgebv1.Registration {
-	b := r.GetBooking()
-	attendee := b.GetBoughtFor()
-	if attendee == nil {
-		attendee = r.GetPurchaser()
-	}
-	out := &edgebv1.Registration{
-		Id: registrationID(b.GetId()), EventId: b.GetEventId(), EventDateId: b.GetEventDateId(), EventTitle: b.GetEventTitle(),
-		EventDate: utc(b.GetStartsAt()), CustomerId: attendee.GetId(), CustomerEmail: attendee.GetEmail(),
-		CustomerName: strings.TrimSpace(attendee.GetFirstName() + " " + attendee.GetLastName()), Spots: b.GetSpaces(), Status: statusConfirmed,
-		TransactionId: r.GetTransactionId(), CreatedAt: utc(r.GetCreatedAt()), CancelledAt: &edgev1.NullableText{},
-		Attendance: enum.Name(b.GetAttendance()), Refunded: b.GetIsRefunded(),
-		PassUsed: &edgev1.NullableText{}, DiscountCode: &edgev1.NullableText{}, TotalPaid: &edgev1.Amount{},
-	}
-	if out.GetAttendance() == "" {
-		out.Attendance = enum.Name(bookingv1.Attendance_ATTENDANCE_UNKNOWN)
-	}
-	cancellation(out, b)
-	payment(out, b, currency)
-	return out
-}
-
-// cancellation sets whether and when a registration was cancelled.
-func cancellation(out *edgebv1.Registration, b *bookingv1.Booking) {
-	if !b.GetIsCancelled() {
-		return
-	}
-	out.Status = statusCancelled
-	if at := utc(b.GetCancelledAt()); at != "" {
-		out.CancelledAt.Value = &at
-	}
-}
-
-// payment sets how a registration was paid. If a pass paid, the total is 0 in the company's currency.
-func payment(out *edgebv1.Registration, b *bookingv1.Booking, currency string) {
-	switch p := b.GetPayment().(type) {
-	case *bookingv1.Booking_Card:
-		out.PaymentMethod, out.Currency, out.TotalPaid.Minor = money.MethodCard, p.Card.GetCurrency(), p.Card.GetGross()
-		if code := p.Card.GetDiscountCode(); code != "" {
-			out.DiscountCode.Value = &code
-		}
-	case *bookingv1.Booking_Pass:
-		out.PaymentMethod, out.Currency = money.MethodPass, currency
-		if pass := p.Pass.GetCustomerPassId(); pass != "" {
-			out.PassUsed.Value = &pass
-		}
-	}
-}
 
 // newPurchase converts the body of POST /events/{id}/registrations.
 func newPurchase(event string, in *edgebv1.RegistrationWrite) (*bookingv1.CreateTransactionRequest, error) {
