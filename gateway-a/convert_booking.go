@@ -2,10 +2,9 @@ package gatewaya
 
 import (
 	"fmt"
-	"strings"
 
-	"reservation.dev/platform/enum"
 	"reservation.dev/platform/money"
+	"reservation.dev/platform/resource"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
@@ -88,20 +87,11 @@ func payment(b *bookingv1.Booking) (*edgeav1.Payment, error) {
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.Booking_Card:
 		return &edgeav1.Payment{
-			Method: methodName(p.Card.GetMethod()), Currency: p.Card.GetCurrency(),
+			Method: resource.PaymentMethodName(p.Card.GetMethod()), Currency: p.Card.GetCurrency(),
 			Base100GrossPrice: &p.Card.Gross, Base100NetPrice: &p.Card.Net,
 		}, nil
 	case *bookingv1.Booking_Pass:
 		return &edgeav1.Payment{Method: money.MethodPass, Currency: currencyCredits, CreditsUsed: &p.Pass.CreditsUsed}, nil
 	}
 	return nil, fmt.Errorf("booking %s: payment of type %T", b.GetId(), b.GetPayment())
-}
-
-// methodName returns the name of a payment method other than PASS. Earlier releases leave the method
-// of a payment by card unspecified.
-func methodName(m bookingv1.PaymentMethod) string {
-	if m == bookingv1.PaymentMethod_PAYMENT_METHOD_UNSPECIFIED {
-		return money.MethodCard
-	}
-	return strings.ToUpper(enum.Name(m))
 }
