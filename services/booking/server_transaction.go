@@ -50,7 +50,7 @@ func (s *Server) readOrder(ctx context.Context, company id.Company, r convert.Or
 	if err != nil {
 		return o, err
 	}
-	courses, err := s.store.Courses(ctx, company, events, s.now())
+	courses, err := s.store.Courses(ctx, company, events, s.now)
 	if err != nil {
 		return o, err
 	}

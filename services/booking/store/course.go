@@ -18,7 +18,7 @@ const coursesSQL = `select e.id, array(select d.id from event_dates d where d.co
 		from unnest($2::uuid[]) e(id)`
 
 // Courses returns the events that are courses sold as a whole, with their dates to come.
-func (s *Store) Courses(ctx context.Context, company id.Company, events map[id.Event]model.UndatedEvent, now time.Time) (map[id.Event]*model.WholeCourse, error) {
+func (s *Store) Courses(ctx context.Context, company id.Company, events map[id.Event]model.UndatedEvent, now func() time.Time) (map[id.Event]*model.WholeCourse, error) {
 	var courses []id.Event
 	for e := range events {
 		if events[e].IsCourse {
@@ -29,7 +29,7 @@ func (s *Store) Courses(ctx context.Context, company id.Company, events map[id.E
 		return nil, nil
 	}
 	found := map[id.Event]*model.WholeCourse{}
-	args := []any{company, courses, now, model.MaxBookings + 1}
+	args := []any{company, courses, now(), model.MaxBookings + 1}
 	err := s.ReadOf(ctx, company, pg.Query{SQL: coursesSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
 		var e id.Event
 		var c model.WholeCourse
