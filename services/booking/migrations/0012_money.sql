@@ -27,13 +27,6 @@ alter table bookings validate constraint bookings_cancellation;
 alter table bookings validate constraint bookings_refund;
 alter table bookings validate constraint bookings_money_method;
 
-alter table waitlist_entries
-    drop constraint if exists waitlist_entries_method,
-    add constraint waitlist_entries_method
-        check (method in ('CARD', 'PASS', 'CASH', 'BANK_TRANSFER', 'ONLINE', 'OTHER', 'FREE')) not valid;
-
-alter table waitlist_entries validate constraint waitlist_entries_method;
-
 -- Why a date was closed, until its bookings are cancelled.
 alter table event_dates add column if not exists closing_reason text;
 

@@ -19,7 +19,7 @@ import (
 type Store struct {
 	pg.Store
 	// dates looks up an event's only date, batching concurrent lookups.
-	dates *combine.Reads[id.Company, id.Event, []id.EventDate]
+	dates *combine.Reads[id.Company, id.Event, model.UndatedEvent]
 }
 
 // New returns a store that uses db.
@@ -48,14 +48,6 @@ func orNull(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// orZero returns the zero time for nil.
-func orZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }
 
 // timeOrNull returns nil for the zero time.

@@ -156,18 +156,16 @@ func (l *Listing) scanTransactions(rows pgx.Rows) error {
 		var t model.Transaction
 		var b model.Booking
 		var forWhom model.Customer
-		var cancelledAt, refundedAt *time.Time
 		p, d := &b.Payment, &b.Date
 		err := rows.Scan(&t.ID, &t.PurchasedAt, &t.Timezone, &t.Version, &t.UpdatedAt,
 			&b.ID, &b.Cancelled, &b.Refunded, &b.Spaces, &forWhom.ID, &b.Option,
 			&p.Method, &p.Currency, &p.Gross, &p.Net, &p.Reference, &p.Credits, &p.CustomerPass,
 			&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Event, &d.EventTitle, &d.EventType,
-			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, &cancelledAt, &b.Attendance, &p.Discount, &p.Code,
-			&b.Late, &b.Reason, &refundedAt, &b.RefundDue, &b.RefundedAmount)
+			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, orZero{&b.CancelledAt}, &b.Attendance, &p.Discount, &p.Code,
+			&b.Late, &b.Reason, orZero{&b.RefundedAt}, &b.RefundDue, &b.RefundedAmount)
 		if err != nil {
 			return err
 		}
-		b.CancelledAt, b.RefundedAt = orZero(cancelledAt), orZero(refundedAt)
 		if !forWhom.ID.IsZero() {
 			b.BoughtFor = &forWhom
 		}
