@@ -444,7 +444,7 @@ func TestBookings(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
-	for path, want := range map[string]string{"/openapi.yaml": "openapi: 3.1.0", "/docs": "<html", "/docs/": "<html"} {
+	for path, want := range map[string]string{"/openapi.yaml": "openapi: 3.1.0", "/openapi.json": `{"openapi":"3.1.0"`, "/docs": "<html", "/docs/": "<html"} {
 		res, err := http.Get(g.client.URL + path)
 		if err != nil {
 			t.Fatal(err)
