@@ -5,18 +5,8 @@ import (
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/money"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
-	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
-
-func passType(t *passv1.PassType) *edgebv1.Pass {
-	return &edgebv1.Pass{
-		Id: t.GetId(), Title: t.GetTitle(), Description: t.GetDescription(), TotalUses: t.GetTotalUses(), ValidityCount: t.GetValidityCount(),
-		ValidityUnit: enum.Name(t.GetValidityUnit()), Price: &edgev1.Amount{Minor: t.GetPrice()}, Currency: t.GetCurrency(),
-		EligibleEventTypes: t.GetEligibleEventTypes(), Status: enum.Name(t.GetStatus()),
-		CreatedAt: utc(t.GetCreatedAt()), UpdatedAt: utc(t.GetUpdatedAt()),
-	}
-}
 
 // newPassType converts the body of POST /passes.
 func newPassType(in *edgebv1.PassWrite) (*passv1.CreatePassTypeRequest, error) {
@@ -51,13 +41,6 @@ func passTypeUpdate(in *edgebv1.PassWrite) (*passv1.UpdatePassTypeRequest, error
 		out.EligibleEventTypes = &passv1.EventTypes{Types: types.GetValues()}
 	}
 	return out, b.Err()
-}
-
-func customerPass(p *passv1.CustomerPass) *edgebv1.CustomerPass {
-	return &edgebv1.CustomerPass{
-		Id: p.GetId(), CustomerId: p.GetCustomerId(), PassId: p.GetPassTypeId(), RemainingUses: p.GetRemainingUses(),
-		StartDate: p.GetStartDate(), ExpiryDate: p.GetExpiryDate(), Status: enum.Name(p.GetStatus()),
-	}
 }
 
 // newCustomerPass converts the body of POST /customer-passes.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/resource"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
@@ -24,7 +25,7 @@ func (f *facade) ListCustomers(ctx context.Context, req *edgebv1.ListCustomersRe
 		return nil, err
 	}
 	return &edgebv1.ListCustomersResponse{
-		Customers: edge.Convert(res.GetCustomers(), customer),
+		Customers: edge.Convert(res.GetCustomers(), resource.Customer),
 		Total:     res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
 }
@@ -35,7 +36,7 @@ func (f *facade) GetCustomer(ctx context.Context, req *edgebv1.GetCustomerReques
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.GetCustomerResponse{Customer: customer(edge.Tag(ctx, c))}, nil
+	return &edgebv1.GetCustomerResponse{Customer: resource.Customer(edge.Tag(ctx, c))}, nil
 }
 
 // CreateCustomer is POST /customers.
@@ -44,7 +45,7 @@ func (f *facade) CreateCustomer(ctx context.Context, req *edgebv1.CreateCustomer
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.CreateCustomerResponse{Customer: customer(setCreated(ctx, "customers", res.GetCustomer()))}, nil
+	return &edgebv1.CreateCustomerResponse{Customer: resource.Customer(setCreated(ctx, "customers", res.GetCustomer()))}, nil
 }
 
 // UpdateCustomer is PUT and PATCH /customers/{id}.
@@ -55,7 +56,7 @@ func (f *facade) UpdateCustomer(ctx context.Context, req *edgebv1.UpdateCustomer
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.UpdateCustomerResponse{Customer: customer(edge.Tag(ctx, res.GetCustomer()))}, nil
+	return &edgebv1.UpdateCustomerResponse{Customer: resource.Customer(edge.Tag(ctx, res.GetCustomer()))}, nil
 }
 
 // DeleteCustomer is DELETE /customers/{id}.

@@ -281,9 +281,20 @@ func aCustomer() *customerv1.Customer {
 	}
 }
 
+// anEvent returns an event with the given dates to come.
 func anEvent(dates ...*bookingv1.EventDate) *bookingv1.Event {
+	summary := &bookingv1.DatesSummary{Upcoming: int32(len(dates)), Dates: int32(len(dates)), Capacity: new(int64)}
+	for i, d := range dates {
+		if i == 0 {
+			summary.Next, summary.StartsAt, summary.DurationMinutes = d, d.GetStartsAt(), d.GetDurationMinutes()
+		}
+		summary.EndsAt = timestamppb.New(d.GetStartsAt().AsTime().Add(time.Duration(d.GetDurationMinutes()) * time.Minute))
+		summary.Booked += int64(d.GetBooked())
+		*summary.Capacity += int64(d.GetCapacity())
+	}
 	return &bookingv1.Event{
-		Id: "evt_" + idOf, Title: "Morning Flow", Type: bookingv1.EventType_EVENT_TYPE_CLASS, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
+		Summary: summary,
+		Id:      "evt_" + idOf, Title: "Morning Flow", Type: bookingv1.EventType_EVENT_TYPE_CLASS, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
 		Timezone: "Europe/London", Dates: dates, Version: 2, CreatedAt: at("2026-03-01T10:00:00Z"), UpdatedAt: at("2026-03-01T10:00:00Z"),
 		PricingOptions: []*bookingv1.PricingOption{{Id: "po-" + idOf, Name: "Drop-in", Price: 1250, Currency: "GBP", TaxRateBasisPoints: 1750}},
 	}

@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/gateway-b/openapi"
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/resource"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -40,12 +42,42 @@ func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	}
 }
 
+// TestPermissionsAreTheContract compares the permission of each operation with openapi.yaml, where the
+// scopes of the security requirement name it.
+func TestPermissionsAreTheContract(t *testing.T) { // invariant 5
+	t.Parallel()
+	var contract struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(openapi.Description, &contract); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range routes() {
+		path := strings.ReplaceAll(strings.TrimPrefix(r.Path, base), "{registration_id}", "{registrationId}")
+		node := contract.Paths[path][strings.ToLower(r.Method)]
+		var operation struct {
+			Security    []map[string][]string
+			Description string
+		}
+		if err := node.Decode(&operation); err != nil {
+			t.Fatal(err)
+		}
+		want, sentence := []map[string][]string{}, ""
+		if r.Scope != "" {
+			want, sentence = append(want, map[string][]string{"bearer": {r.Scope}}), "Requires the permission `"+r.Scope+"`."
+		}
+		if fmt.Sprint(operation.Security) != fmt.Sprint(want) || !strings.Contains(operation.Description, sentence) {
+			t.Errorf("%s %s: openapi.yaml requires %v in %q, routes.go %v", r.Method, path, operation.Security, operation.Description, want)
+		}
+	}
+}
+
 // TestEnumsAreTheContract compares the names of the enum values with openapi.yaml.
 func TestEnumsAreTheContract(t *testing.T) { // invariant 5
 	t.Parallel()
 	for name, values := range map[string][]string{
 		"EventType": enum.Names[bookingv1.EventType](), "EventStatus": enum.Names[bookingv1.EventStatus](),
-		"CustomerPassStatus": enum.Names[passv1.CustomerPassStatus](), "attendance": enum.Names[bookingv1.Attendance](),
+		"CustomerPassStatus": enum.Names[passv1.CustomerPassStatus](), "attendance": resource.AttendanceNames(),
 		"validityUnit": enum.Names[passv1.ValidityUnit](), "status": enum.Names[passv1.PassTypeStatus](),
 	} {
 		list := "enum: [" + strings.Join(values, ", ") + "]"
@@ -174,7 +206,7 @@ func TestOperations(t *testing.T) {
 		{"DELETE", "/customers/cust_" + idOf, "", 200, []string{`{"id":"cust_` + idOf + `","deleted":true}`}, `id:"cust_` + idOf + `"`},
 		{"GET", "/events?type=workshop&status=published&startsFrom=2026-03-01T00:00:00Z", "", 200,
 			[]string{`"startsAt":"2026-03-30T08:30:00Z","endsAt":"2026-03-30T09:30:00Z","duration":60,"capacity":12,"spotsTaken":3,"spotsAvailable":9`, `"price":12.5`, `"taxRate":17.5`, `"credits":null`},
-			`page_size:25 order:EVENT_ORDER_CREATED with_dates:true type:EVENT_TYPE_WORKSHOP status:EVENT_STATUS_PUBLISHED starts_from:{seconds:1772323200}`},
+			`page_size:25 order:EVENT_ORDER_CREATED with_dates:true max_dates:3 type:EVENT_TYPE_WORKSHOP status:EVENT_STATUS_PUBLISHED starts_from:{seconds:1772323200}`},
 		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T09:30:00","timezone":"Europe/London","duration":60,"capacity":0,"pricingOptions":[{"name":"B","price":12.5,"taxRate":20,"credits":1}]}`, 201, nil,
 			`title:"A" timezone:"Europe/London" dates:{duration_minutes:60 capacity:0 local_start:"2026-03-30T09:30:00"} pricing_options:{name:"B" price:1250 credits:1 tax_rate_basis_points:2000}`},
 		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T08:30:00Z","endsAt":"2026-03-30T10:00:00Z","capacity":null}`, 201, nil, `title:"A" dates:{starts_at:{seconds:1774859400} ends_at:{seconds:1774864800}}`},
@@ -407,29 +439,5 @@ func TestPages(t *testing.T) {
 		if res.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", path, res.Status)
 		}
-	}
-}
-
-// TestEventsInParts uses a service that needs several responses for one page.
-func TestEventsInParts(t *testing.T) {
-	t.Parallel()
-	g := newGateway(t, unlimited{})
-	e := anEvent(aDate("2026-03-30T08:30:00Z", nil, 3))
-	g.services.prepare(nil, &bookingv1.ListEventsResponse{Events: []*bookingv1.Event{e, e}, NextPageToken: "more", Total: 9})
-	a := g.do(request{Method: http.MethodGet, Path: "/events?perPage=5&page=2", Token: g.token()})
-	if n := strings.Count(a.Body, `"title"`); n != 5 || !strings.Contains(a.Body, `"total":9,"page":2,"perPage":5,"nextCursor":"more"`) {
-		t.Errorf("%d events: %s", n, a.Body)
-	}
-	want := []string{
-		`page_size:5 offset:5 order:EVENT_ORDER_CREATED with_dates:true`,
-		`page_size:3 page_token:"more" order:EVENT_ORDER_CREATED with_dates:true`,
-		`page_size:1 page_token:"more" order:EVENT_ORDER_CREATED with_dates:true`,
-	}
-	var got []string
-	for _, req := range g.services.requests {
-		got = append(got, strings.ReplaceAll(fmt.Sprint(req), "  ", " "))
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("requested %q", got)
 	}
 }

@@ -32,7 +32,9 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 	resp := &bookingv1.JoinWaitlistResponse{}
 	err = s.fetchMissingCustomers(ctx, company.ID, func() error {
 		_, err := idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-			of, err := s.store.LockOffer(ctx, tx, company.ID, model.Demand{Dates: []id.EventDate{w.Date}, Customers: []id.Customer{w.Customer}})
+			of, err := s.store.LockOffer(ctx, tx, company.ID, model.Demand{
+				Dates: []id.EventDate{w.Date}, Customers: []id.Customer{w.Customer}, Attendees: []id.Customer{w.Customer},
+			})
 			if err != nil {
 				return err
 			}

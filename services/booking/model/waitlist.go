@@ -187,6 +187,9 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 	if refusal := date.refuses(now); refusal != nil {
 		return refusal
 	}
+	if refusal := of.refusesAgain(date, w.Customer, nil); refusal != nil {
+		return refusal
+	}
 	if date.free() >= w.Spaces {
 		return fault.Refuse(ReasonEventNotFull, "the date has enough free spaces: book them")
 	}
@@ -197,6 +200,9 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 		}
 		if w.Method == Pass && o.Credits == nil {
 			return fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", o.ID.String())
+		}
+		if o.WholeCourse {
+			return wholeCourseHasNoWaitlist()
 		}
 		w.Option = o.ID
 		return nil

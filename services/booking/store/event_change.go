@@ -61,6 +61,7 @@ func (s *Store) SaveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p 
 	update := pg.Statement{SQL: updateEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt, e.Title, e.Description,
 		string(e.Type), string(e.Status), e.Timezone, e.Location}}
 	setPolicy(&update, e.Policy)
+	setRules(&update, &e.Rules)
 	update.SQL += ` where company_id = $1 and id = $2`
 	queries := []pg.Query{{SQL: update.SQL, Args: update.Args}}
 	if p.Rezones {

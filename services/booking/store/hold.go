@@ -17,7 +17,7 @@ const (
 	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4 where company_id = $1 and transaction_id = $2)
 		update transactions set status = 'confirmed', hold_expires_at = coalesce(hold_expires_at, expires_at), expires_at = null, purchased_at = $3, timezone = $5 where company_id = $1 and id = $2`
 
-	heldCreditsSQL = `select b.id, o.credits from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id
+	heldCreditsSQL = `select b.id, o.credits, o.whole_course from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id
 		where b.company_id = $1 and b.transaction_id = $2`
 
 	heldToPassSQL = `with paid as (update bookings b set method = 'PASS', credits_used = n.credits, currency = null, gross = null, net = null,
@@ -63,18 +63,17 @@ func (s *Store) ConfirmHeld(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return err
 }
 
-// HeldCredits returns the price in credits of one space of each booking of a hold; nil if it cannot
-// be paid by pass.
-func (s *Store) HeldCredits(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction) (map[id.Booking]*int32, error) {
-	perSpace := map[id.Booking]*int32{}
+// HeldCredits returns the price in credits of each booking of a hold.
+func (s *Store) HeldCredits(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction) (map[id.Booking]model.CreditPrice, error) {
+	prices := map[id.Booking]model.CreditPrice{}
 	err := tx.Pipeline(ctx, pg.Query{SQL: heldCreditsSQL, Args: []any{company, t}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var b id.Booking
-		var credits *int32
-		err := rows.Scan(&b, &credits)
-		perSpace[b] = credits
+		var p model.CreditPrice
+		err := rows.Scan(&b, &p.Credits, &p.WholeCourse)
+		prices[b] = p
 		return err
 	})})
-	return perSpace, err
+	return prices, err
 }
 
 // PayHeldByPass stores a hold as a pending purchase by pass.

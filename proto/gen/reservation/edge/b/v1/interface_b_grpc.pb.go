@@ -25,28 +25,51 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	InterfaceBService_ListCustomers_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/ListCustomers"
-	InterfaceBService_GetCustomer_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/GetCustomer"
-	InterfaceBService_CreateCustomer_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/CreateCustomer"
-	InterfaceBService_UpdateCustomer_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomer"
-	InterfaceBService_DeleteCustomer_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/DeleteCustomer"
-	InterfaceBService_ListEvents_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/ListEvents"
-	InterfaceBService_GetEvent_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/GetEvent"
-	InterfaceBService_CreateEvent_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/CreateEvent"
-	InterfaceBService_UpdateEvent_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/UpdateEvent"
-	InterfaceBService_DeleteEvent_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/DeleteEvent"
-	InterfaceBService_ListRegistrations_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/ListRegistrations"
-	InterfaceBService_CreateRegistration_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/CreateRegistration"
-	InterfaceBService_GetRegistration_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/GetRegistration"
-	InterfaceBService_DeleteRegistration_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/DeleteRegistration"
-	InterfaceBService_ListPasses_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/ListPasses"
-	InterfaceBService_GetPass_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/GetPass"
-	InterfaceBService_CreatePass_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/CreatePass"
-	InterfaceBService_UpdatePass_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/UpdatePass"
-	InterfaceBService_ListCustomerPasses_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/ListCustomerPasses"
-	InterfaceBService_GetCustomerPass_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/GetCustomerPass"
-	InterfaceBService_CreateCustomerPass_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/CreateCustomerPass"
-	InterfaceBService_UpdateCustomerPass_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomerPass"
+	InterfaceBService_ListCustomers_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/ListCustomers"
+	InterfaceBService_GetCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/GetCustomer"
+	InterfaceBService_CreateCustomer_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/CreateCustomer"
+	InterfaceBService_UpdateCustomer_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomer"
+	InterfaceBService_DeleteCustomer_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/DeleteCustomer"
+	InterfaceBService_ListEvents_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ListEvents"
+	InterfaceBService_GetEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/GetEvent"
+	InterfaceBService_CreateEvent_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/CreateEvent"
+	InterfaceBService_UpdateEvent_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/UpdateEvent"
+	InterfaceBService_DeleteEvent_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/DeleteEvent"
+	InterfaceBService_ListRegistrations_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/ListRegistrations"
+	InterfaceBService_CreateRegistration_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/CreateRegistration"
+	InterfaceBService_GetRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetRegistration"
+	InterfaceBService_DeleteRegistration_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/DeleteRegistration"
+	InterfaceBService_AddEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/AddEventDate"
+	InterfaceBService_ListEventDates_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/ListEventDates"
+	InterfaceBService_GetEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetEventDate"
+	InterfaceBService_UpdateEventDate_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/UpdateEventDate"
+	InterfaceBService_CancelEventDate_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CancelEventDate"
+	InterfaceBService_JoinWaitlist_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/JoinWaitlist"
+	InterfaceBService_ListAllRegistrations_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/ListAllRegistrations"
+	InterfaceBService_GetRegistrationById_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/GetRegistrationById"
+	InterfaceBService_CancelRegistration_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/CancelRegistration"
+	InterfaceBService_PreviewCancellation_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/PreviewCancellation"
+	InterfaceBService_RefundRegistration_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/RefundRegistration"
+	InterfaceBService_RecordAttendance_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/RecordAttendance"
+	InterfaceBService_ListTransactions_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListTransactions"
+	InterfaceBService_CreateTransaction_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/CreateTransaction"
+	InterfaceBService_GetTransaction_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/GetTransaction"
+	InterfaceBService_CreateHold_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/CreateHold"
+	InterfaceBService_GetHold_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetHold"
+	InterfaceBService_ConfirmHold_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/ConfirmHold"
+	InterfaceBService_DeleteHold_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/DeleteHold"
+	InterfaceBService_ListWaitlistEntries_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/ListWaitlistEntries"
+	InterfaceBService_GetWaitlistEntry_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/GetWaitlistEntry"
+	InterfaceBService_AcceptOffer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/AcceptOffer"
+	InterfaceBService_DeleteWaitlistEntry_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/DeleteWaitlistEntry"
+	InterfaceBService_ListPasses_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ListPasses"
+	InterfaceBService_GetPass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetPass"
+	InterfaceBService_CreatePass_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/CreatePass"
+	InterfaceBService_UpdatePass_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/UpdatePass"
+	InterfaceBService_ListCustomerPasses_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ListCustomerPasses"
+	InterfaceBService_GetCustomerPass_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetCustomerPass"
+	InterfaceBService_CreateCustomerPass_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/CreateCustomerPass"
+	InterfaceBService_UpdateCustomerPass_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomerPass"
 )
 
 // InterfaceBServiceClient is the client API for InterfaceBService service.
@@ -83,6 +106,52 @@ type InterfaceBServiceClient interface {
 	GetRegistration(ctx context.Context, in *GetRegistrationRequest, opts ...grpc.CallOption) (*GetRegistrationResponse, error)
 	// DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 	DeleteRegistration(ctx context.Context, in *DeleteRegistrationRequest, opts ...grpc.CallOption) (*DeleteRegistrationResponse, error)
+	// AddEventDate is POST /events/{id}/dates.
+	AddEventDate(ctx context.Context, in *AddEventDateRequest, opts ...grpc.CallOption) (*AddEventDateResponse, error)
+	// ListEventDates is GET /event-dates.
+	ListEventDates(ctx context.Context, in *ListEventDatesRequest, opts ...grpc.CallOption) (*ListEventDatesResponse, error)
+	// GetEventDate is GET /event-dates/{id}.
+	GetEventDate(ctx context.Context, in *GetEventDateRequest, opts ...grpc.CallOption) (*GetEventDateResponse, error)
+	// UpdateEventDate is PUT /event-dates/{id}, and PATCH.
+	UpdateEventDate(ctx context.Context, in *UpdateEventDateRequest, opts ...grpc.CallOption) (*UpdateEventDateResponse, error)
+	// CancelEventDate is POST /event-dates/{id}/cancel.
+	CancelEventDate(ctx context.Context, in *CancelEventDateRequest, opts ...grpc.CallOption) (*CancelEventDateResponse, error)
+	// JoinWaitlist is POST /event-dates/{id}/waitlist.
+	JoinWaitlist(ctx context.Context, in *JoinWaitlistRequest, opts ...grpc.CallOption) (*JoinWaitlistResponse, error)
+	// ListAllRegistrations is GET /registrations.
+	ListAllRegistrations(ctx context.Context, in *ListAllRegistrationsRequest, opts ...grpc.CallOption) (*ListAllRegistrationsResponse, error)
+	// GetRegistrationById is GET /registrations/{id}.
+	GetRegistrationById(ctx context.Context, in *GetRegistrationByIdRequest, opts ...grpc.CallOption) (*GetRegistrationByIdResponse, error)
+	// CancelRegistration is POST /registrations/{id}/cancel.
+	CancelRegistration(ctx context.Context, in *CancelRegistrationRequest, opts ...grpc.CallOption) (*CancelRegistrationResponse, error)
+	// PreviewCancellation is GET /registrations/{id}/cancellation-preview.
+	PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error)
+	// RefundRegistration is POST /registrations/{id}/refund.
+	RefundRegistration(ctx context.Context, in *RefundRegistrationRequest, opts ...grpc.CallOption) (*RefundRegistrationResponse, error)
+	// RecordAttendance is POST /registrations/{id}/attendance.
+	RecordAttendance(ctx context.Context, in *RecordAttendanceRequest, opts ...grpc.CallOption) (*RecordAttendanceResponse, error)
+	// ListTransactions is GET /transactions.
+	ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error)
+	// CreateTransaction is POST /transactions.
+	CreateTransaction(ctx context.Context, in *CreateTransactionRequest, opts ...grpc.CallOption) (*CreateTransactionResponse, error)
+	// GetTransaction is GET /transactions/{id}.
+	GetTransaction(ctx context.Context, in *GetTransactionRequest, opts ...grpc.CallOption) (*GetTransactionResponse, error)
+	// CreateHold is POST /holds.
+	CreateHold(ctx context.Context, in *CreateHoldRequest, opts ...grpc.CallOption) (*CreateHoldResponse, error)
+	// GetHold is GET /holds/{id}.
+	GetHold(ctx context.Context, in *GetHoldRequest, opts ...grpc.CallOption) (*GetHoldResponse, error)
+	// ConfirmHold is POST /holds/{id}/confirm.
+	ConfirmHold(ctx context.Context, in *ConfirmHoldRequest, opts ...grpc.CallOption) (*ConfirmHoldResponse, error)
+	// DeleteHold is DELETE /holds/{id}.
+	DeleteHold(ctx context.Context, in *DeleteHoldRequest, opts ...grpc.CallOption) (*DeleteHoldResponse, error)
+	// ListWaitlistEntries is GET /waitlist-entries.
+	ListWaitlistEntries(ctx context.Context, in *ListWaitlistEntriesRequest, opts ...grpc.CallOption) (*ListWaitlistEntriesResponse, error)
+	// GetWaitlistEntry is GET /waitlist-entries/{id}.
+	GetWaitlistEntry(ctx context.Context, in *GetWaitlistEntryRequest, opts ...grpc.CallOption) (*GetWaitlistEntryResponse, error)
+	// AcceptOffer is POST /waitlist-entries/{id}/accept.
+	AcceptOffer(ctx context.Context, in *AcceptOfferRequest, opts ...grpc.CallOption) (*AcceptOfferResponse, error)
+	// DeleteWaitlistEntry is DELETE /waitlist-entries/{id}.
+	DeleteWaitlistEntry(ctx context.Context, in *DeleteWaitlistEntryRequest, opts ...grpc.CallOption) (*DeleteWaitlistEntryResponse, error)
 	// ListPasses is GET /passes.
 	ListPasses(ctx context.Context, in *ListPassesRequest, opts ...grpc.CallOption) (*ListPassesResponse, error)
 	// GetPass is GET /passes/{id}.
@@ -249,6 +318,236 @@ func (c *interfaceBServiceClient) DeleteRegistration(ctx context.Context, in *De
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) AddEventDate(ctx context.Context, in *AddEventDateRequest, opts ...grpc.CallOption) (*AddEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddEventDateResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_AddEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListEventDates(ctx context.Context, in *ListEventDatesRequest, opts ...grpc.CallOption) (*ListEventDatesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListEventDatesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListEventDates_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetEventDate(ctx context.Context, in *GetEventDateRequest, opts ...grpc.CallOption) (*GetEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetEventDateResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateEventDate(ctx context.Context, in *UpdateEventDateRequest, opts ...grpc.CallOption) (*UpdateEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateEventDateResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CancelEventDate(ctx context.Context, in *CancelEventDateRequest, opts ...grpc.CallOption) (*CancelEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelEventDateResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CancelEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) JoinWaitlist(ctx context.Context, in *JoinWaitlistRequest, opts ...grpc.CallOption) (*JoinWaitlistResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(JoinWaitlistResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_JoinWaitlist_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListAllRegistrations(ctx context.Context, in *ListAllRegistrationsRequest, opts ...grpc.CallOption) (*ListAllRegistrationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAllRegistrationsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListAllRegistrations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetRegistrationById(ctx context.Context, in *GetRegistrationByIdRequest, opts ...grpc.CallOption) (*GetRegistrationByIdResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRegistrationByIdResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetRegistrationById_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CancelRegistration(ctx context.Context, in *CancelRegistrationRequest, opts ...grpc.CallOption) (*CancelRegistrationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelRegistrationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CancelRegistration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PreviewCancellationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_PreviewCancellation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RefundRegistration(ctx context.Context, in *RefundRegistrationRequest, opts ...grpc.CallOption) (*RefundRegistrationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RefundRegistrationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RefundRegistration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RecordAttendance(ctx context.Context, in *RecordAttendanceRequest, opts ...grpc.CallOption) (*RecordAttendanceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecordAttendanceResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RecordAttendance_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTransactionsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListTransactions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateTransaction(ctx context.Context, in *CreateTransactionRequest, opts ...grpc.CallOption) (*CreateTransactionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateTransactionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateTransaction_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetTransaction(ctx context.Context, in *GetTransactionRequest, opts ...grpc.CallOption) (*GetTransactionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTransactionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetTransaction_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateHold(ctx context.Context, in *CreateHoldRequest, opts ...grpc.CallOption) (*CreateHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateHoldResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetHold(ctx context.Context, in *GetHoldRequest, opts ...grpc.CallOption) (*GetHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetHoldResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ConfirmHold(ctx context.Context, in *ConfirmHoldRequest, opts ...grpc.CallOption) (*ConfirmHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ConfirmHoldResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ConfirmHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteHold(ctx context.Context, in *DeleteHoldRequest, opts ...grpc.CallOption) (*DeleteHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteHoldResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListWaitlistEntries(ctx context.Context, in *ListWaitlistEntriesRequest, opts ...grpc.CallOption) (*ListWaitlistEntriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWaitlistEntriesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListWaitlistEntries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetWaitlistEntry(ctx context.Context, in *GetWaitlistEntryRequest, opts ...grpc.CallOption) (*GetWaitlistEntryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetWaitlistEntryResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetWaitlistEntry_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) AcceptOffer(ctx context.Context, in *AcceptOfferRequest, opts ...grpc.CallOption) (*AcceptOfferResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AcceptOfferResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_AcceptOffer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteWaitlistEntry(ctx context.Context, in *DeleteWaitlistEntryRequest, opts ...grpc.CallOption) (*DeleteWaitlistEntryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteWaitlistEntryResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteWaitlistEntry_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *interfaceBServiceClient) ListPasses(ctx context.Context, in *ListPassesRequest, opts ...grpc.CallOption) (*ListPassesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListPassesResponse)
@@ -363,6 +662,52 @@ type InterfaceBServiceServer interface {
 	GetRegistration(context.Context, *GetRegistrationRequest) (*GetRegistrationResponse, error)
 	// DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 	DeleteRegistration(context.Context, *DeleteRegistrationRequest) (*DeleteRegistrationResponse, error)
+	// AddEventDate is POST /events/{id}/dates.
+	AddEventDate(context.Context, *AddEventDateRequest) (*AddEventDateResponse, error)
+	// ListEventDates is GET /event-dates.
+	ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error)
+	// GetEventDate is GET /event-dates/{id}.
+	GetEventDate(context.Context, *GetEventDateRequest) (*GetEventDateResponse, error)
+	// UpdateEventDate is PUT /event-dates/{id}, and PATCH.
+	UpdateEventDate(context.Context, *UpdateEventDateRequest) (*UpdateEventDateResponse, error)
+	// CancelEventDate is POST /event-dates/{id}/cancel.
+	CancelEventDate(context.Context, *CancelEventDateRequest) (*CancelEventDateResponse, error)
+	// JoinWaitlist is POST /event-dates/{id}/waitlist.
+	JoinWaitlist(context.Context, *JoinWaitlistRequest) (*JoinWaitlistResponse, error)
+	// ListAllRegistrations is GET /registrations.
+	ListAllRegistrations(context.Context, *ListAllRegistrationsRequest) (*ListAllRegistrationsResponse, error)
+	// GetRegistrationById is GET /registrations/{id}.
+	GetRegistrationById(context.Context, *GetRegistrationByIdRequest) (*GetRegistrationByIdResponse, error)
+	// CancelRegistration is POST /registrations/{id}/cancel.
+	CancelRegistration(context.Context, *CancelRegistrationRequest) (*CancelRegistrationResponse, error)
+	// PreviewCancellation is GET /registrations/{id}/cancellation-preview.
+	PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error)
+	// RefundRegistration is POST /registrations/{id}/refund.
+	RefundRegistration(context.Context, *RefundRegistrationRequest) (*RefundRegistrationResponse, error)
+	// RecordAttendance is POST /registrations/{id}/attendance.
+	RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error)
+	// ListTransactions is GET /transactions.
+	ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error)
+	// CreateTransaction is POST /transactions.
+	CreateTransaction(context.Context, *CreateTransactionRequest) (*CreateTransactionResponse, error)
+	// GetTransaction is GET /transactions/{id}.
+	GetTransaction(context.Context, *GetTransactionRequest) (*GetTransactionResponse, error)
+	// CreateHold is POST /holds.
+	CreateHold(context.Context, *CreateHoldRequest) (*CreateHoldResponse, error)
+	// GetHold is GET /holds/{id}.
+	GetHold(context.Context, *GetHoldRequest) (*GetHoldResponse, error)
+	// ConfirmHold is POST /holds/{id}/confirm.
+	ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error)
+	// DeleteHold is DELETE /holds/{id}.
+	DeleteHold(context.Context, *DeleteHoldRequest) (*DeleteHoldResponse, error)
+	// ListWaitlistEntries is GET /waitlist-entries.
+	ListWaitlistEntries(context.Context, *ListWaitlistEntriesRequest) (*ListWaitlistEntriesResponse, error)
+	// GetWaitlistEntry is GET /waitlist-entries/{id}.
+	GetWaitlistEntry(context.Context, *GetWaitlistEntryRequest) (*GetWaitlistEntryResponse, error)
+	// AcceptOffer is POST /waitlist-entries/{id}/accept.
+	AcceptOffer(context.Context, *AcceptOfferRequest) (*AcceptOfferResponse, error)
+	// DeleteWaitlistEntry is DELETE /waitlist-entries/{id}.
+	DeleteWaitlistEntry(context.Context, *DeleteWaitlistEntryRequest) (*DeleteWaitlistEntryResponse, error)
 	// ListPasses is GET /passes.
 	ListPasses(context.Context, *ListPassesRequest) (*ListPassesResponse, error)
 	// GetPass is GET /passes/{id}.
@@ -430,6 +775,75 @@ func (UnimplementedInterfaceBServiceServer) GetRegistration(context.Context, *Ge
 }
 func (UnimplementedInterfaceBServiceServer) DeleteRegistration(context.Context, *DeleteRegistrationRequest) (*DeleteRegistrationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteRegistration not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) AddEventDate(context.Context, *AddEventDateRequest) (*AddEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddEventDate not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEventDates not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetEventDate(context.Context, *GetEventDateRequest) (*GetEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEventDate not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateEventDate(context.Context, *UpdateEventDateRequest) (*UpdateEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateEventDate not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CancelEventDate(context.Context, *CancelEventDateRequest) (*CancelEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelEventDate not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) JoinWaitlist(context.Context, *JoinWaitlistRequest) (*JoinWaitlistResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method JoinWaitlist not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListAllRegistrations(context.Context, *ListAllRegistrationsRequest) (*ListAllRegistrationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAllRegistrations not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetRegistrationById(context.Context, *GetRegistrationByIdRequest) (*GetRegistrationByIdResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRegistrationById not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CancelRegistration(context.Context, *CancelRegistrationRequest) (*CancelRegistrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelRegistration not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PreviewCancellation not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RefundRegistration(context.Context, *RefundRegistrationRequest) (*RefundRegistrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RefundRegistration not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordAttendance not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTransactions not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateTransaction(context.Context, *CreateTransactionRequest) (*CreateTransactionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateTransaction not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetTransaction(context.Context, *GetTransactionRequest) (*GetTransactionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTransaction not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateHold(context.Context, *CreateHoldRequest) (*CreateHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateHold not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetHold(context.Context, *GetHoldRequest) (*GetHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetHold not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ConfirmHold not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteHold(context.Context, *DeleteHoldRequest) (*DeleteHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteHold not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListWaitlistEntries(context.Context, *ListWaitlistEntriesRequest) (*ListWaitlistEntriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWaitlistEntries not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetWaitlistEntry(context.Context, *GetWaitlistEntryRequest) (*GetWaitlistEntryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWaitlistEntry not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) AcceptOffer(context.Context, *AcceptOfferRequest) (*AcceptOfferResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcceptOffer not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteWaitlistEntry(context.Context, *DeleteWaitlistEntryRequest) (*DeleteWaitlistEntryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteWaitlistEntry not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) ListPasses(context.Context, *ListPassesRequest) (*ListPassesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPasses not implemented")
@@ -728,6 +1142,420 @@ func _InterfaceBService_DeleteRegistration_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_AddEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).AddEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_AddEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).AddEventDate(ctx, req.(*AddEventDateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListEventDates_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListEventDatesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListEventDates(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListEventDates_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListEventDates(ctx, req.(*ListEventDatesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetEventDate(ctx, req.(*GetEventDateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateEventDate(ctx, req.(*UpdateEventDateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CancelEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CancelEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CancelEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CancelEventDate(ctx, req.(*CancelEventDateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_JoinWaitlist_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(JoinWaitlistRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).JoinWaitlist(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_JoinWaitlist_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).JoinWaitlist(ctx, req.(*JoinWaitlistRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListAllRegistrations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAllRegistrationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListAllRegistrations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListAllRegistrations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListAllRegistrations(ctx, req.(*ListAllRegistrationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetRegistrationById_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRegistrationByIdRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetRegistrationById(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetRegistrationById_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetRegistrationById(ctx, req.(*GetRegistrationByIdRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CancelRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelRegistrationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CancelRegistration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CancelRegistration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CancelRegistration(ctx, req.(*CancelRegistrationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_PreviewCancellation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PreviewCancellationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).PreviewCancellation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_PreviewCancellation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).PreviewCancellation(ctx, req.(*PreviewCancellationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RefundRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RefundRegistrationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RefundRegistration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RefundRegistration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RefundRegistration(ctx, req.(*RefundRegistrationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RecordAttendance_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecordAttendanceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RecordAttendance(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RecordAttendance_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RecordAttendance(ctx, req.(*RecordAttendanceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListTransactions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTransactionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListTransactions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListTransactions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListTransactions(ctx, req.(*ListTransactionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateTransaction_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateTransactionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateTransaction(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateTransaction_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateTransaction(ctx, req.(*CreateTransactionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetTransaction_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTransactionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetTransaction(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetTransaction_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetTransaction(ctx, req.(*GetTransactionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateHold(ctx, req.(*CreateHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetHold(ctx, req.(*GetHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ConfirmHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConfirmHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ConfirmHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ConfirmHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ConfirmHold(ctx, req.(*ConfirmHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteHold(ctx, req.(*DeleteHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListWaitlistEntries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWaitlistEntriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListWaitlistEntries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListWaitlistEntries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListWaitlistEntries(ctx, req.(*ListWaitlistEntriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetWaitlistEntry_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetWaitlistEntryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetWaitlistEntry(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetWaitlistEntry_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetWaitlistEntry(ctx, req.(*GetWaitlistEntryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_AcceptOffer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcceptOfferRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).AcceptOffer(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_AcceptOffer_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).AcceptOffer(ctx, req.(*AcceptOfferRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteWaitlistEntry_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteWaitlistEntryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteWaitlistEntry(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteWaitlistEntry_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteWaitlistEntry(ctx, req.(*DeleteWaitlistEntryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InterfaceBService_ListPasses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListPassesRequest)
 	if err := dec(in); err != nil {
@@ -934,6 +1762,98 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteRegistration",
 			Handler:    _InterfaceBService_DeleteRegistration_Handler,
+		},
+		{
+			MethodName: "AddEventDate",
+			Handler:    _InterfaceBService_AddEventDate_Handler,
+		},
+		{
+			MethodName: "ListEventDates",
+			Handler:    _InterfaceBService_ListEventDates_Handler,
+		},
+		{
+			MethodName: "GetEventDate",
+			Handler:    _InterfaceBService_GetEventDate_Handler,
+		},
+		{
+			MethodName: "UpdateEventDate",
+			Handler:    _InterfaceBService_UpdateEventDate_Handler,
+		},
+		{
+			MethodName: "CancelEventDate",
+			Handler:    _InterfaceBService_CancelEventDate_Handler,
+		},
+		{
+			MethodName: "JoinWaitlist",
+			Handler:    _InterfaceBService_JoinWaitlist_Handler,
+		},
+		{
+			MethodName: "ListAllRegistrations",
+			Handler:    _InterfaceBService_ListAllRegistrations_Handler,
+		},
+		{
+			MethodName: "GetRegistrationById",
+			Handler:    _InterfaceBService_GetRegistrationById_Handler,
+		},
+		{
+			MethodName: "CancelRegistration",
+			Handler:    _InterfaceBService_CancelRegistration_Handler,
+		},
+		{
+			MethodName: "PreviewCancellation",
+			Handler:    _InterfaceBService_PreviewCancellation_Handler,
+		},
+		{
+			MethodName: "RefundRegistration",
+			Handler:    _InterfaceBService_RefundRegistration_Handler,
+		},
+		{
+			MethodName: "RecordAttendance",
+			Handler:    _InterfaceBService_RecordAttendance_Handler,
+		},
+		{
+			MethodName: "ListTransactions",
+			Handler:    _InterfaceBService_ListTransactions_Handler,
+		},
+		{
+			MethodName: "CreateTransaction",
+			Handler:    _InterfaceBService_CreateTransaction_Handler,
+		},
+		{
+			MethodName: "GetTransaction",
+			Handler:    _InterfaceBService_GetTransaction_Handler,
+		},
+		{
+			MethodName: "CreateHold",
+			Handler:    _InterfaceBService_CreateHold_Handler,
+		},
+		{
+			MethodName: "GetHold",
+			Handler:    _InterfaceBService_GetHold_Handler,
+		},
+		{
+			MethodName: "ConfirmHold",
+			Handler:    _InterfaceBService_ConfirmHold_Handler,
+		},
+		{
+			MethodName: "DeleteHold",
+			Handler:    _InterfaceBService_DeleteHold_Handler,
+		},
+		{
+			MethodName: "ListWaitlistEntries",
+			Handler:    _InterfaceBService_ListWaitlistEntries_Handler,
+		},
+		{
+			MethodName: "GetWaitlistEntry",
+			Handler:    _InterfaceBService_GetWaitlistEntry_Handler,
+		},
+		{
+			MethodName: "AcceptOffer",
+			Handler:    _InterfaceBService_AcceptOffer_Handler,
+		},
+		{
+			MethodName: "DeleteWaitlistEntry",
+			Handler:    _InterfaceBService_DeleteWaitlistEntry_Handler,
 		},
 		{
 			MethodName: "ListPasses",
