@@ -148,6 +148,10 @@ func TestMessagesBecomeVisibleInTheirOrder(t *testing.T) { // invariant 12
 		if err := previousQueue(ctx, tx, first); err != nil {
 			return err
 		}
+		var limit string
+		if err := tx.QueryRow(ctx, `select current_setting('idle_in_transaction_session_timeout')`).Scan(&limit); err != nil || limit != "5s" {
+			t.Errorf("a process that is stopped now delays the others for %s, %v", limit, err)
+		}
 		go func() { done <- w.intake.handle(context.Background(), []bus.Message{second}) }()
 		waitFor(t, func() error {
 			if n := w.rows(`select count(*) from pg_locks where locktype = 'advisory' and not granted`); n == 0 {

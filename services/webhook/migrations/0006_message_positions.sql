@@ -35,6 +35,7 @@ create index if not exists messages_position on only messages (company_id, posit
 create index if not exists messages_position_of_event on only messages (company_id, event, position) where position is not null;
 
 -- Each partition is locked for the moment in which its index is built: a commit follows each.
+-- allow repeatable: it skips the indexes that exist
 -- +goose StatementBegin
 do $$
 declare
