@@ -70,6 +70,9 @@ func (m marshaler) read(r io.Reader, v any) error {
 	if err != nil {
 		return bodyFault(err)
 	}
+	if b, ok := r.(*body); ok && len(data) == 0 && b.exchange.route.Bodiless {
+		return nil
+	}
 	return m.Unmarshal(data, v)
 }
 

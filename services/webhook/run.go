@@ -21,7 +21,7 @@ func Part() service.Part {
 	return service.Part{
 		Name:       "webhook",
 		About:      "webhook endpoints, and the deliveries to them",
-		Callers:    []string{"admin", "reservectl"},
+		Callers:    []string{"admin", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
