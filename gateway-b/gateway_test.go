@@ -442,7 +442,7 @@ func TestCancellation(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, unlimited{})
-	for _, path := range []string{"/openapi.yaml", "/docs", base + "/openapi.yaml", base + "/docs"} {
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", base + "/openapi.yaml", base + "/openapi.json", base + "/docs"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.client.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -212,7 +212,8 @@ func TestExpiredHoldEvents(t *testing.T) { // invariant 16
 	}
 	t.Run("processes that expire a hold at the same time publish one event", func(t *testing.T) {
 		e := w.passEvent(nil, time.Hour, nil)
-		for range 20 {
+		const holds = releaseBatch + 10
+		for range holds {
 			w.hold(mia, e, 1, "")
 		}
 		servers := []*Server{w.server}
@@ -222,7 +223,7 @@ func TestExpiredHoldEvents(t *testing.T) { // invariant 16
 		for _, s := range servers {
 			s.now = func() time.Time { return time.Now().Add(16 * time.Minute) }
 		}
-		wantEvents(t, 20, func() {
+		wantEvents(t, holds, func() {
 			together(12, func(i int) {
 				if err := servers[i%len(servers)].expireHolds(t.Context()); err != nil {
 					t.Error(err)
