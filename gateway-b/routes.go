@@ -30,7 +30,7 @@ func routes() []edge.Route {
 	}
 	all := []edge.Route{
 		{Method: http.MethodPost, Path: "/auth/token"},
-		{Method: http.MethodGet, Path: "/customers", Scope: scopes.CustomersRead, Query: list("email", "archived")},
+		{Method: http.MethodGet, Path: "/customers", Scope: scopes.CustomersRead, Query: list("email", "archived", "q")},
 		{Method: http.MethodPost, Path: "/customers", Scope: scopes.CustomersWrite},
 		{Method: http.MethodGet, Path: "/customers/{id}", Scope: scopes.CustomersRead},
 		{Method: http.MethodPut, Path: "/customers/{id}", Scope: scopes.CustomersWrite},
@@ -82,6 +82,28 @@ func routes() []edge.Route {
 		{Method: http.MethodGet, Path: "/customer-passes/{id}", Scope: scopes.CustomerPassesRead},
 		{Method: http.MethodPut, Path: "/customer-passes/{id}", Scope: scopes.CustomerPassesWrite},
 		{Method: http.MethodPatch, Path: "/customer-passes/{id}", Scope: scopes.CustomerPassesWrite},
+		{Method: http.MethodGet, Path: "/customer-passes/{id}/ledger", Scope: scopes.CustomerPassesRead, Query: []string{"page", "perPage", "cursor", "sort"}},
+
+		{Method: http.MethodGet, Path: "/discount-codes", Scope: scopes.DiscountsRead, Query: list()},
+		{Method: http.MethodPost, Path: "/discount-codes", Scope: scopes.DiscountsWrite},
+		{Method: http.MethodGet, Path: "/discount-codes/{id}", Scope: scopes.DiscountsRead},
+		{Method: http.MethodPut, Path: "/discount-codes/{id}", Scope: scopes.DiscountsWrite},
+		{Method: http.MethodPatch, Path: "/discount-codes/{id}", Scope: scopes.DiscountsWrite},
+
+		{Method: http.MethodGet, Path: "/webhook-endpoints", Scope: scopes.WebhooksRead, Query: []string{"page", "perPage"}},
+		{Method: http.MethodPost, Path: "/webhook-endpoints", Scope: scopes.WebhooksWrite},
+		{Method: http.MethodGet, Path: "/webhook-endpoints/{id}", Scope: scopes.WebhooksRead},
+		{Method: http.MethodPut, Path: "/webhook-endpoints/{id}", Scope: scopes.WebhooksWrite},
+		{Method: http.MethodPatch, Path: "/webhook-endpoints/{id}", Scope: scopes.WebhooksWrite},
+		{Method: http.MethodDelete, Path: "/webhook-endpoints/{id}", Scope: scopes.WebhooksWrite},
+		{Method: http.MethodGet, Path: "/webhook-endpoints/{id}/secret", Scope: scopes.WebhooksWrite},
+		{Method: http.MethodPost, Path: "/webhook-endpoints/{id}/rotate-secret", Scope: scopes.WebhooksWrite, Bodiless: true},
+		{Method: http.MethodPost, Path: "/webhook-endpoints/{id}/test", Scope: scopes.WebhooksWrite, Bodiless: true},
+		{Method: http.MethodGet, Path: "/webhook-deliveries", Scope: scopes.WebhooksRead, Query: []string{"page", "perPage", "cursor", "endpointId", "event", "status", "since", "until"}},
+		{Method: http.MethodGet, Path: "/webhook-deliveries/{id}", Scope: scopes.WebhooksRead},
+		{Method: http.MethodPost, Path: "/webhook-deliveries/{id}/replay", Scope: scopes.WebhooksWrite, Bodiless: true},
+		{Method: http.MethodPost, Path: "/webhook-deliveries/replay", Scope: scopes.WebhooksWrite},
+		{Method: http.MethodGet, Path: "/webhook-messages", Scope: scopes.WebhooksRead, Query: []string{"perPage", "cursor", "event", "since"}},
 	}
 	for i := range all {
 		all[i].Path = base + all[i].Path
