@@ -43,8 +43,11 @@ func newEvent(in *edgebv1.EventWrite) (out *bookingv1.CreateEventRequest, names 
 	if len(in.GetDates()) > 0 {
 		b.newDates(out, in)
 	} else {
-		b.firstDate(out, in)
-		names = firstDateNames()
+		var date *bookingv1.NewEventDate
+		date, out.Recurrence = b.firstDate(&edgebv1.EventDateAdd{
+			StartsAt: in.StartsAt, EndsAt: in.EndsAt, Duration: in.Duration, Capacity: in.GetCapacity(), Recurrence: in.GetRecurrence(),
+		})
+		out.Dates, names = []*bookingv1.NewEventDate{date}, firstDateNames()
 	}
 	for i, p := range in.GetPricingOptions() {
 		out.PricingOptions = append(out.PricingOptions, b.newPricingOption(i, p))
@@ -80,8 +83,8 @@ func (b *body) newDate(i int, d *edgebv1.EventDateWrite, in *edgebv1.EventWrite)
 	return date
 }
 
-// firstDate converts the date that the top-level members describe, and the recurrence.
-func (b *body) firstDate(out *bookingv1.CreateEventRequest, in *edgebv1.EventWrite) {
+// firstDate converts the date that the members of a body describe, and the recurrence.
+func (b *body) firstDate(in *edgebv1.EventDateAdd) (*bookingv1.NewEventDate, *bookingv1.Recurrence) {
 	if in.StartsAt == nil {
 		b.Add("startsAt", "required", "is required")
 	}
@@ -91,13 +94,14 @@ func (b *body) firstDate(out *bookingv1.CreateEventRequest, in *edgebv1.EventWri
 	date := &bookingv1.NewEventDate{Capacity: capacityOf(in.GetCapacity(), nil)}
 	date.StartsAt, date.LocalStart = b.moment("startsAt", in.StartsAt)
 	b.size(date, "", in.Duration, in.EndsAt)
-	out.Dates = []*bookingv1.NewEventDate{date}
-	if r := in.GetRecurrence(); r != nil {
-		out.Recurrence = &bookingv1.Recurrence{Rule: r.GetRule(), LocalStart: date.GetLocalStart(), Exceptions: r.GetExceptions()}
-		if date.GetStartsAt() != nil {
-			b.Add("startsAt", "local", "must be a local time without an offset if recurrence is given")
-		}
+	r := in.GetRecurrence()
+	if r == nil {
+		return date, nil
 	}
+	if date.GetStartsAt() != nil {
+		b.Add("startsAt", "local", "must be a local time without an offset if recurrence is given")
+	}
+	return date, &bookingv1.Recurrence{Rule: r.GetRule(), LocalStart: date.GetLocalStart(), Exceptions: r.GetExceptions()}
 }
 
 // size sets the duration or the end of a date. at is the path of the members. The booking service

@@ -21,6 +21,7 @@ type facade struct {
 	single    *edge.Customers
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
+	waitlist  bookingv1.WaitlistServiceClient
 	passes    passv1.PassServiceClient
 	discounts bookingv1.DiscountServiceClient
 	webhooks  webhookv1.WebhookServiceClient

@@ -29,11 +29,15 @@ func (f *facade) ListRegistrations(ctx context.Context, req *edgebv1.ListRegistr
 	if err != nil {
 		return nil, err
 	}
-	currency := companyCurrency(ctx)
 	return &edgebv1.ListRegistrationsResponse{
-		Registrations: edge.Convert(res.GetRegistrations(), func(r *bookingv1.Registration) *edgebv1.Registration { return resource.Registration(r, currency) }),
+		Registrations: edge.Convert(res.GetRegistrations(), registrationIn(companyCurrency(ctx))),
 		Total:         res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
+}
+
+// registrationIn returns the conversion of registrations in a company's currency.
+func registrationIn(currency string) func(*bookingv1.Registration) *edgebv1.Registration {
+	return func(r *bookingv1.Registration) *edgebv1.Registration { return resource.Registration(r, currency) }
 }
 
 // cancelledFilter reads the status filter of registrations; nil means any status.

@@ -37,15 +37,24 @@ type Route struct {
 	Query []string
 	// Media are the accepted media types of the body; empty means JSON.
 	Media []string
-	// Bodiless accepts a request without a body and Content-Type as an empty body of the first media
-	// type.
+	// Bodiless accepts an empty body as an empty JSON object.
 	Bodiless bool
+	// Secret means that responses contain a secret. They are not compressed, because the length of a
+	// compressed secret reveals something about it, and have no ETag.
+	Secret bool
 	// Fail responds to requests that the edge refuses; nil means Edge.Fail.
 	Fail func(e *Edge, w http.ResponseWriter, r *http.Request, f *fault.Error)
 }
 
 func (r *Route) hasBody() bool {
 	return r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
+}
+
+func (r *Route) media() []string {
+	if len(r.Media) > 0 {
+		return r.Media
+	}
+	return []string{contentType}
 }
 
 // Interface describes a public interface.

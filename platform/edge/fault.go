@@ -88,7 +88,6 @@ func Details(f *fault.Error) map[string]any {
 // setFaultHeaders sets the response headers of a fault, which are the same on both interfaces.
 func setFaultHeaders(h http.Header, f *fault.Error) {
 	h.Set("Content-Type", contentType)
-	h.Del("ETag")
 	h.Del("Location")
 	if f.RetryAfter > 0 {
 		seconds := int64((f.RetryAfter + 999_999_999) / 1_000_000_000)

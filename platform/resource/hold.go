@@ -9,6 +9,9 @@ import (
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
 
+// StatusReleased is the status of a hold that a caller ended.
+const StatusReleased = "released"
+
 // Hold converts a hold. currency is the company's, for a hold that shows no price.
 func Hold(h *bookingv1.Hold, currency string) *edgebv1.Hold {
 	out := &edgebv1.Hold{

@@ -90,3 +90,12 @@ func nameOf[E ~int32](v E, names []string) string {
 	}
 	return names[v-1]
 }
+
+// CancellationPreview converts what a cancellation would do. currency is the company's, for a booking
+// paid by pass.
+func CancellationPreview(o *bookingv1.CancellationOutcome, currency string) *edgebv1.PreviewCancellationResponse {
+	return &edgebv1.PreviewCancellationResponse{
+		Late: o.GetLate(), RefundDue: amount(o.GetRefundDue()), CreditsReturned: o.GetCreditsReturned(),
+		Currency: cmp.Or(o.GetCurrency(), currency), FreeUntil: utc(o.GetFreeUntil()),
+	}
+}

@@ -5,10 +5,13 @@ import (
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
 
+// StatusLeft is the status of an entry whose customer left the waitlist.
+const StatusLeft = "left"
+
 // WaitlistStatusNames returns the statuses of a waitlist entry, in the order of the service's numbers,
 // which start at 1. The service's last state, closed, is expired here.
 func WaitlistStatusNames() []string {
-	return []string{"waiting", "offered", "booked", "expired", "left"}
+	return []string{"waiting", "offered", "booked", "expired", StatusLeft}
 }
 
 // WaitlistEntry converts a waitlist entry.

@@ -92,7 +92,7 @@ const (
 	PaymentMethod_PAYMENT_METHOD_BANK_TRANSFER PaymentMethod = 4
 	PaymentMethod_PAYMENT_METHOD_ONLINE        PaymentMethod = 5
 	PaymentMethod_PAYMENT_METHOD_OTHER         PaymentMethod = 6
-	// Given away: all amounts are 0, whatever the price. It cannot be combined with a discount code.
+	// Given away: all amounts are 0, regardless of the price. It cannot be combined with a discount code.
 	PaymentMethod_PAYMENT_METHOD_FREE PaymentMethod = 7
 )
 

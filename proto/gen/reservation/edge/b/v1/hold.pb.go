@@ -33,7 +33,7 @@ type Hold struct {
 	// The customer who pays.
 	PurchasedById string `protobuf:"bytes,3,opt,name=purchased_by_id,json=purchasedById,proto3" json:"purchased_by_id,omitempty"`
 	ExpiresAt     string `protobuf:"bytes,4,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
-	// What the lines cost together.
+	// The price of all lines.
 	Total        *v1.Amount       `protobuf:"bytes,5,opt,name=total,proto3" json:"total,omitempty"`
 	Currency     string           `protobuf:"bytes,6,opt,name=currency,proto3" json:"currency,omitempty"`
 	DiscountCode *v1.NullableText `protobuf:"bytes,7,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
@@ -156,7 +156,7 @@ type HoldLine struct {
 	CustomerId      string `protobuf:"bytes,5,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	PricingOptionId string `protobuf:"bytes,6,opt,name=pricing_option_id,json=pricingOptionId,proto3" json:"pricing_option_id,omitempty"`
 	Spots           int32  `protobuf:"varint,7,opt,name=spots,proto3" json:"spots,omitempty"`
-	// What the spots cost, discount deducted.
+	// The price of the spots, discount deducted.
 	Price         *v1.Amount `protobuf:"bytes,8,opt,name=price,proto3" json:"price,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -56,7 +56,7 @@ type Registration struct {
 	// Whether the cancellation was late under the event's cancellation policy.
 	Late            bool  `protobuf:"varint,23,opt,name=late,proto3" json:"late,omitempty"`
 	CreditsReturned int32 `protobuf:"varint,24,opt,name=credits_returned,json=creditsReturned,proto3" json:"credits_returned,omitempty"`
-	// What is still to be refunded after a cancellation.
+	// The amount that is still to be refunded after a cancellation.
 	RefundDue      *v1.Amount `protobuf:"bytes,25,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
 	RefundedAmount *v1.Amount `protobuf:"bytes,26,opt,name=refunded_amount,json=refundedAmount,proto3" json:"refunded_amount,omitempty"`
 	// When the last refund was recorded, or null.

@@ -30,7 +30,7 @@ type Transaction struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The customer who paid.
 	PurchasedById string `protobuf:"bytes,2,opt,name=purchased_by_id,json=purchasedById,proto3" json:"purchased_by_id,omitempty"`
-	// What the registrations cost together.
+	// The price of all registrations.
 	Total         *v1.Amount       `protobuf:"bytes,3,opt,name=total,proto3" json:"total,omitempty"`
 	Currency      string           `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
 	PaymentMethod string           `protobuf:"bytes,5,opt,name=payment_method,json=paymentMethod,proto3" json:"payment_method,omitempty"`
