@@ -199,6 +199,9 @@ func (g *gateway) check(t *testing.T, tt operation, answers []proto.Message) {
 	if tt.code == http.StatusCreated {
 		wantLocation = base + collectionOf(tt.path) + "/"
 	}
+	if tag := a.Header.Get("ETag"); (tag != "") != (tt.method != "DELETE") {
+		t.Errorf("ETag %q", tag)
+	}
 	if location := a.Header.Get("Location"); (location != "") != (tt.code == 201) || !strings.HasPrefix(location, wantLocation) {
 		t.Errorf("Location %q", location)
 	}
@@ -442,7 +445,7 @@ func TestCancellation(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, unlimited{})
-	for _, path := range []string{"/openapi.yaml", "/docs", base + "/openapi.yaml", base + "/docs"} {
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", base + "/openapi.yaml", base + "/openapi.json", base + "/docs"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.client.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
