@@ -28,6 +28,13 @@ func routes() []edge.Route {
 		{Method: http.MethodPut, Path: "/customer/{id}/profile", Scope: scopes.ProfileWrite},
 		{Method: http.MethodGet, Path: "/customer/{id}/bookings", Scope: scopes.BookingsRead, Query: []string{"page", "pageSize", "future_only", "startDate", "endDate"}},
 		{Method: http.MethodGet, Path: "/customer/{id}/booking/{booking_id}", Scope: scopes.BookingsRead},
+		{Method: http.MethodGet, Path: "/customer/{id}/passes", Scope: scopes.PassesRead, Query: []string{"page", "pageSize", "status"}},
+		{Method: http.MethodGet, Path: "/customer/{id}/pass/{pass_id}", Scope: scopes.PassesRead},
+		{Method: http.MethodGet, Path: "/customer/{id}/notes", Scope: scopes.NotesRead, Query: []string{"page", "pageSize", "kind"}},
+		{Method: http.MethodPost, Path: "/customer/{id}/notes", Scope: scopes.NotesWrite},
+		{Method: http.MethodGet, Path: "/customer/{id}/note/{note_id}", Scope: scopes.NotesRead},
+		{Method: http.MethodPut, Path: "/customer/{id}/note/{note_id}", Scope: scopes.NotesWrite},
+		{Method: http.MethodDelete, Path: "/customer/{id}/note/{note_id}", Scope: scopes.NotesWrite},
 	}
 }
 

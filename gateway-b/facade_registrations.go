@@ -5,6 +5,7 @@ import (
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/resource"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
@@ -28,11 +29,15 @@ func (f *facade) ListRegistrations(ctx context.Context, req *edgebv1.ListRegistr
 	if err != nil {
 		return nil, err
 	}
-	currency := companyCurrency(ctx)
 	return &edgebv1.ListRegistrationsResponse{
-		Registrations: edge.Convert(res.GetRegistrations(), func(r *bookingv1.Registration) *edgebv1.Registration { return registration(r, currency) }),
+		Registrations: edge.Convert(res.GetRegistrations(), registrationIn(companyCurrency(ctx))),
 		Total:         res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
+}
+
+// registrationIn returns the conversion of registrations in a company's currency.
+func registrationIn(currency string) func(*bookingv1.Registration) *edgebv1.Registration {
+	return func(r *bookingv1.Registration) *edgebv1.Registration { return resource.Registration(r, currency) }
 }
 
 // cancelledFilter reads the status filter of registrations; nil means any status.
@@ -40,10 +45,10 @@ func cancelledFilter(q *edge.Query, status *string) *bool {
 	if status == nil {
 		return nil
 	}
-	if *status != statusConfirmed && *status != statusCancelled {
+	if *status != resource.StatusConfirmed && *status != resource.StatusCancelled {
 		q.Fail(fault.InvalidParameter("status", "enum", "must be confirmed or cancelled"))
 	}
-	is := *status == statusCancelled
+	is := *status == resource.StatusCancelled
 	return &is
 }
 
@@ -58,7 +63,7 @@ func (f *facade) CreateRegistration(ctx context.Context, req *edgebv1.CreateRegi
 		return nil, renameFields(err, purchaseNames())
 	}
 	t := edge.Tag(ctx, res.GetTransaction())
-	made := registration(&bookingv1.Registration{
+	made := resource.Registration(&bookingv1.Registration{
 		Booking: t.GetBookings()[0], TransactionId: t.GetId(), Purchaser: t.GetPurchaser(), CreatedAt: t.GetBookings()[0].GetCreatedAt(),
 	}, companyCurrency(ctx))
 	edge.Created(ctx, base+"/events/"+req.GetId()+"/registrations/"+made.GetId())
@@ -67,20 +72,20 @@ func (f *facade) CreateRegistration(ctx context.Context, req *edgebv1.CreateRegi
 
 // GetRegistration is GET /events/{id}/registrations/{registration_id}.
 func (f *facade) GetRegistration(ctx context.Context, req *edgebv1.GetRegistrationRequest) (*edgebv1.GetRegistrationResponse, error) {
-	res, err := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: bookingID(req.GetRegistrationId())})
+	res, err := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: resource.BookingID(req.GetRegistrationId())})
 	if fault.Is(err, fault.NotFound) || err == nil && res.GetRegistration().GetBooking().GetEventId() != req.GetId() {
 		return nil, fault.Missing("registration")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.GetRegistrationResponse{Registration: registration(edge.Tag(ctx, res.GetRegistration()), companyCurrency(ctx))}, nil
+	return &edgebv1.GetRegistrationResponse{Registration: resource.Registration(edge.Tag(ctx, res.GetRegistration()), companyCurrency(ctx))}, nil
 }
 
 // DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegistrationRequest) (*edgebv1.DeleteRegistrationResponse, error) {
 	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{
-		BookingId: bookingID(req.GetRegistrationId()), EventId: req.GetId(), ExpectedVersion: edge.ExpectedVersion(ctx),
+		BookingId: resource.BookingID(req.GetRegistrationId()), EventId: req.GetId(), ExpectedVersion: edge.ExpectedVersion(ctx),
 	})
 	if fault.Is(err, fault.NotFound) {
 		return nil, fault.Missing("registration")
@@ -93,7 +98,7 @@ func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegi
 	}
 	outcome := res.GetOutcome()
 	return &edgebv1.DeleteRegistrationResponse{
-		Id: req.GetRegistrationId(), Deleted: true, Status: statusCancelled, Late: outcome.GetLate(),
+		Id: req.GetRegistrationId(), Deleted: true, Status: resource.StatusCancelled, Late: outcome.GetLate(),
 		CreditsReturned: outcome.GetCreditsReturned(), RefundDue: &edgev1.Amount{Minor: outcome.GetRefundDue()},
 	}, nil
 }

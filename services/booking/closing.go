@@ -61,20 +61,23 @@ func (s *Server) emptyDate(ctx context.Context, company id.Company, date id.Even
 	}
 }
 
-// emptyBatch cancels a batch of bookings of a date, or releases a batch of holds, and reports
-// whether there may be more. When nothing is left, it removes the mark of the date.
+// emptyBatch cancels a batch of bookings of a date, or releases a batch of holds, or closes a batch of
+// waitlist entries, and reports whether there may be more. When nothing is left, it removes the mark of the date.
 func (s *Server) emptyBatch(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (more bool, err error) {
 	if cancelled, err := s.cancelBookings(ctx, tx, company, date); err != nil || cancelled > 0 {
 		return true, err
 	}
-	holds, err := s.store.HoldsOf(ctx, tx, company, date, cancelBatch)
+	holds, err := s.store.HoldsOf(ctx, tx, company, date, releaseBatch)
 	if err != nil {
 		return false, err
 	}
 	if len(holds) > 0 {
-		if released, err := s.release(ctx, tx, company, holds, model.Held); err != nil || released > 0 {
+		if released, err := s.release(ctx, tx, company, holds, model.HoldExpired, model.Held); err != nil || released > 0 {
 			return true, err
 		}
+	}
+	if closed, err := s.closeWaitlist(ctx, tx, company, date); err != nil || closed > 0 {
+		return true, err
 	}
 	return false, s.store.FinishClosing(ctx, tx, company, date)
 }

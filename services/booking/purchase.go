@@ -269,8 +269,14 @@ func (c *sharedCommit) confirm(p *purchase) error {
 	for i := range p.Bought.Bookings {
 		p.Bought.Bookings[i].Payment.CustomerPass = p.paid
 	}
-	c.sale.Confirmed = append(c.sale.Confirmed, store.Confirmation{Transaction: p.Bought, Pass: p.paid})
+	waiter := c.payable.Waiter(p.Bought.ID)
+	c.sale.Confirmed = append(c.sale.Confirmed, store.Confirmation{Transaction: p.Bought, Pass: p.paid, Waiter: waiter})
 	c.events = append(c.events, confirmations(p.Bought, p.cause)...)
+	if waiter != nil {
+		before := *waiter
+		waiter.Book(c.now)
+		c.events = append(c.events, waitlistEnded(waiter, &before, c.now))
+	}
 	delete(c.payable.Pending, p.Bought.ID) // a second attempt finds it confirmed
 	return c.respond(p)
 }

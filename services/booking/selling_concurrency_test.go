@@ -227,6 +227,7 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 	}
 	w.verify()
 	w.waitlistInStep()
+	w.endsInStep()
 	w.reconcile()
 	for pass, left := range w.passes.left {
 		if left < 0 {

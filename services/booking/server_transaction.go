@@ -46,11 +46,15 @@ func (s *Server) readOrder(ctx context.Context, company id.Company, r convert.Or
 	if err != nil {
 		return o, err
 	}
-	dates, err := s.store.OnlyDates(ctx, company, o.UndatedEvents())
+	events, err := s.store.OnlyDates(ctx, company, o.UndatedEvents())
 	if err != nil {
 		return o, err
 	}
-	err = o.NameDates(dates)
+	courses, err := s.store.Courses(ctx, company, events, s.now)
+	if err != nil {
+		return o, err
+	}
+	err = o.NameDates(events, courses)
 	return o, err
 }
 

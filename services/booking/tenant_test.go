@@ -45,6 +45,7 @@ func newTwoCompanies(t *testing.T) *twoCompanies {
 		t.Fatal(err)
 	}
 	w.waiting = waiting
+	w.releaseHold(w.hold(w.ann, w.ourEvent, 1, ""))
 	return w
 }
 
@@ -78,11 +79,67 @@ func (w *twoCompanies) waitlistCalls() map[string]func() error {
 			_, err := w.waitlist.ListWaitlist(w.them, &bookingv1.ListWaitlistRequest{EventDateId: w.waiting.GetEventDateId()})
 			return err
 		},
+		"ListWaitlist of all dates, with our customer": func() error {
+			resp, err := w.waitlist.ListWaitlist(w.them, &bookingv1.ListWaitlistRequest{
+				Order: bookingv1.WaitlistOrder_WAITLIST_ORDER_CREATED, CustomerId: w.ann.String(), IncludeEnded: true,
+			})
+			return nothing(err, resp.GetTotal())
+		},
+		"ListWaitlist of all dates": func() error {
+			resp, err := w.waitlist.ListWaitlist(w.them, &bookingv1.ListWaitlistRequest{
+				Order: bookingv1.WaitlistOrder_WAITLIST_ORDER_UPDATED_DESC, IncludeEnded: true,
+			})
+			return nothing(err, resp.GetTotal())
+		},
 		"AcceptOffer": func() error {
 			_, err := w.waitlist.AcceptOffer(w.them, &bookingv1.AcceptOfferRequest{Id: w.waiting.GetId()})
 			return err
 		},
 	}
+}
+
+// nothing returns NOT_FOUND if a list is empty.
+func nothing(err error, total int64) error {
+	if err == nil && total == 0 {
+		return fault.Missing("entry")
+	}
+	return err
+}
+
+// holdCalls are calls about holds, and discount codes, with an identifier of the other company.
+func (w *twoCompanies) holdCalls() map[string]func() error {
+	h, ended := w.hold(w.ann, w.ourEvent, 1, ""), w.hold(w.ann, w.ourEvent, 1, "")
+	w.releaseHold(ended)
+	code := w.code(percent("OURS", 1000))
+	calls := map[string]func() error{
+		"GetDiscountCode": func() error {
+			_, err := w.discounts.GetDiscountCode(w.them, &bookingv1.GetDiscountCodeRequest{Id: code.GetId()})
+			return err
+		},
+		"UpdateDiscountCode": func() error {
+			_, err := w.discounts.UpdateDiscountCode(w.them, &bookingv1.UpdateDiscountCodeRequest{Id: code.GetId(), Disabled: new(true)})
+			return err
+		},
+		"ListDiscountCodes": func() error {
+			resp, err := w.discounts.ListDiscountCodes(w.them, &bookingv1.ListDiscountCodesRequest{Order: bookingv1.DiscountOrder_DISCOUNT_ORDER_UPDATED})
+			return nothing(err, resp.GetTotal())
+		},
+	}
+	for name, which := range map[string]string{"a hold": h.GetId(), "an ended hold": ended.GetId()} {
+		calls["GetHold of "+name] = func() error {
+			_, err := w.bookings.GetHold(w.them, &bookingv1.GetHoldRequest{HoldId: which})
+			return err
+		}
+		calls["ReleaseHold of "+name] = func() error {
+			_, err := w.bookings.ReleaseHold(w.them, &bookingv1.ReleaseHoldRequest{HoldId: which})
+			return err
+		}
+		calls["ConfirmHold of "+name] = func() error {
+			_, err := w.bookings.ConfirmHold(w.them, &bookingv1.ConfirmHoldRequest{HoldId: which})
+			return err
+		}
+	}
+	return calls
 }
 
 // bookingCalls are calls about purchases and bookings with an identifier of the other company.
@@ -189,7 +246,7 @@ func (w *twoCompanies) eventCalls() map[string]func() error {
 func TestIdentifiersOfAnotherCompany(t *testing.T) {
 	t.Parallel()
 	w := newTwoCompanies(t)
-	for _, calls := range []map[string]func() error{w.waitlistCalls(), w.bookingCalls(), w.eventCalls()} {
+	for _, calls := range []map[string]func() error{w.waitlistCalls(), w.bookingCalls(), w.eventCalls(), w.holdCalls()} {
 		for name, call := range calls {
 			t.Run(name+": an identifier of another company does not exist (invariant 5)", func(t *testing.T) {
 				wantFault(t, call(), fault.NotFound, fault.ReasonNotFound)
@@ -241,7 +298,7 @@ func TestRowsOfAnotherCompany(t *testing.T) {
 	t.Parallel()
 	w := newTwoCompanies(t)
 	t.Run("every table with a company has a row policy (invariant 5)", func(t *testing.T) {
-		for _, table := range []string{"companies", "customers", "events", "event_totals", "event_dates", "pricing_options", "transactions", "bookings"} {
+		for _, table := range []string{"companies", "customers", "events", "event_totals", "event_dates", "pricing_options", "transactions", "bookings", "waitlist_entries", "ended_holds"} {
 			for _, scope := range []pg.Scope{{}, pg.For(id.New[id.Company]())} {
 				n, err := pg.One[int64](t.Context(), w.db, scope, `select count(*) from `+table)
 				if err != nil || n != 0 {

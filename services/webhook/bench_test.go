@@ -152,6 +152,23 @@ func BenchmarkBurst(b *testing.B) {
 
 }
 
+// BenchmarkStore consumes b.N events of a company without an endpoint.
+func BenchmarkStore(b *testing.B) {
+	w := open(b, production())
+	events := benchEvents(w, b.N)
+	w.consume(classBooking(w.company))
+	began, database := cpu(syscall.RUSAGE_SELF), w.databaseCPU()
+	b.ResetTimer()
+	for batch := range slices.Chunk(events, intakeBatch) {
+		w.consume(batch...)
+	}
+	b.StopTimer()
+	b.ReportMetric((cpu(syscall.RUSAGE_SELF)-began).Seconds()/float64(b.N)*1000, "CPU-s/1000")
+	b.ReportMetric((w.databaseCPU()-database).Seconds()/float64(b.N)*1000, "PostgreSQL-CPU-s/1000")
+	size := w.rows(`select sum(pg_total_relation_size(inhrelid))::bigint from pg_inherits where inhparent = 'messages'::regclass`)
+	b.ReportMetric(float64(size)/float64(b.N), "bytes/event")
+}
+
 func benchEvents(w *world, n int) []bus.Message {
 	events := make([]bus.Message, n)
 	for i := range events {

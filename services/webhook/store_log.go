@@ -136,7 +136,8 @@ func (s *store) deliveries(ctx context.Context, company id.Company, f logFilter,
 }
 
 const (
-	addTestMessageSQL = `insert into messages (company_id, id, event, occurred_at, body) values ($1, $2, $3, $4, $5)`
+	// Without a position, ListMessages leaves the message out.
+	addTestMessageSQL = `insert into messages (company_id, id, event, occurred_at, body, position) values ($1, $2, $3, $4, $5, null)`
 
 	addTestDeliverySQL = `insert into deliveries (company_id, id, message_id, endpoint_id, event, test, state, attempts, tries,
 			last_failure, last_status, created_at, finished_at)

@@ -119,15 +119,6 @@ func Payment(p PaymentRequest) (model.PaymentChoice, error) {
 	return out, nil
 }
 
-// Hold converts a hold.
-func Hold(p *model.Purchase) *bookingv1.Hold {
-	out := &bookingv1.Hold{Id: p.Bought.ID.String(), PurchaserId: p.Order.Purchaser.String(), ExpiresAt: timestamppb.New(p.ExpiresAt)}
-	for i := range p.Bought.Bookings {
-		out.Bookings = append(out.Bookings, Booking(&p.Bought.Bookings[i]))
-	}
-	return out
-}
-
 // Transaction converts a transaction with its bookings.
 func Transaction(t *model.Transaction) *bookingv1.Transaction {
 	out := &bookingv1.Transaction{

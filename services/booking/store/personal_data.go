@@ -32,14 +32,14 @@ const (
 		where k.company_id = $1 and k.transaction_id = mine.id and t.company_id = $1 and t.id = mine.id and t.status in ('confirmed', 'released')`
 )
 
-// Erase overwrites the copy of a customer, ends the customer's waitlist entries, and deletes the
-// references in the customer's purchases. Money and counts stay.
-func (s *Store) Erase(ctx context.Context, left model.CustomerRecord) error {
+// Erase overwrites the copy of a customer, and deletes the references in the customer's purchases.
+// Money and counts stay. It also runs leave, which ends the customer's waitlist entries.
+func (s *Store) Erase(ctx context.Context, left model.CustomerRecord, leave func(context.Context, *pg.Tx, []model.CustomerRecord) error) error {
 	return s.Write(ctx, left.Company, func(ctx context.Context, tx *pg.Tx) error {
 		if err := s.KeepCustomers(ctx, tx, []model.CustomerRecord{left}); err != nil {
 			return err
 		}
-		if err := s.LeaveWaitlists(ctx, tx, []model.CustomerRecord{left}); err != nil {
+		if err := leave(ctx, tx, []model.CustomerRecord{left}); err != nil {
 			return err
 		}
 		for _, statement := range []string{forgetPaymentsSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
@@ -54,21 +54,23 @@ func (s *Store) Erase(ctx context.Context, left model.CustomerRecord) error {
 const (
 	myTransactionsSQL = purchasesOfCustomerSQL + `select id from mine`
 	myBookingsSQL     = purchasesOfCustomerSQL + `select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id`
+	myEndedHoldsSQL   = `select id from ended_holds where company_id = $1 and purchaser_id = $2`
 	myEntriesSQL      = `select id from waitlist_entries where company_id = $1 and customer_id = $2`
 )
 
 // CustomerIdentifiers returns the identifiers of what a customer has booked or waits for.
 func (s *Store) CustomerIdentifiers(ctx context.Context, company id.Company, customer id.Customer) ([]string, error) {
-	var transactions []id.Transaction
+	var transactions, holds []id.Transaction
 	var bookings []id.Booking
 	var entries []id.WaitlistEntry
 	args := []any{company, customer}
 	err := s.ReadOf(ctx, company,
 		pg.Query{SQL: myTransactionsSQL, Args: args, Scan: pg.Collect(&transactions)},
 		pg.Query{SQL: myBookingsSQL, Args: args, Scan: pg.Collect(&bookings)},
+		pg.Query{SQL: myEndedHoldsSQL, Args: args, Scan: pg.Collect(&holds)},
 		pg.Query{SQL: myEntriesSQL, Args: args, Scan: pg.Collect(&entries)},
 	)
-	return slices.Concat(formatAll(transactions), formatAll(bookings), formatAll(entries)), err
+	return slices.Concat(formatAll(transactions), formatAll(holds), formatAll(bookings), formatAll(entries)), err
 }
 
 // formatAll formats identifiers as responses contain them.
@@ -100,6 +102,20 @@ const (
 
 	exportWaitlistSQL = `select id, to_jsonb(w) - array['seq'] from waitlist_entries w where company_id = $1 and customer_id = $2 order by id`
 
+	// Holds that ended without a purchase, after their transactions were removed: the customer's own; and,
+	// without prices, the bookings that others held for the customer. There are 30 days of them.
+	exportHoldsSQL = `select h.id, h.hold || jsonb_build_object('id', h.id, 'ended_at', h.ended_at) from ended_holds h
+		where h.company_id = $1 and h.purchaser_id = $2
+			and not exists (select from transactions t where t.company_id = $1 and t.id = h.id)
+		order by h.id`
+
+	exportHeldForSQL = `select h.id, jsonb_build_object('id', h.id, 'ended_at', h.ended_at, 'bookings', (
+				select jsonb_agg(b.booking - 'card' order by b.n) from jsonb_array_elements(h.hold->'bookings') with ordinality b(booking, n)
+				where h.recipients[b.n] = $2))
+		from ended_holds h where h.company_id = $1 and $2 = any(h.recipients)
+			and not exists (select from transactions t where t.company_id = $1 and t.id = h.id)
+		order by h.id`
+
 	exportCopySQL = `select id, to_jsonb(c) from customers c where company_id = $1 and id = $2`
 )
 
@@ -117,6 +133,8 @@ func PersonalData() []privacy.Collection {
 		{Kind: "customer_copy", SQL: exportCopySQL, Names: names(privacy.Named[id.Customer])},
 		{Kind: "transaction", SQL: exportTransactionsSQL, Names: names(privacy.Named[id.Transaction])},
 		{Kind: "booking_for_the_customer", SQL: exportBoughtForSQL, Names: names(privacy.Named[id.Booking])},
+		{Kind: "ended_hold", SQL: exportHoldsSQL, Names: names(privacy.Named[id.Transaction])},
+		{Kind: "ended_hold_for_the_customer", SQL: exportHeldForSQL, Names: names(privacy.Named[id.Transaction])},
 		{Kind: "waitlist_entry", SQL: exportWaitlistSQL, Names: names(privacy.Named[id.WaitlistEntry])},
 	}
 }

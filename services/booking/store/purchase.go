@@ -22,9 +22,9 @@ const (
 
 	insertTransactionsSQL = `insert into transactions
 			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
-				request_key, request_hash)
+				request_key, request_hash, hold_expires_at)
 		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id,
-			n.request_key, n.request_hash
+			n.request_key, n.request_hash, case when n.status = 'held' then n.expires_at end
 		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[],
 				$12::bytea[], $13::bytea[])
 			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id, request_key, request_hash)`

@@ -34,7 +34,7 @@ const (
 	NoteKind_NOTE_KIND_HEALTH NoteKind = 2
 	// Payments, refunds and agreements about them.
 	NoteKind_NOTE_KIND_PAYMENT NoteKind = 3
-	// What the customer prefers.
+	// Preferences of the customer.
 	NoteKind_NOTE_KIND_PREFERENCE NoteKind = 4
 )
 
@@ -93,7 +93,7 @@ type Note struct {
 	// Plain text, 1 to 5000 characters.
 	Body string   `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`
 	Kind NoteKind `protobuf:"varint,4,opt,name=kind,proto3,enum=reservation.customer.v1.NoteKind" json:"kind,omitempty"`
-	// Who wrote the note: the name that the caller gave, or the identifier of the caller's credential.
+	// The author: the name that the caller gave, or the identifier of the caller's credential.
 	Author    string                 `protobuf:"bytes,5,opt,name=author,proto3" json:"author,omitempty"`
 	Pinned    bool                   `protobuf:"varint,6,opt,name=pinned,proto3" json:"pinned,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
