@@ -34,7 +34,7 @@ func TestSlowCalendarPlans(t *testing.T) {
 		w.mustBook(w.ctx, ann, e, 1)
 	}
 	now := time.Now()
-	from := time.Date(2028, 1, 5, 0, 0, 0, 0, time.UTC)
+	from := time.Date(2028, 1, 2, 0, 0, 0, 0, time.UTC)
 	cursor := page.At(from, id.UUID{})
 	next := page.Page{Order: store.DatesByStart(), Size: 30, After: &cursor}
 	first := page.Page{Order: store.DatesByStart(), Size: 30}
@@ -43,7 +43,7 @@ func TestSlowCalendarPlans(t *testing.T) {
 		return q.List(w.company)
 	}
 	total := func(q store.ScheduleQuery) pg.Statement {
-		q.Now, q.MostCounted = now, 200
+		q.Now, q.MostCounted = now, 50
 		return q.Total(w.company)
 	}
 	statements := []struct {
