@@ -176,6 +176,20 @@ func TestWholeCourse(t *testing.T) { // invariant 25
 		}
 		w.cancel(full.GetTransaction())
 	})
+	t.Run("refuses a course whose dates have passed, and one that is cancelled since", func(t *testing.T) {
+		course := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Clay", Type: bookingv1.EventType_EVENT_TYPE_COURSE,
+			Dates:          []*bookingv1.NewEventDate{newDate(-2*time.Hour, nil), newDate(-time.Hour, nil)},
+			PricingOptions: []*bookingv1.NewPricingOption{{Name: "Term", Price: 1, WholeCourse: true}}})
+		enrol := func() error {
+			_, err := w.bookings.CreateTransaction(w.ctx, &bookingv1.CreateTransactionRequest{PurchaserId: ann.String(), Lines: []*bookingv1.TransactionLine{{EventId: course.GetId()}}})
+			return err
+		}
+		wantFault(t, enrol(), fault.Refused, model.ReasonEventPast)
+		if _, err := w.events.CancelEvent(w.ctx, &bookingv1.CancelEventRequest{Id: course.GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		wantFault(t, enrol(), fault.Refused, model.ReasonEventCancelled)
+	})
 	t.Run("an option belongs to a course, for as long as it is sold, and does not change", func(t *testing.T) {
 		whole := []*bookingv1.NewPricingOption{{Name: "Term", Price: 1, WholeCourse: true}}
 		_, err := w.events.CreateEvent(w.ctx, &bookingv1.CreateEventRequest{Title: "Yoga", Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)}, PricingOptions: whole})
