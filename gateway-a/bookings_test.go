@@ -62,7 +62,7 @@ func TestBookings(t *testing.T) {
 	})
 	t.Run("a single transaction is the same as in the list", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: "/customer/" + buyer.GetId() + "/booking/" + txn.GetId(), Token: g.token()})
-		if a.Code != 200 || a.Body != `{"data":`+want+`}` || a.Header.Get("ETag") != `"3"` {
+		if a.Code != 200 || a.Body != `{"data":`+want+`}` || !strings.HasPrefix(a.Header.Get("ETag"), `"3-`) {
 			t.Errorf("got %d %s", a.Code, a.Body)
 		}
 	})

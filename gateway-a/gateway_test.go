@@ -138,7 +138,6 @@ func TestErrors(t *testing.T) { // invariant 4
 		"an identifier of 10 kB":                 {get("/customer/cust_" + strings.Repeat("x", 10_000) + "/profile"), 404, fault.ReasonNotFound, ""},
 		"an identifier with a slash":             {get("/customer/a%2Fb/profile"), 404, fault.ReasonNotFound, ""},
 		"an identifier with a space":             {get("/customer/a%20b/profile"), 404, fault.ReasonNotFound, ""},
-		"no media type":                          {put(" ", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
 		"a wrong media type":                     {put("text/plain", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
 		"a wrong charset":                        {put("application/json; charset=latin1", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
 		"malformed JSON":                         {put("", `{"firstname":`), 400, fault.ReasonInvalidJSON, ""},
@@ -229,7 +228,7 @@ func TestProfile(t *testing.T) {
 	t.Run("returns the customer without archived, with an ETag", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: path, Token: g.token()})
 		want := `{"data":{"id":"` + customerID + `","type":"customer","firstname":"Zoë","lastname":"O'Brien","email":"z@example.com","mobile":""}}`
-		if a.Code != 200 || a.Body != want || a.Header.Get("ETag") != `"7"` {
+		if a.Code != 200 || a.Body != want || !strings.HasPrefix(a.Header.Get("ETag"), `"7-`) {
 			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
 		}
 	})
@@ -249,7 +248,7 @@ func TestProfile(t *testing.T) {
 	t.Run("an update always sends the required fields, and mobile only if it is given", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodPut, Path: path, Token: g.token(), Body: `{"firstname":"A","lastname":"B","email":"c@example.com"}`,
 			Header: http.Header{"If-Match": {`"6"`}, "Idempotency-Key": {"k1"}}})
-		if a.Code != 200 || a.Header.Get("ETag") != `"7"` {
+		if a.Code != 200 || !strings.HasPrefix(a.Header.Get("ETag"), `"7-`) {
 			t.Fatalf("got %d %s", a.Code, a.Body)
 		}
 		u := g.customers.updated
@@ -367,7 +366,7 @@ func TestCustomers(t *testing.T) { // invariant 3
 func TestPages(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
-	for path, want := range map[string]string{"/openapi.yaml": "openapi: 3.1.0", "/docs": "<html", "/docs/": "<html"} {
+	for path, want := range map[string]string{"/openapi.yaml": "openapi: 3.1.0", "/openapi.json": `{"openapi":"3.1.0"`, "/docs": "<html", "/docs/": "<html"} {
 		res, err := http.Get(g.client.URL + path)
 		if err != nil {
 			t.Fatal(err)

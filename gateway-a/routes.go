@@ -22,7 +22,7 @@ func contract() edge.Interface {
 // routes lists the operations of Interface A. A test compares them with openapi.yaml.
 func routes() []edge.Route {
 	return []edge.Route{
-		{Method: http.MethodPost, Path: "/token", Media: []string{jsonType, formType}, Bodiless: true, Fail: failToken},
+		{Method: http.MethodPost, Path: "/token", Media: []string{jsonType, formType}, Fail: failToken},
 		{Method: http.MethodGet, Path: "/customers", Scope: scopes.CustomersRead, Query: []string{"page", "pageSize", "updated_since"}},
 		{Method: http.MethodGet, Path: "/customer/{id}/profile", Scope: scopes.ProfileRead},
 		{Method: http.MethodPut, Path: "/customer/{id}/profile", Scope: scopes.ProfileWrite},

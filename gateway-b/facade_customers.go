@@ -9,6 +9,10 @@ import (
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
 
+// maxSearchTotal is the highest total of a search, because counting all matches would cost as much as
+// reading them.
+const maxSearchTotal = 10_000
+
 // ListCustomers is GET /customers.
 func (f *facade) ListCustomers(ctx context.Context, req *edgebv1.ListCustomersRequest) (*edgebv1.ListCustomersResponse, error) {
 	var q edge.Query
@@ -16,6 +20,10 @@ func (f *facade) ListCustomers(ctx context.Context, req *edgebv1.ListCustomersRe
 	list := &customerv1.ListCustomersRequest{
 		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: customerv1.CustomerOrder(p.sort),
 		Archived: q.Bool("archived", req.Archived), Email: req.GetEmail(),
+		Query: req.GetQ(),
+	}
+	if req.Q != nil {
+		list.TotalLimit = maxSearchTotal
 	}
 	if err := q.Err(); err != nil {
 		return nil, err

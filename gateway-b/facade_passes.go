@@ -125,3 +125,26 @@ func (f *facade) UpdateCustomerPass(ctx context.Context, req *edgebv1.UpdateCust
 	}
 	return &edgebv1.UpdateCustomerPassResponse{CustomerPass: resource.CustomerPass(edge.Tag(ctx, res.GetCustomerPass()))}, nil
 }
+
+// ledgerOrders is how many of sorts the ledger supports: oldest and newest first.
+const ledgerOrders = 2
+
+// ListLedger is GET /customer-passes/{id}/ledger.
+func (f *facade) ListLedger(ctx context.Context, req *edgebv1.ListLedgerRequest) (*edgebv1.ListLedgerResponse, error) {
+	var q edge.Query
+	p := newPage(&q, parameters{page: req.Page, perPage: req.PerPage, cursor: req.Cursor, sort: req.Sort}, ledgerOrders)
+	if err := q.Err(); err != nil {
+		_, look := f.passes.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: req.GetId()})
+		return nil, missingOr(look, err)
+	}
+	res, err := f.passes.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{
+		CustomerPassId: req.GetId(), PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), Descending: p.sort != orderCreated,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &edgebv1.ListLedgerResponse{
+		Ledger: edge.Convert(res.GetEntries(), resource.LedgerEntry),
+		Total:  res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
+	}, nil
+}

@@ -100,16 +100,25 @@ func TestEveryPermissionHasARoute(t *testing.T) { // invariant 1
 	}
 }
 
+// pathOf returns the path of a resource for a route.
 func pathOf(template string) string {
-	template = strings.TrimPrefix(template, base)
-	prefix := map[bool]string{true: "evt_", false: "cust_"}[strings.HasPrefix(template, "/events")]
-	switch {
-	case strings.HasPrefix(template, "/passes"):
-		prefix = "pass_"
-	case strings.HasPrefix(template, "/customer-passes"):
-		prefix = "cp_"
+	prefixes := map[string]string{
+		"customers": "cust_", "events": "evt_", "event-dates": "date_", "registrations": "reg_", "transactions": "txn_", "holds": "hold_",
+		"waitlist-entries": "wait_", "passes": "pass_", "customer-passes": "cp_",
 	}
-	return strings.NewReplacer("{id}", prefix+idOf, "{registration_id}", "reg_"+idOf).Replace(template)
+	collection, _, _ := strings.Cut(strings.TrimPrefix(template, base+"/"), "/")
+	return strings.NewReplacer(base, "", "{id}", prefixes[collection]+idOf, "{registration_id}", "reg_"+idOf).Replace(template)
+}
+
+// collectionOf returns the path of the collection to which a POST adds a resource.
+func collectionOf(path string) string {
+	switch {
+	case strings.HasSuffix(path, "/dates"):
+		return "/event-dates"
+	case strings.HasSuffix(path, "/waitlist"):
+		return "/waitlist-entries"
+	}
+	return path
 }
 
 func TestAccess(t *testing.T) { // invariant 1
@@ -159,6 +168,51 @@ func TestAccess(t *testing.T) { // invariant 1
 	}
 }
 
+// operation is a request, and what the gateway makes of it.
+type operation struct {
+	method, path, body string
+	code               int
+	want               []string // parts of the response
+	call               string   // the request to the service, as text
+}
+
+// check sends the request of an operation to a gateway whose services have the given responses.
+func (g *gateway) check(t *testing.T, tt operation, answers []proto.Message) {
+	t.Helper()
+	g.services.prepare(nil, answers...)
+	a := g.do(request{Method: tt.method, Path: tt.path, Body: tt.body, Token: g.token()})
+	if a.Code != tt.code || a.Header.Get("RateLimit-Remaining") != "99" {
+		t.Fatalf("got %d %s", a.Code, a.Body)
+	}
+	for _, want := range tt.want {
+		if !strings.Contains(a.Body, want) {
+			t.Errorf("%s is missing in %s", want, a.Body)
+		}
+	}
+	g.services.mu.Lock()
+	defer g.services.mu.Unlock()
+	call := strings.ReplaceAll(fmt.Sprint(g.services.requests[len(g.services.requests)-1]), "  ", " ")
+	if call != tt.call {
+		t.Errorf("called with %s\nwant        %s", call, tt.call)
+	}
+	wantLocation := ""
+	if tt.code == http.StatusCreated {
+		wantLocation = base + collectionOf(tt.path) + "/"
+	}
+	untagged := tt.method == "DELETE" || strings.HasSuffix(tt.path, "/dates")
+	if tag := a.Header.Get("ETag"); (tag != "") == untagged {
+		t.Errorf("ETag %q", tag)
+	}
+	if location := a.Header.Get("Location"); (location != "") != (tt.code == 201) || !strings.HasPrefix(location, wantLocation) {
+		t.Errorf("Location %q", location)
+	}
+	for name := range g.services.metadata {
+		if strings.HasPrefix(name, "grpcgateway") {
+			t.Errorf("a header became metadata: %s", name)
+		}
+	}
+}
+
 // TestOperations sends one request of each kind, and checks the request to the service and the
 // response. The client checks each response against openapi.yaml as well.
 func TestOperations(t *testing.T) {
@@ -188,12 +242,7 @@ func TestOperations(t *testing.T) {
 		&passv1.UpdateCustomerPassResponse{CustomerPass: aCustomerPass()},
 	}
 	const eventPath, registrations = "/events/evt_" + idOf, "/events/evt_" + idOf + "/registrations"
-	tests := []struct {
-		method, path, body string
-		code               int
-		want               []string // parts of the response
-		call               string   // the request to the service, as text
-	}{
+	tests := []operation{
 		{"GET", "/customers?page=2&perPage=500&sort=-updatedAt&archived=false&email=Z%40x&updatedSince=2026-03-01T00:00:00%2B01:00", "", 200,
 			[]string{`"customers":[{"id":"cust_`, `"total":41,"page":2,"perPage":100,"nextCursor":"next"`, `"createdAt":"2026-03-01T10:00:00Z"`},
 			`page_size:100 offset:100 updated_since:{seconds:1772319600} order:CUSTOMER_ORDER_UPDATED_DESC archived:false email:"Z@x"`},
@@ -244,36 +293,7 @@ func TestOperations(t *testing.T) {
 		{"PUT", "/customer-passes/cp_" + idOf, `{"status":"paused","remainingUses":0,"reason":"x"}`, 200, nil, `id:"cp_` + idOf + `" remaining_uses:0 status:CUSTOMER_PASS_STATUS_PAUSED reason:"x"`},
 	}
 	for _, tt := range tests {
-		t.Run(tt.method+" "+tt.path+" "+tt.body, func(t *testing.T) {
-			g.services.prepare(nil, answers...)
-			a := g.do(request{Method: tt.method, Path: tt.path, Body: tt.body, Token: g.token()})
-			if a.Code != tt.code || a.Header.Get("RateLimit-Remaining") != "99" {
-				t.Fatalf("got %d %s", a.Code, a.Body)
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(a.Body, want) {
-					t.Errorf("%s is missing in %s", want, a.Body)
-				}
-			}
-			g.services.mu.Lock()
-			defer g.services.mu.Unlock()
-			call := strings.ReplaceAll(fmt.Sprint(g.services.requests[len(g.services.requests)-1]), "  ", " ")
-			if call != tt.call {
-				t.Errorf("called with %s\nwant        %s", call, tt.call)
-			}
-			if location := a.Header.Get("Location"); (location != "") != (tt.code == 201) || tt.code == 201 && !strings.HasPrefix(location, base+strings.SplitN(tt.path, "?", 2)[0]+"/") {
-				t.Errorf("Location %q", location)
-			}
-			single := tt.method != "DELETE" && (tt.method != "GET" || strings.HasSuffix(tt.path, idOf))
-			if tag := a.Header.Get("ETag"); (tag != "") != single {
-				t.Errorf("ETag %q", tag)
-			}
-			for name := range g.services.metadata {
-				if strings.HasPrefix(name, "grpcgateway") {
-					t.Errorf("a header became metadata: %s", name)
-				}
-			}
-		})
+		t.Run(tt.method+" "+tt.path+" "+tt.body, func(t *testing.T) { g.check(t, tt, answers) })
 	}
 }
 
@@ -426,7 +446,7 @@ func TestCancellation(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, unlimited{})
-	for _, path := range []string{"/openapi.yaml", "/docs", base + "/openapi.yaml", base + "/docs"} {
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", base + "/openapi.yaml", base + "/openapi.json", base + "/docs"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.client.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)

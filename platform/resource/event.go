@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/edge"
@@ -46,7 +47,7 @@ func summarize(out *edgebv1.Event, s *bookingv1.DatesSummary) {
 	}
 	out.DateCount, out.DatesTruncated = s.GetDates(), int(s.GetDates()) > len(out.GetDates())
 	if next := s.GetNext(); next != nil {
-		out.NextDate = EventDate(next)
+		out.NextDate = &edgebv1.NextDate{Id: next.GetId(), StartsAt: utc(next.GetStartsAt())}
 	}
 }
 
@@ -69,7 +70,11 @@ func pricingOption(p *bookingv1.PricingOption) *edgebv1.PricingOption {
 	}
 }
 
+// bookingRules converts booking rules, or returns nil if there are none.
 func bookingRules(r *bookingv1.BookingRules) *edgebv1.BookingRules {
+	if proto.Size(r) == 0 {
+		return nil
+	}
 	return &edgebv1.BookingRules{
 		OpensAt: nullableTime(r.GetOpensAt()), ClosesAt: nullableTime(r.GetClosesAt()), MinimumNoticeMinutes: r.GetMinimumNoticeMinutes(),
 		MaximumAdvanceDays: limit(r.GetMaximumAdvanceDays()), OncePerCustomer: r.GetOncePerCustomer(),

@@ -128,14 +128,20 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 	if c.ExpiresAt != nil && c.ExpiresAt.Before(claims.ExpiresAt) {
 		claims.ExpiresAt = *c.ExpiresAt
 	}
-	if !company.IsZero() {
-		tenant, err := s.store.company(ctx, company)
-		if err != nil {
-			return token.Claims{}, err
-		}
-		claims.Zone, claims.Currency, claims.CompanyVersion = tenant.Timezone, tenant.Currency, tenant.Version
+	return claims, s.addCompany(ctx, &claims)
+}
+
+// addCompany adds what tokens say of the company that they are bound to.
+func (s *Server) addCompany(ctx context.Context, claims *token.Claims) error {
+	if claims.Company.IsZero() {
+		return nil
 	}
-	return claims, nil
+	tenant, err := s.store.company(ctx, claims.Company)
+	if err != nil {
+		return err
+	}
+	claims.Zone, claims.Currency, claims.CompanyVersion = tenant.Timezone, tenant.Currency, tenant.Version
+	return nil
 }
 
 func isWanted(kind string, wanted authv1.CredentialKind) bool {

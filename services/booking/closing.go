@@ -66,7 +66,7 @@ func (s *Server) emptyBatch(ctx context.Context, tx *pg.Tx, company id.Company, 
 	if cancelled, err := s.cancelBookings(ctx, tx, company, date); err != nil || cancelled > 0 {
 		return true, err
 	}
-	holds, err := s.store.HoldsOf(ctx, tx, company, date, cancelBatch)
+	holds, err := s.store.HoldsOf(ctx, tx, company, date, releaseBatch)
 	if err != nil {
 		return false, err
 	}

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	active    = bookingv1.HoldStatus_HOLD_STATUS_ACTIVE
-	confirmed = bookingv1.HoldStatus_HOLD_STATUS_CONFIRMED
-	expired   = bookingv1.HoldStatus_HOLD_STATUS_EXPIRED
-	released  = bookingv1.HoldStatus_HOLD_STATUS_RELEASED
+	isActive    = bookingv1.HoldStatus_HOLD_STATUS_ACTIVE
+	isConfirmed = bookingv1.HoldStatus_HOLD_STATUS_CONFIRMED
+	isExpired   = bookingv1.HoldStatus_HOLD_STATUS_EXPIRED
+	isReleased  = bookingv1.HoldStatus_HOLD_STATUS_RELEASED
 )
 
 func (w *world) readHold(which string) (*bookingv1.Hold, error) {
@@ -66,7 +66,7 @@ func TestReadingHolds(t *testing.T) { // invariant 16
 		return resp.GetHold()
 	}
 	t.Run("an active hold has its prices, discount, time and version", func(t *testing.T) {
-		h := w.wantHold(holdFor(zoe), active, 1)
+		h := w.wantHold(holdFor(zoe), isActive, 1)
 		card := h.GetBookings()[0].GetCard()
 		if card.GetGross() != 1000 || card.GetDiscountCode() != "HALF" || h.GetBookings()[0].GetBoughtFor().GetFirstName() != "Zoe" ||
 			h.GetPurchaserId() != mia.String() || time.Since(h.GetCreatedAt().AsTime()) > time.Minute {
@@ -81,21 +81,21 @@ func TestReadingHolds(t *testing.T) { // invariant 16
 				t.Fatal(err)
 			}
 			got, err := w.readHold(h.GetId())
-			if err != nil || got.GetStatus() != confirmed || got.GetVersion() != 2 || !proto.Equal(got.GetExpiresAt(), h.GetExpiresAt()) ||
+			if err != nil || got.GetStatus() != isConfirmed || got.GetVersion() != 2 || !proto.Equal(got.GetExpiresAt(), h.GetExpiresAt()) ||
 				!proto.Equal(got.GetBookings()[0], resp.GetTransaction().GetBookings()[0]) {
 				t.Errorf("got %v, %v\nwant %v", got, err, resp)
 			}
 			w.cancel(resp.GetTransaction())
-			if got, err = w.readHold(h.GetId()); err != nil || got.GetStatus() != confirmed || got.GetVersion() <= 2 || !got.GetBookings()[0].GetIsCancelled() {
+			if got, err = w.readHold(h.GetId()); err != nil || got.GetStatus() != isConfirmed || got.GetVersion() <= 2 || !got.GetBookings()[0].GetIsCancelled() {
 				t.Errorf("after a cancellation: %v, %v", got, err)
 			}
 		}
 	})
 	t.Run("a released hold is returned and can be read", func(t *testing.T) {
 		h := holdFor(zoe)
-		got := w.wantHold(h, active, 1)
+		got := w.wantHold(h, isActive, 1)
 		resp := w.releaseHold(h)
-		if want := w.wantHold(got, released, 2); !resp.GetChanged() || !proto.Equal(resp.GetHold(), want) {
+		if want := w.wantHold(got, isReleased, 2); !resp.GetChanged() || !proto.Equal(resp.GetHold(), want) {
 			t.Errorf("got %v\nwant %v", resp, want)
 		}
 		if again := w.releaseHold(h); again.GetChanged() || !proto.Equal(again.GetHold(), resp.GetHold()) {
@@ -106,16 +106,16 @@ func TestReadingHolds(t *testing.T) { // invariant 16
 		byJob, byCaller := holdFor(zoe), holdFor(zoe)
 		defer w.shift(0)
 		w.shift(16 * time.Minute)
-		w.wantHold(byJob, expired, 2)
-		w.wantHold(byCaller, expired, 2)
-		if resp := w.releaseHold(byCaller); !resp.GetChanged() || resp.GetHold().GetStatus() != expired {
+		w.wantHold(byJob, isExpired, 2)
+		w.wantHold(byCaller, isExpired, 2)
+		if resp := w.releaseHold(byCaller); !resp.GetChanged() || resp.GetHold().GetStatus() != isExpired {
 			t.Errorf("got %v", resp)
 		}
 		if err := w.server.expireOnce(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		w.wantHold(byJob, expired, 2)
-		w.wantHold(byCaller, expired, 2)
+		w.wantHold(byJob, isExpired, 2)
+		w.wantHold(byCaller, isExpired, 2)
 	})
 	t.Run("an ended hold is kept for 30 days without names and without its bookings", func(t *testing.T) {
 		h := holdFor(zoe)
@@ -132,8 +132,8 @@ func TestReadingHolds(t *testing.T) { // invariant 16
 		if n := one[int64](w, `select count(*) from bookings where transaction_id = $1`, which); n != 0 {
 			t.Errorf("%d bookings of it slow down the lists", n)
 		}
-		w.wantHold(h, released, 2)
-		if again := w.releaseHold(h); again.GetChanged() || again.GetHold().GetStatus() != released {
+		w.wantHold(h, isReleased, 2)
+		if again := w.releaseHold(h); again.GetChanged() || again.GetHold().GetStatus() != isReleased {
 			t.Errorf("got %v", again)
 		}
 		_, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId()})
@@ -164,12 +164,12 @@ func TestReadingHolds(t *testing.T) { // invariant 16
 			end   func()
 			want  bookingv1.HoldStatus
 		}{
-			{left, func() { _, _ = w.waitlist.LeaveWaitlist(w.ctx, &bookingv1.LeaveWaitlistRequest{Id: left.GetId()}) }, released},
-			{lapsed, func() { w.later(16 * time.Minute) }, expired},
+			{left, func() { _, _ = w.waitlist.LeaveWaitlist(w.ctx, &bookingv1.LeaveWaitlistRequest{Id: left.GetId()}) }, isReleased},
+			{lapsed, func() { w.later(16 * time.Minute) }, isExpired},
 		} {
 			offer := w.entry(c.entry).GetTransactionId()
 			h, err := w.readHold(offer)
-			if err != nil || h.GetStatus() != active || h.GetPurchaserId() != c.entry.GetCustomerId() {
+			if err != nil || h.GetStatus() != isActive || h.GetPurchaserId() != c.entry.GetCustomerId() {
 				t.Fatalf("got %v, %v", h, err)
 			}
 			c.end()
@@ -180,18 +180,18 @@ func TestReadingHolds(t *testing.T) { // invariant 16
 		h, paid, gone := w.hold(mia, e, 1, ""), w.hold(mia, e, 1, ""), w.hold(mia, e, 1, "")
 		w.exec(`update transactions set hold_expires_at = null where id = any($1)`,
 			[]id.Transaction{idOf[id.Transaction](t, h.GetId()), idOf[id.Transaction](t, paid.GetId())})
-		w.wantHold(h, active, 1)
+		w.wantHold(h, isActive, 1)
 		if _, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: paid.GetId()}); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := w.readHold(paid.GetId()); err != nil || got.GetStatus() != confirmed || !proto.Equal(got.GetExpiresAt(), paid.GetExpiresAt()) {
+		if got, err := w.readHold(paid.GetId()); err != nil || got.GetStatus() != isConfirmed || !proto.Equal(got.GetExpiresAt(), paid.GetExpiresAt()) {
 			t.Errorf("got %v, %v", got, err)
 		}
 		w.releaseHold(h)
-		w.wantHold(h, released, 2)
+		w.wantHold(h, isReleased, 2)
 		w.releaseHold(gone)
 		w.exec(`delete from ended_holds where id = $1`, idOf[id.Transaction](t, gone.GetId()))
-		w.wantHold(gone, expired, 2)
+		w.wantHold(gone, isExpired, 2)
 	})
 	w.verify()
 }
@@ -212,7 +212,8 @@ func TestExpiredHoldEvents(t *testing.T) { // invariant 16
 	}
 	t.Run("processes that expire a hold at the same time publish one event", func(t *testing.T) {
 		e := w.passEvent(nil, time.Hour, nil)
-		for range 20 {
+		const holds = releaseBatch + 10
+		for range holds {
 			w.hold(mia, e, 1, "")
 		}
 		servers := []*Server{w.server}
@@ -222,7 +223,7 @@ func TestExpiredHoldEvents(t *testing.T) { // invariant 16
 		for _, s := range servers {
 			s.now = func() time.Time { return time.Now().Add(16 * time.Minute) }
 		}
-		wantEvents(t, 20, func() {
+		wantEvents(t, holds, func() {
 			together(12, func(i int) {
 				if err := servers[i%len(servers)].expireHolds(t.Context()); err != nil {
 					t.Error(err)
@@ -269,7 +270,7 @@ func TestExpiredHoldEvents(t *testing.T) { // invariant 16
 		if n := w.published(subjectWaitlistEnded) - ended; n != 1 {
 			t.Errorf("%d entries ended", n)
 		}
-		if got, err := w.readHold(h.GetId()); err != nil || got.GetStatus() != expired {
+		if got, err := w.readHold(h.GetId()); err != nil || got.GetStatus() != isExpired {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
@@ -289,12 +290,12 @@ func TestExpiredHoldEvents(t *testing.T) { // invariant 16
 		if _, err := w.byPass(w.ctx, mia, e, 1); err == nil {
 			t.Fatal("it was paid")
 		}
-		if got, err := w.readHold(h.GetId()); err != nil || got.GetStatus() != active || got.GetVersion() != 1 {
+		if got, err := w.readHold(h.GetId()); err != nil || got.GetStatus() != isActive || got.GetVersion() != 1 {
 			t.Errorf("during the payment: %v, %v", got, err)
 		}
 		w.passes.before = nil
 		wantEvents(t, 1, func() { w.later(model.PendingTime + time.Second) })
-		if got, err := w.readHold(h.GetId()); err != nil || got.GetStatus() != expired {
+		if got, err := w.readHold(h.GetId()); err != nil || got.GetStatus() != isExpired {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})

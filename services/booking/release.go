@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,8 +23,11 @@ const (
 	expiriesEvery = time.Second
 	// removalsEvery is the interval between removals of old released transactions.
 	removalsEvery = time.Minute
-	// expiryBatch is the number of expired transactions that are released in one commit.
+	// expiryBatch is the number of expired transactions that one run releases.
 	expiryBatch = 200
+	// releaseBatch is the number of holds that are released in one commit. A hold has up to 200
+	// bookings, which are read and announced.
+	releaseBatch = 50
 	// callsAtOnce is the maximum number of concurrent calls to the pass service.
 	callsAtOnce = 8
 	// undoTime is how long a process has to undo a purchase before another process can claim it.
@@ -129,17 +133,24 @@ func (s *Server) expireHolds(ctx context.Context) error {
 	}
 	var faults []error
 	for company, ids := range byCompany {
-		released := 0
-		err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-			released, err = s.release(ctx, tx, company, ids, model.HoldExpired, model.Held)
-			return err
-		})
-		if err == nil {
-			s.metrics.expired.Add(float64(released))
+		for batch := range slices.Chunk(ids, releaseBatch) {
+			faults = append(faults, s.expireTogether(ctx, company, batch))
 		}
-		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
+}
+
+// expireTogether releases expired holds of a company in one commit.
+func (s *Server) expireTogether(ctx context.Context, company id.Company, holds []id.Transaction) error {
+	released := 0
+	err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+		released, err = s.release(ctx, tx, company, holds, model.HoldExpired, model.Held)
+		return err
+	})
+	if err == nil {
+		s.metrics.expired.Add(float64(released))
+	}
+	return err
 }
 
 // undoPending undoes purchases by pass that have timed out: it returns the credits first and then

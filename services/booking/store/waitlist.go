@@ -73,12 +73,12 @@ const (
 	refuseWaiterSQL = `update waitlist_entries set passed_over_reason = $3
 		where company_id = $1 and transaction_id = $2 and state = 'booking'`
 
-	// Entries of deleted customers.
+	// Entries of deleted customers, in the order in which spaces are given to entries.
 	lockWaitersOfSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint, w.company_id
 		from unnest($1::uuid[], $2::uuid[]) n(company_id, id)
 		join waitlist_entries w on w.company_id = n.company_id and w.customer_id = n.id and w.state = 'waiting'
 		join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
-		order by w.id for no key update of w`
+		order by w.event_date_id, w.seq for no key update of w`
 
 	promotingSQL = `update event_dates set promoting = $3 where company_id = $1 and id = any($2)`
 

@@ -13,7 +13,7 @@ import (
 // an earlier release does not set it, so it can be too early.
 
 const (
-	toCloseSQL = `select distinct w.company_id, w.event_date_id from (select company_id, event_date_id from waitlist_entries
+	ToCloseSQL = `select distinct w.company_id, w.event_date_id from (select company_id, event_date_id from waitlist_entries
 			where state = 'waiting' and closes_at <= $1 order by closes_at limit 20 * $2::integer) w limit $2`
 
 	lockClosingDateSQL = `select d.starts_at, d.status = 'cancelled' or e.deleted_at is not null
@@ -33,7 +33,7 @@ const (
 // ToClose returns dates whose waiting entries may have to be closed at now.
 func (s *Store) ToClose(ctx context.Context, now time.Time, limit int) ([]OwnedDate, error) {
 	var due []OwnedDate
-	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: toCloseSQL, Args: []any{now, limit}, Scan: scanDatesOf(&due)})
+	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: ToCloseSQL, Args: []any{now, limit}, Scan: scanDatesOf(&due)})
 	return due, s.Fault(err)
 }
 

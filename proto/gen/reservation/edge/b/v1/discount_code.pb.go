@@ -7,6 +7,7 @@
 package edgebv1
 
 import (
+	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -169,11 +170,625 @@ func (x *DiscountCode) GetUpdatedAt() string {
 	return ""
 }
 
+// DiscountCodeCreate is the body of POST /discount-codes.
+type DiscountCodeCreate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Code  *string                `protobuf:"bytes,1,opt,name=code,proto3,oneof" json:"code,omitempty"`
+	// Either percent or amount.
+	Percent       *v1.Percentage   `protobuf:"bytes,2,opt,name=percent,proto3" json:"percent,omitempty"`
+	Amount        *v1.Amount       `protobuf:"bytes,3,opt,name=amount,proto3" json:"amount,omitempty"`
+	Currency      *string          `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
+	StartsAt      *v1.NullableText `protobuf:"bytes,5,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
+	EndsAt        *v1.NullableText `protobuf:"bytes,6,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	MaxUses       *v1.NullableInt  `protobuf:"bytes,7,opt,name=max_uses,json=maxUses,proto3" json:"max_uses,omitempty"`
+	EventIds      []string         `protobuf:"bytes,8,rep,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
+	Status        *string          `protobuf:"bytes,9,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiscountCodeCreate) Reset() {
+	*x = DiscountCodeCreate{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiscountCodeCreate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiscountCodeCreate) ProtoMessage() {}
+
+func (x *DiscountCodeCreate) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiscountCodeCreate.ProtoReflect.Descriptor instead.
+func (*DiscountCodeCreate) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *DiscountCodeCreate) GetCode() string {
+	if x != nil && x.Code != nil {
+		return *x.Code
+	}
+	return ""
+}
+
+func (x *DiscountCodeCreate) GetPercent() *v1.Percentage {
+	if x != nil {
+		return x.Percent
+	}
+	return nil
+}
+
+func (x *DiscountCodeCreate) GetAmount() *v1.Amount {
+	if x != nil {
+		return x.Amount
+	}
+	return nil
+}
+
+func (x *DiscountCodeCreate) GetCurrency() string {
+	if x != nil && x.Currency != nil {
+		return *x.Currency
+	}
+	return ""
+}
+
+func (x *DiscountCodeCreate) GetStartsAt() *v1.NullableText {
+	if x != nil {
+		return x.StartsAt
+	}
+	return nil
+}
+
+func (x *DiscountCodeCreate) GetEndsAt() *v1.NullableText {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *DiscountCodeCreate) GetMaxUses() *v1.NullableInt {
+	if x != nil {
+		return x.MaxUses
+	}
+	return nil
+}
+
+func (x *DiscountCodeCreate) GetEventIds() []string {
+	if x != nil {
+		return x.EventIds
+	}
+	return nil
+}
+
+func (x *DiscountCodeCreate) GetStatus() string {
+	if x != nil && x.Status != nil {
+		return *x.Status
+	}
+	return ""
+}
+
+// DiscountCodeUpdate is the body of PUT and PATCH for discount codes.
+type DiscountCodeUpdate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	StartsAt      *v1.NullableText       `protobuf:"bytes,1,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
+	EndsAt        *v1.NullableText       `protobuf:"bytes,2,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
+	MaxUses       *v1.NullableInt        `protobuf:"bytes,3,opt,name=max_uses,json=maxUses,proto3" json:"max_uses,omitempty"`
+	EventIds      *v1.IdentifierList     `protobuf:"bytes,4,opt,name=event_ids,json=eventIds,proto3" json:"event_ids,omitempty"`
+	Status        *string                `protobuf:"bytes,5,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DiscountCodeUpdate) Reset() {
+	*x = DiscountCodeUpdate{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DiscountCodeUpdate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DiscountCodeUpdate) ProtoMessage() {}
+
+func (x *DiscountCodeUpdate) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DiscountCodeUpdate.ProtoReflect.Descriptor instead.
+func (*DiscountCodeUpdate) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *DiscountCodeUpdate) GetStartsAt() *v1.NullableText {
+	if x != nil {
+		return x.StartsAt
+	}
+	return nil
+}
+
+func (x *DiscountCodeUpdate) GetEndsAt() *v1.NullableText {
+	if x != nil {
+		return x.EndsAt
+	}
+	return nil
+}
+
+func (x *DiscountCodeUpdate) GetMaxUses() *v1.NullableInt {
+	if x != nil {
+		return x.MaxUses
+	}
+	return nil
+}
+
+func (x *DiscountCodeUpdate) GetEventIds() *v1.IdentifierList {
+	if x != nil {
+		return x.EventIds
+	}
+	return nil
+}
+
+func (x *DiscountCodeUpdate) GetStatus() string {
+	if x != nil && x.Status != nil {
+		return *x.Status
+	}
+	return ""
+}
+
+// ListDiscountCodesRequest has the query parameters of GET /discount-codes.
+type ListDiscountCodesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Page          *string                `protobuf:"bytes,1,opt,name=page,proto3,oneof" json:"page,omitempty"`
+	PerPage       *string                `protobuf:"bytes,2,opt,name=per_page,json=perPage,proto3,oneof" json:"per_page,omitempty"`
+	Cursor        *string                `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
+	Sort          *string                `protobuf:"bytes,4,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
+	UpdatedSince  *string                `protobuf:"bytes,5,opt,name=updated_since,json=updatedSince,proto3,oneof" json:"updated_since,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDiscountCodesRequest) Reset() {
+	*x = ListDiscountCodesRequest{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDiscountCodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDiscountCodesRequest) ProtoMessage() {}
+
+func (x *ListDiscountCodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDiscountCodesRequest.ProtoReflect.Descriptor instead.
+func (*ListDiscountCodesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ListDiscountCodesRequest) GetPage() string {
+	if x != nil && x.Page != nil {
+		return *x.Page
+	}
+	return ""
+}
+
+func (x *ListDiscountCodesRequest) GetPerPage() string {
+	if x != nil && x.PerPage != nil {
+		return *x.PerPage
+	}
+	return ""
+}
+
+func (x *ListDiscountCodesRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+func (x *ListDiscountCodesRequest) GetSort() string {
+	if x != nil && x.Sort != nil {
+		return *x.Sort
+	}
+	return ""
+}
+
+func (x *ListDiscountCodesRequest) GetUpdatedSince() string {
+	if x != nil && x.UpdatedSince != nil {
+		return *x.UpdatedSince
+	}
+	return ""
+}
+
+// ListDiscountCodesResponse is the response of GET /discount-codes. next_cursor is absent on the last
+// page.
+type ListDiscountCodesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DiscountCodes []*DiscountCode        `protobuf:"bytes,1,rep,name=discount_codes,json=discountCodes,proto3" json:"discount_codes,omitempty"`
+	Total         int64                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	Page          int32                  `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
+	PerPage       int32                  `protobuf:"varint,4,opt,name=per_page,json=perPage,proto3" json:"per_page,omitempty"`
+	NextCursor    *string                `protobuf:"bytes,5,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListDiscountCodesResponse) Reset() {
+	*x = ListDiscountCodesResponse{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListDiscountCodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListDiscountCodesResponse) ProtoMessage() {}
+
+func (x *ListDiscountCodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListDiscountCodesResponse.ProtoReflect.Descriptor instead.
+func (*ListDiscountCodesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ListDiscountCodesResponse) GetDiscountCodes() []*DiscountCode {
+	if x != nil {
+		return x.DiscountCodes
+	}
+	return nil
+}
+
+func (x *ListDiscountCodesResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ListDiscountCodesResponse) GetPage() int32 {
+	if x != nil {
+		return x.Page
+	}
+	return 0
+}
+
+func (x *ListDiscountCodesResponse) GetPerPage() int32 {
+	if x != nil {
+		return x.PerPage
+	}
+	return 0
+}
+
+func (x *ListDiscountCodesResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
+}
+
+type GetDiscountCodeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDiscountCodeRequest) Reset() {
+	*x = GetDiscountCodeRequest{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDiscountCodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDiscountCodeRequest) ProtoMessage() {}
+
+func (x *GetDiscountCodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDiscountCodeRequest.ProtoReflect.Descriptor instead.
+func (*GetDiscountCodeRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GetDiscountCodeRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type GetDiscountCodeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DiscountCode  *DiscountCode          `protobuf:"bytes,1,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDiscountCodeResponse) Reset() {
+	*x = GetDiscountCodeResponse{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDiscountCodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDiscountCodeResponse) ProtoMessage() {}
+
+func (x *GetDiscountCodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetDiscountCodeResponse.ProtoReflect.Descriptor instead.
+func (*GetDiscountCodeResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *GetDiscountCodeResponse) GetDiscountCode() *DiscountCode {
+	if x != nil {
+		return x.DiscountCode
+	}
+	return nil
+}
+
+type CreateDiscountCodeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DiscountCode  *DiscountCodeCreate    `protobuf:"bytes,1,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateDiscountCodeRequest) Reset() {
+	*x = CreateDiscountCodeRequest{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateDiscountCodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateDiscountCodeRequest) ProtoMessage() {}
+
+func (x *CreateDiscountCodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateDiscountCodeRequest.ProtoReflect.Descriptor instead.
+func (*CreateDiscountCodeRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *CreateDiscountCodeRequest) GetDiscountCode() *DiscountCodeCreate {
+	if x != nil {
+		return x.DiscountCode
+	}
+	return nil
+}
+
+type CreateDiscountCodeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DiscountCode  *DiscountCode          `protobuf:"bytes,1,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateDiscountCodeResponse) Reset() {
+	*x = CreateDiscountCodeResponse{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateDiscountCodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateDiscountCodeResponse) ProtoMessage() {}
+
+func (x *CreateDiscountCodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateDiscountCodeResponse.ProtoReflect.Descriptor instead.
+func (*CreateDiscountCodeResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CreateDiscountCodeResponse) GetDiscountCode() *DiscountCode {
+	if x != nil {
+		return x.DiscountCode
+	}
+	return nil
+}
+
+type UpdateDiscountCodeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	DiscountCode  *DiscountCodeUpdate    `protobuf:"bytes,2,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateDiscountCodeRequest) Reset() {
+	*x = UpdateDiscountCodeRequest{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateDiscountCodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateDiscountCodeRequest) ProtoMessage() {}
+
+func (x *UpdateDiscountCodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateDiscountCodeRequest.ProtoReflect.Descriptor instead.
+func (*UpdateDiscountCodeRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *UpdateDiscountCodeRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdateDiscountCodeRequest) GetDiscountCode() *DiscountCodeUpdate {
+	if x != nil {
+		return x.DiscountCode
+	}
+	return nil
+}
+
+type UpdateDiscountCodeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	DiscountCode  *DiscountCode          `protobuf:"bytes,1,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateDiscountCodeResponse) Reset() {
+	*x = UpdateDiscountCodeResponse{}
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateDiscountCodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateDiscountCodeResponse) ProtoMessage() {}
+
+func (x *UpdateDiscountCodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_discount_code_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateDiscountCodeResponse.ProtoReflect.Descriptor instead.
+func (*UpdateDiscountCodeResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *UpdateDiscountCodeResponse) GetDiscountCode() *DiscountCode {
+	if x != nil {
+		return x.DiscountCode
+	}
+	return nil
+}
+
 var File_reservation_edge_b_v1_discount_code_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_discount_code_proto_rawDesc = "" +
 	"\n" +
-	")reservation/edge/b/v1/discount_code.proto\x12\x15reservation.edge.b.v1\x1a\x1freservation/edge/v1/types.proto\"\x90\x04\n" +
+	")reservation/edge/b/v1/discount_code.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1freservation/edge/v1/types.proto\"\x90\x04\n" +
 	"\fDiscountCode\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x129\n" +
@@ -191,7 +806,60 @@ const file_reservation_edge_b_v1_discount_code_proto_rawDesc = "" +
 	"created_at\x18\f \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
 	"updated_at\x18\r \x01(\tR\tupdatedAtB\v\n" +
-	"\t_currencyB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
+	"\t_currency\"\xfd\x03\n" +
+	"\x12DiscountCodeCreate\x12 \n" +
+	"\x04code\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@H\x00R\x04code\x88\x01\x01\x129\n" +
+	"\apercent\x18\x02 \x01(\v2\x1f.reservation.edge.v1.PercentageR\apercent\x123\n" +
+	"\x06amount\x18\x03 \x01(\v2\x1b.reservation.edge.v1.AmountR\x06amount\x12(\n" +
+	"\bcurrency\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
+	"H\x01R\bcurrency\x88\x01\x01\x12>\n" +
+	"\tstarts_at\x18\x05 \x01(\v2!.reservation.edge.v1.NullableTextR\bstartsAt\x12:\n" +
+	"\aends_at\x18\x06 \x01(\v2!.reservation.edge.v1.NullableTextR\x06endsAt\x12;\n" +
+	"\bmax_uses\x18\a \x01(\v2 .reservation.edge.v1.NullableIntR\amaxUses\x12+\n" +
+	"\tevent_ids\x18\b \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\beventIds\x12$\n" +
+	"\x06status\x18\t \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\x06status\x88\x01\x01B\a\n" +
+	"\x05_codeB\v\n" +
+	"\t_currencyB\t\n" +
+	"\a_status\"\xc0\x02\n" +
+	"\x12DiscountCodeUpdate\x12>\n" +
+	"\tstarts_at\x18\x01 \x01(\v2!.reservation.edge.v1.NullableTextR\bstartsAt\x12:\n" +
+	"\aends_at\x18\x02 \x01(\v2!.reservation.edge.v1.NullableTextR\x06endsAt\x12;\n" +
+	"\bmax_uses\x18\x03 \x01(\v2 .reservation.edge.v1.NullableIntR\amaxUses\x12@\n" +
+	"\tevent_ids\x18\x04 \x01(\v2#.reservation.edge.v1.IdentifierListR\beventIds\x12$\n" +
+	"\x06status\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\x06status\x88\x01\x01B\t\n" +
+	"\a_status\"\x9d\x02\n" +
+	"\x18ListDiscountCodesRequest\x12 \n" +
+	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
+	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12 \n" +
+	"\x04sort\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
+	"\rupdated_since\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01B\a\n" +
+	"\x05_pageB\v\n" +
+	"\t_per_pageB\t\n" +
+	"\a_cursorB\a\n" +
+	"\x05_sortB\x10\n" +
+	"\x0e_updated_since\"\xe2\x01\n" +
+	"\x19ListDiscountCodesResponse\x12J\n" +
+	"\x0ediscount_codes\x18\x01 \x03(\v2#.reservation.edge.b.v1.DiscountCodeR\rdiscountCodes\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
+	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x19\n" +
+	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
+	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"1\n" +
+	"\x16GetDiscountCodeRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"c\n" +
+	"\x17GetDiscountCodeResponse\x12H\n" +
+	"\rdiscount_code\x18\x01 \x01(\v2#.reservation.edge.b.v1.DiscountCodeR\fdiscountCode\"k\n" +
+	"\x19CreateDiscountCodeRequest\x12N\n" +
+	"\rdiscount_code\x18\x01 \x01(\v2).reservation.edge.b.v1.DiscountCodeCreateR\fdiscountCode\"f\n" +
+	"\x1aCreateDiscountCodeResponse\x12H\n" +
+	"\rdiscount_code\x18\x01 \x01(\v2#.reservation.edge.b.v1.DiscountCodeR\fdiscountCode\"\x84\x01\n" +
+	"\x19UpdateDiscountCodeRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12N\n" +
+	"\rdiscount_code\x18\x02 \x01(\v2).reservation.edge.b.v1.DiscountCodeUpdateR\fdiscountCode\"f\n" +
+	"\x1aUpdateDiscountCodeResponse\x12H\n" +
+	"\rdiscount_code\x18\x01 \x01(\v2#.reservation.edge.b.v1.DiscountCodeR\fdiscountCodeB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
 
 var (
 	file_reservation_edge_b_v1_discount_code_proto_rawDescOnce sync.Once
@@ -205,25 +873,51 @@ func file_reservation_edge_b_v1_discount_code_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_b_v1_discount_code_proto_rawDescData
 }
 
-var file_reservation_edge_b_v1_discount_code_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_reservation_edge_b_v1_discount_code_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_reservation_edge_b_v1_discount_code_proto_goTypes = []any{
-	(*DiscountCode)(nil),    // 0: reservation.edge.b.v1.DiscountCode
-	(*v1.Percentage)(nil),   // 1: reservation.edge.v1.Percentage
-	(*v1.Amount)(nil),       // 2: reservation.edge.v1.Amount
-	(*v1.NullableText)(nil), // 3: reservation.edge.v1.NullableText
-	(*v1.NullableInt)(nil),  // 4: reservation.edge.v1.NullableInt
+	(*DiscountCode)(nil),               // 0: reservation.edge.b.v1.DiscountCode
+	(*DiscountCodeCreate)(nil),         // 1: reservation.edge.b.v1.DiscountCodeCreate
+	(*DiscountCodeUpdate)(nil),         // 2: reservation.edge.b.v1.DiscountCodeUpdate
+	(*ListDiscountCodesRequest)(nil),   // 3: reservation.edge.b.v1.ListDiscountCodesRequest
+	(*ListDiscountCodesResponse)(nil),  // 4: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeRequest)(nil),     // 5: reservation.edge.b.v1.GetDiscountCodeRequest
+	(*GetDiscountCodeResponse)(nil),    // 6: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeRequest)(nil),  // 7: reservation.edge.b.v1.CreateDiscountCodeRequest
+	(*CreateDiscountCodeResponse)(nil), // 8: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeRequest)(nil),  // 9: reservation.edge.b.v1.UpdateDiscountCodeRequest
+	(*UpdateDiscountCodeResponse)(nil), // 10: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*v1.Percentage)(nil),              // 11: reservation.edge.v1.Percentage
+	(*v1.Amount)(nil),                  // 12: reservation.edge.v1.Amount
+	(*v1.NullableText)(nil),            // 13: reservation.edge.v1.NullableText
+	(*v1.NullableInt)(nil),             // 14: reservation.edge.v1.NullableInt
+	(*v1.IdentifierList)(nil),          // 15: reservation.edge.v1.IdentifierList
 }
 var file_reservation_edge_b_v1_discount_code_proto_depIdxs = []int32{
-	1, // 0: reservation.edge.b.v1.DiscountCode.percent:type_name -> reservation.edge.v1.Percentage
-	2, // 1: reservation.edge.b.v1.DiscountCode.amount:type_name -> reservation.edge.v1.Amount
-	3, // 2: reservation.edge.b.v1.DiscountCode.starts_at:type_name -> reservation.edge.v1.NullableText
-	3, // 3: reservation.edge.b.v1.DiscountCode.ends_at:type_name -> reservation.edge.v1.NullableText
-	4, // 4: reservation.edge.b.v1.DiscountCode.max_uses:type_name -> reservation.edge.v1.NullableInt
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	11, // 0: reservation.edge.b.v1.DiscountCode.percent:type_name -> reservation.edge.v1.Percentage
+	12, // 1: reservation.edge.b.v1.DiscountCode.amount:type_name -> reservation.edge.v1.Amount
+	13, // 2: reservation.edge.b.v1.DiscountCode.starts_at:type_name -> reservation.edge.v1.NullableText
+	13, // 3: reservation.edge.b.v1.DiscountCode.ends_at:type_name -> reservation.edge.v1.NullableText
+	14, // 4: reservation.edge.b.v1.DiscountCode.max_uses:type_name -> reservation.edge.v1.NullableInt
+	11, // 5: reservation.edge.b.v1.DiscountCodeCreate.percent:type_name -> reservation.edge.v1.Percentage
+	12, // 6: reservation.edge.b.v1.DiscountCodeCreate.amount:type_name -> reservation.edge.v1.Amount
+	13, // 7: reservation.edge.b.v1.DiscountCodeCreate.starts_at:type_name -> reservation.edge.v1.NullableText
+	13, // 8: reservation.edge.b.v1.DiscountCodeCreate.ends_at:type_name -> reservation.edge.v1.NullableText
+	14, // 9: reservation.edge.b.v1.DiscountCodeCreate.max_uses:type_name -> reservation.edge.v1.NullableInt
+	13, // 10: reservation.edge.b.v1.DiscountCodeUpdate.starts_at:type_name -> reservation.edge.v1.NullableText
+	13, // 11: reservation.edge.b.v1.DiscountCodeUpdate.ends_at:type_name -> reservation.edge.v1.NullableText
+	14, // 12: reservation.edge.b.v1.DiscountCodeUpdate.max_uses:type_name -> reservation.edge.v1.NullableInt
+	15, // 13: reservation.edge.b.v1.DiscountCodeUpdate.event_ids:type_name -> reservation.edge.v1.IdentifierList
+	0,  // 14: reservation.edge.b.v1.ListDiscountCodesResponse.discount_codes:type_name -> reservation.edge.b.v1.DiscountCode
+	0,  // 15: reservation.edge.b.v1.GetDiscountCodeResponse.discount_code:type_name -> reservation.edge.b.v1.DiscountCode
+	1,  // 16: reservation.edge.b.v1.CreateDiscountCodeRequest.discount_code:type_name -> reservation.edge.b.v1.DiscountCodeCreate
+	0,  // 17: reservation.edge.b.v1.CreateDiscountCodeResponse.discount_code:type_name -> reservation.edge.b.v1.DiscountCode
+	2,  // 18: reservation.edge.b.v1.UpdateDiscountCodeRequest.discount_code:type_name -> reservation.edge.b.v1.DiscountCodeUpdate
+	0,  // 19: reservation.edge.b.v1.UpdateDiscountCodeResponse.discount_code:type_name -> reservation.edge.b.v1.DiscountCode
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_discount_code_proto_init() }
@@ -232,13 +926,17 @@ func file_reservation_edge_b_v1_discount_code_proto_init() {
 		return
 	}
 	file_reservation_edge_b_v1_discount_code_proto_msgTypes[0].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_discount_code_proto_msgTypes[1].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_discount_code_proto_msgTypes[2].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_discount_code_proto_msgTypes[3].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_discount_code_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_b_v1_discount_code_proto_rawDesc), len(file_reservation_edge_b_v1_discount_code_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   1,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -250,14 +250,15 @@ type Event struct {
 	UpdatedAt               string          `protobuf:"bytes,19,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// The first date to come; absent if there is none. This field and the following ones are additions
 	// to the specification.
-	NextDate *EventDate `protobuf:"bytes,20,opt,name=next_date,json=nextDate,proto3" json:"next_date,omitempty"`
+	NextDate *NextDate `protobuf:"bytes,20,opt,name=next_date,json=nextDate,proto3" json:"next_date,omitempty"`
 	// The number of all dates.
 	DateCount int32 `protobuf:"varint,21,opt,name=date_count,json=dateCount,proto3" json:"date_count,omitempty"`
 	// Whether dates leaves out dates of the event.
-	DatesTruncated bool          `protobuf:"varint,22,opt,name=dates_truncated,json=datesTruncated,proto3" json:"dates_truncated,omitempty"`
-	BookingRules   *BookingRules `protobuf:"bytes,23,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	DatesTruncated bool `protobuf:"varint,22,opt,name=dates_truncated,json=datesTruncated,proto3" json:"dates_truncated,omitempty"`
+	// Absent if there are none.
+	BookingRules  *BookingRules `protobuf:"bytes,23,opt,name=booking_rules,json=bookingRules,proto3" json:"booking_rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Event) Reset() {
@@ -423,7 +424,7 @@ func (x *Event) GetUpdatedAt() string {
 	return ""
 }
 
-func (x *Event) GetNextDate() *EventDate {
+func (x *Event) GetNextDate() *NextDate {
 	if x != nil {
 		return x.NextDate
 	}
@@ -451,6 +452,60 @@ func (x *Event) GetBookingRules() *BookingRules {
 	return nil
 }
 
+// NextDate is the first date to come. The first entry of dates has its details.
+type NextDate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// date_ identifier.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	StartsAt      string `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NextDate) Reset() {
+	*x = NextDate{}
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NextDate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NextDate) ProtoMessage() {}
+
+func (x *NextDate) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NextDate.ProtoReflect.Descriptor instead.
+func (*NextDate) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *NextDate) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *NextDate) GetStartsAt() string {
+	if x != nil {
+		return x.StartsAt
+	}
+	return ""
+}
+
 // BookingRules limits when and how often an event can be booked.
 type BookingRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -469,7 +524,7 @@ type BookingRules struct {
 
 func (x *BookingRules) Reset() {
 	*x = BookingRules{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[3]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -481,7 +536,7 @@ func (x *BookingRules) String() string {
 func (*BookingRules) ProtoMessage() {}
 
 func (x *BookingRules) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[3]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -494,7 +549,7 @@ func (x *BookingRules) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingRules.ProtoReflect.Descriptor instead.
 func (*BookingRules) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{3}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *BookingRules) GetOpensAt() *v1.NullableText {
@@ -546,7 +601,7 @@ type BookingRulesWrite struct {
 
 func (x *BookingRulesWrite) Reset() {
 	*x = BookingRulesWrite{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[4]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -558,7 +613,7 @@ func (x *BookingRulesWrite) String() string {
 func (*BookingRulesWrite) ProtoMessage() {}
 
 func (x *BookingRulesWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[4]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -571,7 +626,7 @@ func (x *BookingRulesWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BookingRulesWrite.ProtoReflect.Descriptor instead.
 func (*BookingRulesWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{4}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *BookingRulesWrite) GetOpensAt() string {
@@ -622,7 +677,7 @@ type Recurrence struct {
 
 func (x *Recurrence) Reset() {
 	*x = Recurrence{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[5]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -634,7 +689,7 @@ func (x *Recurrence) String() string {
 func (*Recurrence) ProtoMessage() {}
 
 func (x *Recurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[5]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -647,7 +702,7 @@ func (x *Recurrence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recurrence.ProtoReflect.Descriptor instead.
 func (*Recurrence) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{5}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Recurrence) GetRule() string {
@@ -683,7 +738,7 @@ type EventDateWrite struct {
 
 func (x *EventDateWrite) Reset() {
 	*x = EventDateWrite{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[6]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -695,7 +750,7 @@ func (x *EventDateWrite) String() string {
 func (*EventDateWrite) ProtoMessage() {}
 
 func (x *EventDateWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[6]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -708,7 +763,7 @@ func (x *EventDateWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventDateWrite.ProtoReflect.Descriptor instead.
 func (*EventDateWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{6}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EventDateWrite) GetId() string {
@@ -764,7 +819,7 @@ type PricingOptionWrite struct {
 
 func (x *PricingOptionWrite) Reset() {
 	*x = PricingOptionWrite{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[7]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +831,7 @@ func (x *PricingOptionWrite) String() string {
 func (*PricingOptionWrite) ProtoMessage() {}
 
 func (x *PricingOptionWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[7]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +844,7 @@ func (x *PricingOptionWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PricingOptionWrite.ProtoReflect.Descriptor instead.
 func (*PricingOptionWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{7}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PricingOptionWrite) GetId() string {
@@ -866,7 +921,7 @@ type EventWrite struct {
 
 func (x *EventWrite) Reset() {
 	*x = EventWrite{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[8]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -878,7 +933,7 @@ func (x *EventWrite) String() string {
 func (*EventWrite) ProtoMessage() {}
 
 func (x *EventWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[8]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -891,7 +946,7 @@ func (x *EventWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EventWrite.ProtoReflect.Descriptor instead.
 func (*EventWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{8}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *EventWrite) GetTitle() string {
@@ -1017,7 +1072,7 @@ type ListEventsRequest struct {
 
 func (x *ListEventsRequest) Reset() {
 	*x = ListEventsRequest{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[9]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1084,7 @@ func (x *ListEventsRequest) String() string {
 func (*ListEventsRequest) ProtoMessage() {}
 
 func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[9]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1097,7 @@ func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
 func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{9}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListEventsRequest) GetPage() string {
@@ -1122,7 +1177,7 @@ type ListEventsResponse struct {
 
 func (x *ListEventsResponse) Reset() {
 	*x = ListEventsResponse{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[10]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1134,7 +1189,7 @@ func (x *ListEventsResponse) String() string {
 func (*ListEventsResponse) ProtoMessage() {}
 
 func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[10]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1147,7 +1202,7 @@ func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
 func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{10}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListEventsResponse) GetEvents() []*Event {
@@ -1194,7 +1249,7 @@ type GetEventRequest struct {
 
 func (x *GetEventRequest) Reset() {
 	*x = GetEventRequest{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[11]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1206,7 +1261,7 @@ func (x *GetEventRequest) String() string {
 func (*GetEventRequest) ProtoMessage() {}
 
 func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[11]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1219,7 +1274,7 @@ func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventRequest.ProtoReflect.Descriptor instead.
 func (*GetEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{11}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetEventRequest) GetId() string {
@@ -1238,7 +1293,7 @@ type GetEventResponse struct {
 
 func (x *GetEventResponse) Reset() {
 	*x = GetEventResponse{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[12]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1250,7 +1305,7 @@ func (x *GetEventResponse) String() string {
 func (*GetEventResponse) ProtoMessage() {}
 
 func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[12]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1263,7 +1318,7 @@ func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEventResponse.ProtoReflect.Descriptor instead.
 func (*GetEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{12}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetEventResponse) GetEvent() *Event {
@@ -1282,7 +1337,7 @@ type CreateEventRequest struct {
 
 func (x *CreateEventRequest) Reset() {
 	*x = CreateEventRequest{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[13]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1349,7 @@ func (x *CreateEventRequest) String() string {
 func (*CreateEventRequest) ProtoMessage() {}
 
 func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[13]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1362,7 @@ func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateEventRequest.ProtoReflect.Descriptor instead.
 func (*CreateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{13}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CreateEventRequest) GetEvent() *EventWrite {
@@ -1326,7 +1381,7 @@ type CreateEventResponse struct {
 
 func (x *CreateEventResponse) Reset() {
 	*x = CreateEventResponse{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[14]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1393,7 @@ func (x *CreateEventResponse) String() string {
 func (*CreateEventResponse) ProtoMessage() {}
 
 func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[14]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1406,7 @@ func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateEventResponse.ProtoReflect.Descriptor instead.
 func (*CreateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{14}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateEventResponse) GetEvent() *Event {
@@ -1371,7 +1426,7 @@ type UpdateEventRequest struct {
 
 func (x *UpdateEventRequest) Reset() {
 	*x = UpdateEventRequest{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[15]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1383,7 +1438,7 @@ func (x *UpdateEventRequest) String() string {
 func (*UpdateEventRequest) ProtoMessage() {}
 
 func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[15]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1396,7 +1451,7 @@ func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventRequest.ProtoReflect.Descriptor instead.
 func (*UpdateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{15}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateEventRequest) GetId() string {
@@ -1422,7 +1477,7 @@ type UpdateEventResponse struct {
 
 func (x *UpdateEventResponse) Reset() {
 	*x = UpdateEventResponse{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[16]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1434,7 +1489,7 @@ func (x *UpdateEventResponse) String() string {
 func (*UpdateEventResponse) ProtoMessage() {}
 
 func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[16]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1447,7 +1502,7 @@ func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateEventResponse.ProtoReflect.Descriptor instead.
 func (*UpdateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{16}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateEventResponse) GetEvent() *Event {
@@ -1466,7 +1521,7 @@ type DeleteEventRequest struct {
 
 func (x *DeleteEventRequest) Reset() {
 	*x = DeleteEventRequest{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[17]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1533,7 @@ func (x *DeleteEventRequest) String() string {
 func (*DeleteEventRequest) ProtoMessage() {}
 
 func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[17]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1546,7 @@ func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEventRequest.ProtoReflect.Descriptor instead.
 func (*DeleteEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{17}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteEventRequest) GetId() string {
@@ -1512,7 +1567,7 @@ type DeleteEventResponse struct {
 
 func (x *DeleteEventResponse) Reset() {
 	*x = DeleteEventResponse{}
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[18]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1579,7 @@ func (x *DeleteEventResponse) String() string {
 func (*DeleteEventResponse) ProtoMessage() {}
 
 func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[18]
+	mi := &file_reservation_edge_b_v1_event_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1592,7 @@ func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEventResponse.ProtoReflect.Descriptor instead.
 func (*DeleteEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{18}
+	return file_reservation_edge_b_v1_event_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *DeleteEventResponse) GetId() string {
@@ -1575,7 +1630,7 @@ const file_reservation_edge_b_v1_event_proto_rawDesc = "" +
 	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12:\n" +
 	"\acredits\x18\x05 \x01(\v2 .reservation.edge.v1.NullableIntR\acredits\x12:\n" +
 	"\btax_rate\x18\x06 \x01(\v2\x1f.reservation.edge.v1.PercentageR\ataxRate\x12!\n" +
-	"\fwhole_course\x18\a \x01(\bR\vwholeCourse\"\xe6\a\n" +
+	"\fwhole_course\x18\a \x01(\bR\vwholeCourse\"\xe5\a\n" +
 	"\x05Event\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1601,12 +1656,15 @@ const file_reservation_edge_b_v1_event_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x12 \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\x13 \x01(\tR\tupdatedAt\x12=\n" +
-	"\tnext_date\x18\x14 \x01(\v2 .reservation.edge.b.v1.EventDateR\bnextDate\x12\x1d\n" +
+	"updated_at\x18\x13 \x01(\tR\tupdatedAt\x12<\n" +
+	"\tnext_date\x18\x14 \x01(\v2\x1f.reservation.edge.b.v1.NextDateR\bnextDate\x12\x1d\n" +
 	"\n" +
 	"date_count\x18\x15 \x01(\x05R\tdateCount\x12'\n" +
 	"\x0fdates_truncated\x18\x16 \x01(\bR\x0edatesTruncated\x12H\n" +
-	"\rbooking_rules\x18\x17 \x01(\v2#.reservation.edge.b.v1.BookingRulesR\fbookingRules\"\xc2\x02\n" +
+	"\rbooking_rules\x18\x17 \x01(\v2#.reservation.edge.b.v1.BookingRulesR\fbookingRules\"7\n" +
+	"\bNextDate\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
+	"\tstarts_at\x18\x02 \x01(\tR\bstartsAt\"\xc2\x02\n" +
 	"\fBookingRules\x12<\n" +
 	"\bopens_at\x18\x01 \x01(\v2!.reservation.edge.v1.NullableTextR\aopensAt\x12>\n" +
 	"\tcloses_at\x18\x02 \x01(\v2!.reservation.edge.v1.NullableTextR\bclosesAt\x124\n" +
@@ -1746,63 +1804,64 @@ func file_reservation_edge_b_v1_event_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_b_v1_event_proto_rawDescData
 }
 
-var file_reservation_edge_b_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_reservation_edge_b_v1_event_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_reservation_edge_b_v1_event_proto_goTypes = []any{
 	(*EventDate)(nil),           // 0: reservation.edge.b.v1.EventDate
 	(*PricingOption)(nil),       // 1: reservation.edge.b.v1.PricingOption
 	(*Event)(nil),               // 2: reservation.edge.b.v1.Event
-	(*BookingRules)(nil),        // 3: reservation.edge.b.v1.BookingRules
-	(*BookingRulesWrite)(nil),   // 4: reservation.edge.b.v1.BookingRulesWrite
-	(*Recurrence)(nil),          // 5: reservation.edge.b.v1.Recurrence
-	(*EventDateWrite)(nil),      // 6: reservation.edge.b.v1.EventDateWrite
-	(*PricingOptionWrite)(nil),  // 7: reservation.edge.b.v1.PricingOptionWrite
-	(*EventWrite)(nil),          // 8: reservation.edge.b.v1.EventWrite
-	(*ListEventsRequest)(nil),   // 9: reservation.edge.b.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),  // 10: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventRequest)(nil),     // 11: reservation.edge.b.v1.GetEventRequest
-	(*GetEventResponse)(nil),    // 12: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventRequest)(nil),  // 13: reservation.edge.b.v1.CreateEventRequest
-	(*CreateEventResponse)(nil), // 14: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventRequest)(nil),  // 15: reservation.edge.b.v1.UpdateEventRequest
-	(*UpdateEventResponse)(nil), // 16: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventRequest)(nil),  // 17: reservation.edge.b.v1.DeleteEventRequest
-	(*DeleteEventResponse)(nil), // 18: reservation.edge.b.v1.DeleteEventResponse
-	(*v1.NullableInt)(nil),      // 19: reservation.edge.v1.NullableInt
-	(*v1.Amount)(nil),           // 20: reservation.edge.v1.Amount
-	(*v1.Percentage)(nil),       // 21: reservation.edge.v1.Percentage
-	(*v1.NullableText)(nil),     // 22: reservation.edge.v1.NullableText
+	(*NextDate)(nil),            // 3: reservation.edge.b.v1.NextDate
+	(*BookingRules)(nil),        // 4: reservation.edge.b.v1.BookingRules
+	(*BookingRulesWrite)(nil),   // 5: reservation.edge.b.v1.BookingRulesWrite
+	(*Recurrence)(nil),          // 6: reservation.edge.b.v1.Recurrence
+	(*EventDateWrite)(nil),      // 7: reservation.edge.b.v1.EventDateWrite
+	(*PricingOptionWrite)(nil),  // 8: reservation.edge.b.v1.PricingOptionWrite
+	(*EventWrite)(nil),          // 9: reservation.edge.b.v1.EventWrite
+	(*ListEventsRequest)(nil),   // 10: reservation.edge.b.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),  // 11: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventRequest)(nil),     // 12: reservation.edge.b.v1.GetEventRequest
+	(*GetEventResponse)(nil),    // 13: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventRequest)(nil),  // 14: reservation.edge.b.v1.CreateEventRequest
+	(*CreateEventResponse)(nil), // 15: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventRequest)(nil),  // 16: reservation.edge.b.v1.UpdateEventRequest
+	(*UpdateEventResponse)(nil), // 17: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventRequest)(nil),  // 18: reservation.edge.b.v1.DeleteEventRequest
+	(*DeleteEventResponse)(nil), // 19: reservation.edge.b.v1.DeleteEventResponse
+	(*v1.NullableInt)(nil),      // 20: reservation.edge.v1.NullableInt
+	(*v1.Amount)(nil),           // 21: reservation.edge.v1.Amount
+	(*v1.Percentage)(nil),       // 22: reservation.edge.v1.Percentage
+	(*v1.NullableText)(nil),     // 23: reservation.edge.v1.NullableText
 }
 var file_reservation_edge_b_v1_event_proto_depIdxs = []int32{
-	19, // 0: reservation.edge.b.v1.EventDate.capacity:type_name -> reservation.edge.v1.NullableInt
-	20, // 1: reservation.edge.b.v1.PricingOption.price:type_name -> reservation.edge.v1.Amount
-	19, // 2: reservation.edge.b.v1.PricingOption.credits:type_name -> reservation.edge.v1.NullableInt
-	21, // 3: reservation.edge.b.v1.PricingOption.tax_rate:type_name -> reservation.edge.v1.Percentage
-	19, // 4: reservation.edge.b.v1.Event.capacity:type_name -> reservation.edge.v1.NullableInt
-	19, // 5: reservation.edge.b.v1.Event.spots_available:type_name -> reservation.edge.v1.NullableInt
+	20, // 0: reservation.edge.b.v1.EventDate.capacity:type_name -> reservation.edge.v1.NullableInt
+	21, // 1: reservation.edge.b.v1.PricingOption.price:type_name -> reservation.edge.v1.Amount
+	20, // 2: reservation.edge.b.v1.PricingOption.credits:type_name -> reservation.edge.v1.NullableInt
+	22, // 3: reservation.edge.b.v1.PricingOption.tax_rate:type_name -> reservation.edge.v1.Percentage
+	20, // 4: reservation.edge.b.v1.Event.capacity:type_name -> reservation.edge.v1.NullableInt
+	20, // 5: reservation.edge.b.v1.Event.spots_available:type_name -> reservation.edge.v1.NullableInt
 	0,  // 6: reservation.edge.b.v1.Event.dates:type_name -> reservation.edge.b.v1.EventDate
 	1,  // 7: reservation.edge.b.v1.Event.pricing_options:type_name -> reservation.edge.b.v1.PricingOption
-	19, // 8: reservation.edge.b.v1.Event.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
-	5,  // 9: reservation.edge.b.v1.Event.recurrence:type_name -> reservation.edge.b.v1.Recurrence
-	0,  // 10: reservation.edge.b.v1.Event.next_date:type_name -> reservation.edge.b.v1.EventDate
-	3,  // 11: reservation.edge.b.v1.Event.booking_rules:type_name -> reservation.edge.b.v1.BookingRules
-	22, // 12: reservation.edge.b.v1.BookingRules.opens_at:type_name -> reservation.edge.v1.NullableText
-	22, // 13: reservation.edge.b.v1.BookingRules.closes_at:type_name -> reservation.edge.v1.NullableText
-	19, // 14: reservation.edge.b.v1.BookingRules.maximum_advance_days:type_name -> reservation.edge.v1.NullableInt
-	19, // 15: reservation.edge.b.v1.EventDateWrite.capacity:type_name -> reservation.edge.v1.NullableInt
-	20, // 16: reservation.edge.b.v1.PricingOptionWrite.price:type_name -> reservation.edge.v1.Amount
-	19, // 17: reservation.edge.b.v1.PricingOptionWrite.credits:type_name -> reservation.edge.v1.NullableInt
-	21, // 18: reservation.edge.b.v1.PricingOptionWrite.tax_rate:type_name -> reservation.edge.v1.Percentage
-	19, // 19: reservation.edge.b.v1.EventWrite.capacity:type_name -> reservation.edge.v1.NullableInt
-	6,  // 20: reservation.edge.b.v1.EventWrite.dates:type_name -> reservation.edge.b.v1.EventDateWrite
-	7,  // 21: reservation.edge.b.v1.EventWrite.pricing_options:type_name -> reservation.edge.b.v1.PricingOptionWrite
-	19, // 22: reservation.edge.b.v1.EventWrite.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
-	5,  // 23: reservation.edge.b.v1.EventWrite.recurrence:type_name -> reservation.edge.b.v1.Recurrence
-	4,  // 24: reservation.edge.b.v1.EventWrite.booking_rules:type_name -> reservation.edge.b.v1.BookingRulesWrite
+	20, // 8: reservation.edge.b.v1.Event.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
+	6,  // 9: reservation.edge.b.v1.Event.recurrence:type_name -> reservation.edge.b.v1.Recurrence
+	3,  // 10: reservation.edge.b.v1.Event.next_date:type_name -> reservation.edge.b.v1.NextDate
+	4,  // 11: reservation.edge.b.v1.Event.booking_rules:type_name -> reservation.edge.b.v1.BookingRules
+	23, // 12: reservation.edge.b.v1.BookingRules.opens_at:type_name -> reservation.edge.v1.NullableText
+	23, // 13: reservation.edge.b.v1.BookingRules.closes_at:type_name -> reservation.edge.v1.NullableText
+	20, // 14: reservation.edge.b.v1.BookingRules.maximum_advance_days:type_name -> reservation.edge.v1.NullableInt
+	20, // 15: reservation.edge.b.v1.EventDateWrite.capacity:type_name -> reservation.edge.v1.NullableInt
+	21, // 16: reservation.edge.b.v1.PricingOptionWrite.price:type_name -> reservation.edge.v1.Amount
+	20, // 17: reservation.edge.b.v1.PricingOptionWrite.credits:type_name -> reservation.edge.v1.NullableInt
+	22, // 18: reservation.edge.b.v1.PricingOptionWrite.tax_rate:type_name -> reservation.edge.v1.Percentage
+	20, // 19: reservation.edge.b.v1.EventWrite.capacity:type_name -> reservation.edge.v1.NullableInt
+	7,  // 20: reservation.edge.b.v1.EventWrite.dates:type_name -> reservation.edge.b.v1.EventDateWrite
+	8,  // 21: reservation.edge.b.v1.EventWrite.pricing_options:type_name -> reservation.edge.b.v1.PricingOptionWrite
+	20, // 22: reservation.edge.b.v1.EventWrite.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
+	6,  // 23: reservation.edge.b.v1.EventWrite.recurrence:type_name -> reservation.edge.b.v1.Recurrence
+	5,  // 24: reservation.edge.b.v1.EventWrite.booking_rules:type_name -> reservation.edge.b.v1.BookingRulesWrite
 	2,  // 25: reservation.edge.b.v1.ListEventsResponse.events:type_name -> reservation.edge.b.v1.Event
 	2,  // 26: reservation.edge.b.v1.GetEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	8,  // 27: reservation.edge.b.v1.CreateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
+	9,  // 27: reservation.edge.b.v1.CreateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
 	2,  // 28: reservation.edge.b.v1.CreateEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	8,  // 29: reservation.edge.b.v1.UpdateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
+	9,  // 29: reservation.edge.b.v1.UpdateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
 	2,  // 30: reservation.edge.b.v1.UpdateEventResponse.event:type_name -> reservation.edge.b.v1.Event
 	31, // [31:31] is the sub-list for method output_type
 	31, // [31:31] is the sub-list for method input_type
@@ -1816,19 +1875,19 @@ func file_reservation_edge_b_v1_event_proto_init() {
 	if File_reservation_edge_b_v1_event_proto != nil {
 		return
 	}
-	file_reservation_edge_b_v1_event_proto_msgTypes[4].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_event_proto_msgTypes[6].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_event_proto_msgTypes[5].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_event_proto_msgTypes[7].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_event_proto_msgTypes[8].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_event_proto_msgTypes[9].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_event_proto_msgTypes[10].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_event_proto_msgTypes[11].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_b_v1_event_proto_rawDesc), len(file_reservation_edge_b_v1_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   19,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -328,6 +328,7 @@ type ListCustomersRequest struct {
 	UpdatedSince  *string                `protobuf:"bytes,5,opt,name=updated_since,json=updatedSince,proto3,oneof" json:"updated_since,omitempty"`
 	Email         *string                `protobuf:"bytes,6,opt,name=email,proto3,oneof" json:"email,omitempty"`
 	Archived      *string                `protobuf:"bytes,7,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
+	Q             *string                `protobuf:"bytes,8,opt,name=q,proto3,oneof" json:"q,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -407,6 +408,13 @@ func (x *ListCustomersRequest) GetEmail() string {
 func (x *ListCustomersRequest) GetArchived() string {
 	if x != nil && x.Archived != nil {
 		return *x.Archived
+	}
+	return ""
+}
+
+func (x *ListCustomersRequest) GetQ() string {
+	if x != nil && x.Q != nil {
+		return *x.Q
 	}
 	return ""
 }
@@ -740,8 +748,12 @@ type Pass struct {
 	Status             string                 `protobuf:"bytes,10,opt,name=status,proto3" json:"status,omitempty"`
 	CreatedAt          string                 `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt          string                 `protobuf:"bytes,12,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// A pass can be used any number of times; total_uses is 999999.
+	UnlimitedUses bool `protobuf:"varint,13,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// A pass has no last day; validity_count is 0 and validity_unit is empty.
+	NeverExpires  bool `protobuf:"varint,14,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Pass) Reset() {
@@ -858,6 +870,20 @@ func (x *Pass) GetUpdatedAt() string {
 	return ""
 }
 
+func (x *Pass) GetUnlimitedUses() bool {
+	if x != nil {
+		return x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *Pass) GetNeverExpires() bool {
+	if x != nil {
+		return x.NeverExpires
+	}
+	return false
+}
+
 // PassWrite is the body of POST, PUT and PATCH for passes.
 type PassWrite struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
@@ -870,6 +896,8 @@ type PassWrite struct {
 	Currency           *string                `protobuf:"bytes,7,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
 	EligibleEventTypes *v1.TextList           `protobuf:"bytes,8,opt,name=eligible_event_types,json=eligibleEventTypes,proto3" json:"eligible_event_types,omitempty"`
 	Status             *string                `protobuf:"bytes,9,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	UnlimitedUses      *bool                  `protobuf:"varint,10,opt,name=unlimited_uses,json=unlimitedUses,proto3,oneof" json:"unlimited_uses,omitempty"`
+	NeverExpires       *bool                  `protobuf:"varint,11,opt,name=never_expires,json=neverExpires,proto3,oneof" json:"never_expires,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
@@ -965,6 +993,20 @@ func (x *PassWrite) GetStatus() string {
 		return *x.Status
 	}
 	return ""
+}
+
+func (x *PassWrite) GetUnlimitedUses() bool {
+	if x != nil && x.UnlimitedUses != nil {
+		return *x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *PassWrite) GetNeverExpires() bool {
+	if x != nil && x.NeverExpires != nil {
+		return *x.NeverExpires
+	}
+	return false
 }
 
 // ListPassesRequest has the query parameters of GET /passes.
@@ -1278,9 +1320,20 @@ type CustomerPass struct {
 	PassId        string `protobuf:"bytes,3,opt,name=pass_id,json=passId,proto3" json:"pass_id,omitempty"`
 	RemainingUses int32  `protobuf:"varint,4,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
 	// The first and the last day on which it is valid, YYYY-MM-DD.
-	StartDate     string `protobuf:"bytes,5,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
-	ExpiryDate    string `protobuf:"bytes,6,opt,name=expiry_date,json=expiryDate,proto3" json:"expiry_date,omitempty"`
-	Status        string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	StartDate  string `protobuf:"bytes,5,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
+	ExpiryDate string `protobuf:"bytes,6,opt,name=expiry_date,json=expiryDate,proto3" json:"expiry_date,omitempty"`
+	Status     string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	// This field and the following ones are additions to the specification. Title of the pass type.
+	Title     string `protobuf:"bytes,8,opt,name=title,proto3" json:"title,omitempty"`
+	TotalUses int32  `protobuf:"varint,9,opt,name=total_uses,json=totalUses,proto3" json:"total_uses,omitempty"`
+	// The pass can be used any number of times; total_uses and remaining_uses are 999999.
+	UnlimitedUses bool `protobuf:"varint,10,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// The pass has no last day; expiry_date is 9999-12-31.
+	NeverExpires bool `protobuf:"varint,11,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	// null if the pass is not paused.
+	PausedSince   *v1.NullableText `protobuf:"bytes,12,opt,name=paused_since,json=pausedSince,proto3" json:"paused_since,omitempty"`
+	CreatedAt     string           `protobuf:"bytes,13,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt     string           `protobuf:"bytes,14,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1360,6 +1413,55 @@ func (x *CustomerPass) GetExpiryDate() string {
 func (x *CustomerPass) GetStatus() string {
 	if x != nil {
 		return x.Status
+	}
+	return ""
+}
+
+func (x *CustomerPass) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *CustomerPass) GetTotalUses() int32 {
+	if x != nil {
+		return x.TotalUses
+	}
+	return 0
+}
+
+func (x *CustomerPass) GetUnlimitedUses() bool {
+	if x != nil {
+		return x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *CustomerPass) GetNeverExpires() bool {
+	if x != nil {
+		return x.NeverExpires
+	}
+	return false
+}
+
+func (x *CustomerPass) GetPausedSince() *v1.NullableText {
+	if x != nil {
+		return x.PausedSince
+	}
+	return nil
+}
+
+func (x *CustomerPass) GetCreatedAt() string {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return ""
+}
+
+func (x *CustomerPass) GetUpdatedAt() string {
+	if x != nil {
+		return x.UpdatedAt
 	}
 	return ""
 }
@@ -2284,7 +2386,7 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a(reservation/edge/b/v1/registration.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a(reservation/edge/b/v1/registration.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
 	"\fTokenRequest\x12%\n" +
 	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
@@ -2320,7 +2422,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"_last_nameB\b\n" +
 	"\x06_emailB\t\n" +
 	"\a_mobileB\v\n" +
-	"\t_archived\"\xff\x02\n" +
+	"\t_archived\"\xa1\x03\n" +
 	"\x14ListCustomersRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
 	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
@@ -2328,14 +2430,16 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x04sort\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
 	"\rupdated_since\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x12#\n" +
 	"\x05email\x18\x06 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01H\x05R\x05email\x88\x01\x01\x12(\n" +
-	"\barchived\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\barchived\x88\x01\x01B\a\n" +
+	"\barchived\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\barchived\x88\x01\x01\x12\x1a\n" +
+	"\x01q\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dH\aR\x01q\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
 	"\t_per_pageB\t\n" +
 	"\a_cursorB\a\n" +
 	"\x05_sortB\x10\n" +
 	"\x0e_updated_sinceB\b\n" +
 	"\x06_emailB\v\n" +
-	"\t_archived\"\xd1\x01\n" +
+	"\t_archivedB\x04\n" +
+	"\x02_q\"\xd1\x01\n" +
 	"\x15ListCustomersResponse\x12=\n" +
 	"\tcustomers\x18\x01 \x03(\v2\x1f.reservation.edge.b.v1.CustomerR\tcustomers\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
@@ -2355,7 +2459,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"B\n" +
 	"\x16DeleteCustomerResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\adeleted\x18\x02 \x01(\bR\adeleted\"\x90\x03\n" +
+	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xdc\x03\n" +
 	"\x04Pass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2372,7 +2476,9 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\v \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\f \x01(\tR\tupdatedAt\"\x9e\x04\n" +
+	"updated_at\x18\f \x01(\tR\tupdatedAt\x12%\n" +
+	"\x0eunlimited_uses\x18\r \x01(\bR\runlimitedUses\x12#\n" +
+	"\rnever_expires\x18\x0e \x01(\bR\fneverExpires\"\x99\x05\n" +
 	"\tPassWrite\x12#\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x01R\vdescription\x88\x01\x01\x12\"\n" +
@@ -2384,14 +2490,19 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\bcurrency\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x05R\bcurrency\x88\x01\x01\x12O\n" +
 	"\x14eligible_event_types\x18\b \x01(\v2\x1d.reservation.edge.v1.TextListR\x12eligibleEventTypes\x12$\n" +
-	"\x06status\x18\t \x01(\tB\a\xbaH\x04r\x02\x18(H\x06R\x06status\x88\x01\x01B\b\n" +
+	"\x06status\x18\t \x01(\tB\a\xbaH\x04r\x02\x18(H\x06R\x06status\x88\x01\x01\x12*\n" +
+	"\x0eunlimited_uses\x18\n" +
+	" \x01(\bH\aR\runlimitedUses\x88\x01\x01\x12(\n" +
+	"\rnever_expires\x18\v \x01(\bH\bR\fneverExpires\x88\x01\x01B\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\r\n" +
 	"\v_total_usesB\x11\n" +
 	"\x0f_validity_countB\x10\n" +
 	"\x0e_validity_unitB\v\n" +
 	"\t_currencyB\t\n" +
-	"\a_status\"\xc7\x02\n" +
+	"\a_statusB\x11\n" +
+	"\x0f_unlimited_usesB\x10\n" +
+	"\x0e_never_expires\"\xc7\x02\n" +
 	"\x11ListPassesRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
 	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
@@ -2419,7 +2530,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x04pass\x18\x01 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"b\n" +
 	"\x11UpdatePassRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x124\n" +
-	"\x04pass\x18\x02 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"\xd7\x01\n" +
+	"\x04pass\x18\x02 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"\xdc\x03\n" +
 	"\fCustomerPass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
@@ -2430,7 +2541,18 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"start_date\x18\x05 \x01(\tR\tstartDate\x12\x1f\n" +
 	"\vexpiry_date\x18\x06 \x01(\tR\n" +
 	"expiryDate\x12\x16\n" +
-	"\x06status\x18\a \x01(\tR\x06status\"\x85\x02\n" +
+	"\x06status\x18\a \x01(\tR\x06status\x12\x14\n" +
+	"\x05title\x18\b \x01(\tR\x05title\x12\x1d\n" +
+	"\n" +
+	"total_uses\x18\t \x01(\x05R\ttotalUses\x12%\n" +
+	"\x0eunlimited_uses\x18\n" +
+	" \x01(\bR\runlimitedUses\x12#\n" +
+	"\rnever_expires\x18\v \x01(\bR\fneverExpires\x12D\n" +
+	"\fpaused_since\x18\f \x01(\v2!.reservation.edge.v1.NullableTextR\vpausedSince\x12\x1d\n" +
+	"\n" +
+	"created_at\x18\r \x01(\tR\tcreatedAt\x12\x1d\n" +
+	"\n" +
+	"updated_at\x18\x0e \x01(\tR\tupdatedAt\"\x85\x02\n" +
 	"\x12CustomerPassCreate\x12-\n" +
 	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\n" +
 	"customerId\x88\x01\x01\x12%\n" +
@@ -2510,7 +2632,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\x99'\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xda8\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2562,7 +2684,26 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x12ListCustomerPasses\x120.reservation.edge.b.v1.ListCustomerPassesRequest\x1a1.reservation.edge.b.v1.ListCustomerPassesResponse\x12p\n" +
 	"\x0fGetCustomerPass\x12-.reservation.edge.b.v1.GetCustomerPassRequest\x1a..reservation.edge.b.v1.GetCustomerPassResponse\x12y\n" +
 	"\x12CreateCustomerPass\x120.reservation.edge.b.v1.CreateCustomerPassRequest\x1a1.reservation.edge.b.v1.CreateCustomerPassResponse\x12y\n" +
-	"\x12UpdateCustomerPass\x120.reservation.edge.b.v1.UpdateCustomerPassRequest\x1a1.reservation.edge.b.v1.UpdateCustomerPassResponseB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
+	"\x12UpdateCustomerPass\x120.reservation.edge.b.v1.UpdateCustomerPassRequest\x1a1.reservation.edge.b.v1.UpdateCustomerPassResponse\x12v\n" +
+	"\x11ListDiscountCodes\x12/.reservation.edge.b.v1.ListDiscountCodesRequest\x1a0.reservation.edge.b.v1.ListDiscountCodesResponse\x12p\n" +
+	"\x0fGetDiscountCode\x12-.reservation.edge.b.v1.GetDiscountCodeRequest\x1a..reservation.edge.b.v1.GetDiscountCodeResponse\x12y\n" +
+	"\x12CreateDiscountCode\x120.reservation.edge.b.v1.CreateDiscountCodeRequest\x1a1.reservation.edge.b.v1.CreateDiscountCodeResponse\x12y\n" +
+	"\x12UpdateDiscountCode\x120.reservation.edge.b.v1.UpdateDiscountCodeRequest\x1a1.reservation.edge.b.v1.UpdateDiscountCodeResponse\x12a\n" +
+	"\n" +
+	"ListLedger\x12(.reservation.edge.b.v1.ListLedgerRequest\x1a).reservation.edge.b.v1.ListLedgerResponse\x12\x7f\n" +
+	"\x14ListWebhookEndpoints\x122.reservation.edge.b.v1.ListWebhookEndpointsRequest\x1a3.reservation.edge.b.v1.ListWebhookEndpointsResponse\x12y\n" +
+	"\x12GetWebhookEndpoint\x120.reservation.edge.b.v1.GetWebhookEndpointRequest\x1a1.reservation.edge.b.v1.GetWebhookEndpointResponse\x12\x82\x01\n" +
+	"\x15CreateWebhookEndpoint\x123.reservation.edge.b.v1.CreateWebhookEndpointRequest\x1a4.reservation.edge.b.v1.CreateWebhookEndpointResponse\x12\x82\x01\n" +
+	"\x15UpdateWebhookEndpoint\x123.reservation.edge.b.v1.UpdateWebhookEndpointRequest\x1a4.reservation.edge.b.v1.UpdateWebhookEndpointResponse\x12\x82\x01\n" +
+	"\x15DeleteWebhookEndpoint\x123.reservation.edge.b.v1.DeleteWebhookEndpointRequest\x1a4.reservation.edge.b.v1.DeleteWebhookEndpointResponse\x12s\n" +
+	"\x10GetWebhookSecret\x12..reservation.edge.b.v1.GetWebhookSecretRequest\x1a/.reservation.edge.b.v1.GetWebhookSecretResponse\x12|\n" +
+	"\x13RotateWebhookSecret\x121.reservation.edge.b.v1.RotateWebhookSecretRequest\x1a2.reservation.edge.b.v1.RotateWebhookSecretResponse\x12p\n" +
+	"\x0fSendWebhookTest\x12-.reservation.edge.b.v1.SendWebhookTestRequest\x1a..reservation.edge.b.v1.SendWebhookTestResponse\x12\x82\x01\n" +
+	"\x15ListWebhookDeliveries\x123.reservation.edge.b.v1.ListWebhookDeliveriesRequest\x1a4.reservation.edge.b.v1.ListWebhookDeliveriesResponse\x12y\n" +
+	"\x12GetWebhookDelivery\x120.reservation.edge.b.v1.GetWebhookDeliveryRequest\x1a1.reservation.edge.b.v1.GetWebhookDeliveryResponse\x12\x82\x01\n" +
+	"\x15ReplayWebhookDelivery\x123.reservation.edge.b.v1.ReplayWebhookDeliveryRequest\x1a4.reservation.edge.b.v1.ReplayWebhookDeliveryResponse\x12\x88\x01\n" +
+	"\x17ReplayWebhookDeliveries\x125.reservation.edge.b.v1.ReplayWebhookDeliveriesRequest\x1a6.reservation.edge.b.v1.ReplayWebhookDeliveriesResponse\x12|\n" +
+	"\x13ListWebhookMessages\x121.reservation.edge.b.v1.ListWebhookMessagesRequest\x1a2.reservation.edge.b.v1.ListWebhookMessagesResponseB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
 
 var (
 	file_reservation_edge_b_v1_interface_b_proto_rawDescOnce sync.Once
@@ -2578,108 +2719,145 @@ func file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP() []byte {
 
 var file_reservation_edge_b_v1_interface_b_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
-	(*TokenRequest)(nil),                 // 0: reservation.edge.b.v1.TokenRequest
-	(*TokenResponse)(nil),                // 1: reservation.edge.b.v1.TokenResponse
-	(*Customer)(nil),                     // 2: reservation.edge.b.v1.Customer
-	(*CustomerWrite)(nil),                // 3: reservation.edge.b.v1.CustomerWrite
-	(*ListCustomersRequest)(nil),         // 4: reservation.edge.b.v1.ListCustomersRequest
-	(*ListCustomersResponse)(nil),        // 5: reservation.edge.b.v1.ListCustomersResponse
-	(*GetCustomerRequest)(nil),           // 6: reservation.edge.b.v1.GetCustomerRequest
-	(*CreateCustomerRequest)(nil),        // 7: reservation.edge.b.v1.CreateCustomerRequest
-	(*UpdateCustomerRequest)(nil),        // 8: reservation.edge.b.v1.UpdateCustomerRequest
-	(*DeleteCustomerRequest)(nil),        // 9: reservation.edge.b.v1.DeleteCustomerRequest
-	(*DeleteCustomerResponse)(nil),       // 10: reservation.edge.b.v1.DeleteCustomerResponse
-	(*Pass)(nil),                         // 11: reservation.edge.b.v1.Pass
-	(*PassWrite)(nil),                    // 12: reservation.edge.b.v1.PassWrite
-	(*ListPassesRequest)(nil),            // 13: reservation.edge.b.v1.ListPassesRequest
-	(*ListPassesResponse)(nil),           // 14: reservation.edge.b.v1.ListPassesResponse
-	(*GetPassRequest)(nil),               // 15: reservation.edge.b.v1.GetPassRequest
-	(*CreatePassRequest)(nil),            // 16: reservation.edge.b.v1.CreatePassRequest
-	(*UpdatePassRequest)(nil),            // 17: reservation.edge.b.v1.UpdatePassRequest
-	(*CustomerPass)(nil),                 // 18: reservation.edge.b.v1.CustomerPass
-	(*CustomerPassCreate)(nil),           // 19: reservation.edge.b.v1.CustomerPassCreate
-	(*PassPaymentWrite)(nil),             // 20: reservation.edge.b.v1.PassPaymentWrite
-	(*CustomerPassUpdate)(nil),           // 21: reservation.edge.b.v1.CustomerPassUpdate
-	(*ListCustomerPassesRequest)(nil),    // 22: reservation.edge.b.v1.ListCustomerPassesRequest
-	(*ListCustomerPassesResponse)(nil),   // 23: reservation.edge.b.v1.ListCustomerPassesResponse
-	(*GetCustomerPassRequest)(nil),       // 24: reservation.edge.b.v1.GetCustomerPassRequest
-	(*CreateCustomerPassRequest)(nil),    // 25: reservation.edge.b.v1.CreateCustomerPassRequest
-	(*UpdateCustomerPassRequest)(nil),    // 26: reservation.edge.b.v1.UpdateCustomerPassRequest
-	(*GetCustomerResponse)(nil),          // 27: reservation.edge.b.v1.GetCustomerResponse
-	(*CreateCustomerResponse)(nil),       // 28: reservation.edge.b.v1.CreateCustomerResponse
-	(*UpdateCustomerResponse)(nil),       // 29: reservation.edge.b.v1.UpdateCustomerResponse
-	(*GetPassResponse)(nil),              // 30: reservation.edge.b.v1.GetPassResponse
-	(*CreatePassResponse)(nil),           // 31: reservation.edge.b.v1.CreatePassResponse
-	(*UpdatePassResponse)(nil),           // 32: reservation.edge.b.v1.UpdatePassResponse
-	(*GetCustomerPassResponse)(nil),      // 33: reservation.edge.b.v1.GetCustomerPassResponse
-	(*CreateCustomerPassResponse)(nil),   // 34: reservation.edge.b.v1.CreateCustomerPassResponse
-	(*UpdateCustomerPassResponse)(nil),   // 35: reservation.edge.b.v1.UpdateCustomerPassResponse
-	(*v1.Amount)(nil),                    // 36: reservation.edge.v1.Amount
-	(*v1.TextList)(nil),                  // 37: reservation.edge.v1.TextList
-	(*ListEventsRequest)(nil),            // 38: reservation.edge.b.v1.ListEventsRequest
-	(*GetEventRequest)(nil),              // 39: reservation.edge.b.v1.GetEventRequest
-	(*CreateEventRequest)(nil),           // 40: reservation.edge.b.v1.CreateEventRequest
-	(*UpdateEventRequest)(nil),           // 41: reservation.edge.b.v1.UpdateEventRequest
-	(*DeleteEventRequest)(nil),           // 42: reservation.edge.b.v1.DeleteEventRequest
-	(*ListRegistrationsRequest)(nil),     // 43: reservation.edge.b.v1.ListRegistrationsRequest
-	(*CreateRegistrationRequest)(nil),    // 44: reservation.edge.b.v1.CreateRegistrationRequest
-	(*GetRegistrationRequest)(nil),       // 45: reservation.edge.b.v1.GetRegistrationRequest
-	(*DeleteRegistrationRequest)(nil),    // 46: reservation.edge.b.v1.DeleteRegistrationRequest
-	(*AddEventDateRequest)(nil),          // 47: reservation.edge.b.v1.AddEventDateRequest
-	(*ListEventDatesRequest)(nil),        // 48: reservation.edge.b.v1.ListEventDatesRequest
-	(*GetEventDateRequest)(nil),          // 49: reservation.edge.b.v1.GetEventDateRequest
-	(*UpdateEventDateRequest)(nil),       // 50: reservation.edge.b.v1.UpdateEventDateRequest
-	(*CancelEventDateRequest)(nil),       // 51: reservation.edge.b.v1.CancelEventDateRequest
-	(*JoinWaitlistRequest)(nil),          // 52: reservation.edge.b.v1.JoinWaitlistRequest
-	(*ListAllRegistrationsRequest)(nil),  // 53: reservation.edge.b.v1.ListAllRegistrationsRequest
-	(*GetRegistrationByIdRequest)(nil),   // 54: reservation.edge.b.v1.GetRegistrationByIdRequest
-	(*CancelRegistrationRequest)(nil),    // 55: reservation.edge.b.v1.CancelRegistrationRequest
-	(*PreviewCancellationRequest)(nil),   // 56: reservation.edge.b.v1.PreviewCancellationRequest
-	(*RefundRegistrationRequest)(nil),    // 57: reservation.edge.b.v1.RefundRegistrationRequest
-	(*RecordAttendanceRequest)(nil),      // 58: reservation.edge.b.v1.RecordAttendanceRequest
-	(*ListTransactionsRequest)(nil),      // 59: reservation.edge.b.v1.ListTransactionsRequest
-	(*CreateTransactionRequest)(nil),     // 60: reservation.edge.b.v1.CreateTransactionRequest
-	(*GetTransactionRequest)(nil),        // 61: reservation.edge.b.v1.GetTransactionRequest
-	(*CreateHoldRequest)(nil),            // 62: reservation.edge.b.v1.CreateHoldRequest
-	(*GetHoldRequest)(nil),               // 63: reservation.edge.b.v1.GetHoldRequest
-	(*ConfirmHoldRequest)(nil),           // 64: reservation.edge.b.v1.ConfirmHoldRequest
-	(*DeleteHoldRequest)(nil),            // 65: reservation.edge.b.v1.DeleteHoldRequest
-	(*ListWaitlistEntriesRequest)(nil),   // 66: reservation.edge.b.v1.ListWaitlistEntriesRequest
-	(*GetWaitlistEntryRequest)(nil),      // 67: reservation.edge.b.v1.GetWaitlistEntryRequest
-	(*AcceptOfferRequest)(nil),           // 68: reservation.edge.b.v1.AcceptOfferRequest
-	(*DeleteWaitlistEntryRequest)(nil),   // 69: reservation.edge.b.v1.DeleteWaitlistEntryRequest
-	(*ListEventsResponse)(nil),           // 70: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventResponse)(nil),             // 71: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),          // 72: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),          // 73: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventResponse)(nil),          // 74: reservation.edge.b.v1.DeleteEventResponse
-	(*ListRegistrationsResponse)(nil),    // 75: reservation.edge.b.v1.ListRegistrationsResponse
-	(*CreateRegistrationResponse)(nil),   // 76: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetRegistrationResponse)(nil),      // 77: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationResponse)(nil),   // 78: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*AddEventDateResponse)(nil),         // 79: reservation.edge.b.v1.AddEventDateResponse
-	(*ListEventDatesResponse)(nil),       // 80: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateResponse)(nil),         // 81: reservation.edge.b.v1.GetEventDateResponse
-	(*UpdateEventDateResponse)(nil),      // 82: reservation.edge.b.v1.UpdateEventDateResponse
-	(*CancelEventDateResponse)(nil),      // 83: reservation.edge.b.v1.CancelEventDateResponse
-	(*JoinWaitlistResponse)(nil),         // 84: reservation.edge.b.v1.JoinWaitlistResponse
-	(*ListAllRegistrationsResponse)(nil), // 85: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetRegistrationByIdResponse)(nil),  // 86: reservation.edge.b.v1.GetRegistrationByIdResponse
-	(*CancelRegistrationResponse)(nil),   // 87: reservation.edge.b.v1.CancelRegistrationResponse
-	(*PreviewCancellationResponse)(nil),  // 88: reservation.edge.b.v1.PreviewCancellationResponse
-	(*RefundRegistrationResponse)(nil),   // 89: reservation.edge.b.v1.RefundRegistrationResponse
-	(*RecordAttendanceResponse)(nil),     // 90: reservation.edge.b.v1.RecordAttendanceResponse
-	(*ListTransactionsResponse)(nil),     // 91: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionResponse)(nil),    // 92: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionResponse)(nil),       // 93: reservation.edge.b.v1.GetTransactionResponse
-	(*CreateHoldResponse)(nil),           // 94: reservation.edge.b.v1.CreateHoldResponse
-	(*GetHoldResponse)(nil),              // 95: reservation.edge.b.v1.GetHoldResponse
-	(*ConfirmHoldResponse)(nil),          // 96: reservation.edge.b.v1.ConfirmHoldResponse
-	(*DeleteHoldResponse)(nil),           // 97: reservation.edge.b.v1.DeleteHoldResponse
-	(*ListWaitlistEntriesResponse)(nil),  // 98: reservation.edge.b.v1.ListWaitlistEntriesResponse
-	(*GetWaitlistEntryResponse)(nil),     // 99: reservation.edge.b.v1.GetWaitlistEntryResponse
-	(*AcceptOfferResponse)(nil),          // 100: reservation.edge.b.v1.AcceptOfferResponse
-	(*DeleteWaitlistEntryResponse)(nil),  // 101: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*TokenRequest)(nil),                    // 0: reservation.edge.b.v1.TokenRequest
+	(*TokenResponse)(nil),                   // 1: reservation.edge.b.v1.TokenResponse
+	(*Customer)(nil),                        // 2: reservation.edge.b.v1.Customer
+	(*CustomerWrite)(nil),                   // 3: reservation.edge.b.v1.CustomerWrite
+	(*ListCustomersRequest)(nil),            // 4: reservation.edge.b.v1.ListCustomersRequest
+	(*ListCustomersResponse)(nil),           // 5: reservation.edge.b.v1.ListCustomersResponse
+	(*GetCustomerRequest)(nil),              // 6: reservation.edge.b.v1.GetCustomerRequest
+	(*CreateCustomerRequest)(nil),           // 7: reservation.edge.b.v1.CreateCustomerRequest
+	(*UpdateCustomerRequest)(nil),           // 8: reservation.edge.b.v1.UpdateCustomerRequest
+	(*DeleteCustomerRequest)(nil),           // 9: reservation.edge.b.v1.DeleteCustomerRequest
+	(*DeleteCustomerResponse)(nil),          // 10: reservation.edge.b.v1.DeleteCustomerResponse
+	(*Pass)(nil),                            // 11: reservation.edge.b.v1.Pass
+	(*PassWrite)(nil),                       // 12: reservation.edge.b.v1.PassWrite
+	(*ListPassesRequest)(nil),               // 13: reservation.edge.b.v1.ListPassesRequest
+	(*ListPassesResponse)(nil),              // 14: reservation.edge.b.v1.ListPassesResponse
+	(*GetPassRequest)(nil),                  // 15: reservation.edge.b.v1.GetPassRequest
+	(*CreatePassRequest)(nil),               // 16: reservation.edge.b.v1.CreatePassRequest
+	(*UpdatePassRequest)(nil),               // 17: reservation.edge.b.v1.UpdatePassRequest
+	(*CustomerPass)(nil),                    // 18: reservation.edge.b.v1.CustomerPass
+	(*CustomerPassCreate)(nil),              // 19: reservation.edge.b.v1.CustomerPassCreate
+	(*PassPaymentWrite)(nil),                // 20: reservation.edge.b.v1.PassPaymentWrite
+	(*CustomerPassUpdate)(nil),              // 21: reservation.edge.b.v1.CustomerPassUpdate
+	(*ListCustomerPassesRequest)(nil),       // 22: reservation.edge.b.v1.ListCustomerPassesRequest
+	(*ListCustomerPassesResponse)(nil),      // 23: reservation.edge.b.v1.ListCustomerPassesResponse
+	(*GetCustomerPassRequest)(nil),          // 24: reservation.edge.b.v1.GetCustomerPassRequest
+	(*CreateCustomerPassRequest)(nil),       // 25: reservation.edge.b.v1.CreateCustomerPassRequest
+	(*UpdateCustomerPassRequest)(nil),       // 26: reservation.edge.b.v1.UpdateCustomerPassRequest
+	(*GetCustomerResponse)(nil),             // 27: reservation.edge.b.v1.GetCustomerResponse
+	(*CreateCustomerResponse)(nil),          // 28: reservation.edge.b.v1.CreateCustomerResponse
+	(*UpdateCustomerResponse)(nil),          // 29: reservation.edge.b.v1.UpdateCustomerResponse
+	(*GetPassResponse)(nil),                 // 30: reservation.edge.b.v1.GetPassResponse
+	(*CreatePassResponse)(nil),              // 31: reservation.edge.b.v1.CreatePassResponse
+	(*UpdatePassResponse)(nil),              // 32: reservation.edge.b.v1.UpdatePassResponse
+	(*GetCustomerPassResponse)(nil),         // 33: reservation.edge.b.v1.GetCustomerPassResponse
+	(*CreateCustomerPassResponse)(nil),      // 34: reservation.edge.b.v1.CreateCustomerPassResponse
+	(*UpdateCustomerPassResponse)(nil),      // 35: reservation.edge.b.v1.UpdateCustomerPassResponse
+	(*v1.Amount)(nil),                       // 36: reservation.edge.v1.Amount
+	(*v1.TextList)(nil),                     // 37: reservation.edge.v1.TextList
+	(*v1.NullableText)(nil),                 // 38: reservation.edge.v1.NullableText
+	(*ListEventsRequest)(nil),               // 39: reservation.edge.b.v1.ListEventsRequest
+	(*GetEventRequest)(nil),                 // 40: reservation.edge.b.v1.GetEventRequest
+	(*CreateEventRequest)(nil),              // 41: reservation.edge.b.v1.CreateEventRequest
+	(*UpdateEventRequest)(nil),              // 42: reservation.edge.b.v1.UpdateEventRequest
+	(*DeleteEventRequest)(nil),              // 43: reservation.edge.b.v1.DeleteEventRequest
+	(*ListRegistrationsRequest)(nil),        // 44: reservation.edge.b.v1.ListRegistrationsRequest
+	(*CreateRegistrationRequest)(nil),       // 45: reservation.edge.b.v1.CreateRegistrationRequest
+	(*GetRegistrationRequest)(nil),          // 46: reservation.edge.b.v1.GetRegistrationRequest
+	(*DeleteRegistrationRequest)(nil),       // 47: reservation.edge.b.v1.DeleteRegistrationRequest
+	(*AddEventDateRequest)(nil),             // 48: reservation.edge.b.v1.AddEventDateRequest
+	(*ListEventDatesRequest)(nil),           // 49: reservation.edge.b.v1.ListEventDatesRequest
+	(*GetEventDateRequest)(nil),             // 50: reservation.edge.b.v1.GetEventDateRequest
+	(*UpdateEventDateRequest)(nil),          // 51: reservation.edge.b.v1.UpdateEventDateRequest
+	(*CancelEventDateRequest)(nil),          // 52: reservation.edge.b.v1.CancelEventDateRequest
+	(*JoinWaitlistRequest)(nil),             // 53: reservation.edge.b.v1.JoinWaitlistRequest
+	(*ListAllRegistrationsRequest)(nil),     // 54: reservation.edge.b.v1.ListAllRegistrationsRequest
+	(*GetRegistrationByIdRequest)(nil),      // 55: reservation.edge.b.v1.GetRegistrationByIdRequest
+	(*CancelRegistrationRequest)(nil),       // 56: reservation.edge.b.v1.CancelRegistrationRequest
+	(*PreviewCancellationRequest)(nil),      // 57: reservation.edge.b.v1.PreviewCancellationRequest
+	(*RefundRegistrationRequest)(nil),       // 58: reservation.edge.b.v1.RefundRegistrationRequest
+	(*RecordAttendanceRequest)(nil),         // 59: reservation.edge.b.v1.RecordAttendanceRequest
+	(*ListTransactionsRequest)(nil),         // 60: reservation.edge.b.v1.ListTransactionsRequest
+	(*CreateTransactionRequest)(nil),        // 61: reservation.edge.b.v1.CreateTransactionRequest
+	(*GetTransactionRequest)(nil),           // 62: reservation.edge.b.v1.GetTransactionRequest
+	(*CreateHoldRequest)(nil),               // 63: reservation.edge.b.v1.CreateHoldRequest
+	(*GetHoldRequest)(nil),                  // 64: reservation.edge.b.v1.GetHoldRequest
+	(*ConfirmHoldRequest)(nil),              // 65: reservation.edge.b.v1.ConfirmHoldRequest
+	(*DeleteHoldRequest)(nil),               // 66: reservation.edge.b.v1.DeleteHoldRequest
+	(*ListWaitlistEntriesRequest)(nil),      // 67: reservation.edge.b.v1.ListWaitlistEntriesRequest
+	(*GetWaitlistEntryRequest)(nil),         // 68: reservation.edge.b.v1.GetWaitlistEntryRequest
+	(*AcceptOfferRequest)(nil),              // 69: reservation.edge.b.v1.AcceptOfferRequest
+	(*DeleteWaitlistEntryRequest)(nil),      // 70: reservation.edge.b.v1.DeleteWaitlistEntryRequest
+	(*ListDiscountCodesRequest)(nil),        // 71: reservation.edge.b.v1.ListDiscountCodesRequest
+	(*GetDiscountCodeRequest)(nil),          // 72: reservation.edge.b.v1.GetDiscountCodeRequest
+	(*CreateDiscountCodeRequest)(nil),       // 73: reservation.edge.b.v1.CreateDiscountCodeRequest
+	(*UpdateDiscountCodeRequest)(nil),       // 74: reservation.edge.b.v1.UpdateDiscountCodeRequest
+	(*ListLedgerRequest)(nil),               // 75: reservation.edge.b.v1.ListLedgerRequest
+	(*ListWebhookEndpointsRequest)(nil),     // 76: reservation.edge.b.v1.ListWebhookEndpointsRequest
+	(*GetWebhookEndpointRequest)(nil),       // 77: reservation.edge.b.v1.GetWebhookEndpointRequest
+	(*CreateWebhookEndpointRequest)(nil),    // 78: reservation.edge.b.v1.CreateWebhookEndpointRequest
+	(*UpdateWebhookEndpointRequest)(nil),    // 79: reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	(*DeleteWebhookEndpointRequest)(nil),    // 80: reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	(*GetWebhookSecretRequest)(nil),         // 81: reservation.edge.b.v1.GetWebhookSecretRequest
+	(*RotateWebhookSecretRequest)(nil),      // 82: reservation.edge.b.v1.RotateWebhookSecretRequest
+	(*SendWebhookTestRequest)(nil),          // 83: reservation.edge.b.v1.SendWebhookTestRequest
+	(*ListWebhookDeliveriesRequest)(nil),    // 84: reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	(*GetWebhookDeliveryRequest)(nil),       // 85: reservation.edge.b.v1.GetWebhookDeliveryRequest
+	(*ReplayWebhookDeliveryRequest)(nil),    // 86: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	(*ReplayWebhookDeliveriesRequest)(nil),  // 87: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	(*ListWebhookMessagesRequest)(nil),      // 88: reservation.edge.b.v1.ListWebhookMessagesRequest
+	(*ListEventsResponse)(nil),              // 89: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                // 90: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),             // 91: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),             // 92: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),             // 93: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),       // 94: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),      // 95: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),         // 96: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),      // 97: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),            // 98: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),          // 99: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),            // 100: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),         // 101: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),         // 102: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),            // 103: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),    // 104: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetRegistrationByIdResponse)(nil),     // 105: reservation.edge.b.v1.GetRegistrationByIdResponse
+	(*CancelRegistrationResponse)(nil),      // 106: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),     // 107: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),      // 108: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),        // 109: reservation.edge.b.v1.RecordAttendanceResponse
+	(*ListTransactionsResponse)(nil),        // 110: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),       // 111: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),          // 112: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),              // 113: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                 // 114: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),             // 115: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),              // 116: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),     // 117: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),        // 118: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),             // 119: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),     // 120: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListDiscountCodesResponse)(nil),       // 121: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),         // 122: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),      // 123: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),      // 124: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),              // 125: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),    // 126: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),      // 127: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),   // 128: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),   // 129: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),   // 130: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),        // 131: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),     // 132: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),         // 133: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),   // 134: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),      // 135: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),   // 136: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil), // 137: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),     // 138: reservation.edge.b.v1.ListWebhookMessagesResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
@@ -2691,115 +2869,152 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	11,  // 6: reservation.edge.b.v1.ListPassesResponse.passes:type_name -> reservation.edge.b.v1.Pass
 	12,  // 7: reservation.edge.b.v1.CreatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
 	12,  // 8: reservation.edge.b.v1.UpdatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
-	20,  // 9: reservation.edge.b.v1.CustomerPassCreate.payment:type_name -> reservation.edge.b.v1.PassPaymentWrite
-	36,  // 10: reservation.edge.b.v1.PassPaymentWrite.amount:type_name -> reservation.edge.v1.Amount
-	18,  // 11: reservation.edge.b.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.edge.b.v1.CustomerPass
-	19,  // 12: reservation.edge.b.v1.CreateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassCreate
-	21,  // 13: reservation.edge.b.v1.UpdateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassUpdate
-	2,   // 14: reservation.edge.b.v1.GetCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	2,   // 15: reservation.edge.b.v1.CreateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	2,   // 16: reservation.edge.b.v1.UpdateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	11,  // 17: reservation.edge.b.v1.GetPassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	11,  // 18: reservation.edge.b.v1.CreatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	11,  // 19: reservation.edge.b.v1.UpdatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	18,  // 20: reservation.edge.b.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	18,  // 21: reservation.edge.b.v1.CreateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	18,  // 22: reservation.edge.b.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	4,   // 23: reservation.edge.b.v1.InterfaceBService.ListCustomers:input_type -> reservation.edge.b.v1.ListCustomersRequest
-	6,   // 24: reservation.edge.b.v1.InterfaceBService.GetCustomer:input_type -> reservation.edge.b.v1.GetCustomerRequest
-	7,   // 25: reservation.edge.b.v1.InterfaceBService.CreateCustomer:input_type -> reservation.edge.b.v1.CreateCustomerRequest
-	8,   // 26: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:input_type -> reservation.edge.b.v1.UpdateCustomerRequest
-	9,   // 27: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:input_type -> reservation.edge.b.v1.DeleteCustomerRequest
-	38,  // 28: reservation.edge.b.v1.InterfaceBService.ListEvents:input_type -> reservation.edge.b.v1.ListEventsRequest
-	39,  // 29: reservation.edge.b.v1.InterfaceBService.GetEvent:input_type -> reservation.edge.b.v1.GetEventRequest
-	40,  // 30: reservation.edge.b.v1.InterfaceBService.CreateEvent:input_type -> reservation.edge.b.v1.CreateEventRequest
-	41,  // 31: reservation.edge.b.v1.InterfaceBService.UpdateEvent:input_type -> reservation.edge.b.v1.UpdateEventRequest
-	42,  // 32: reservation.edge.b.v1.InterfaceBService.DeleteEvent:input_type -> reservation.edge.b.v1.DeleteEventRequest
-	43,  // 33: reservation.edge.b.v1.InterfaceBService.ListRegistrations:input_type -> reservation.edge.b.v1.ListRegistrationsRequest
-	44,  // 34: reservation.edge.b.v1.InterfaceBService.CreateRegistration:input_type -> reservation.edge.b.v1.CreateRegistrationRequest
-	45,  // 35: reservation.edge.b.v1.InterfaceBService.GetRegistration:input_type -> reservation.edge.b.v1.GetRegistrationRequest
-	46,  // 36: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:input_type -> reservation.edge.b.v1.DeleteRegistrationRequest
-	47,  // 37: reservation.edge.b.v1.InterfaceBService.AddEventDate:input_type -> reservation.edge.b.v1.AddEventDateRequest
-	48,  // 38: reservation.edge.b.v1.InterfaceBService.ListEventDates:input_type -> reservation.edge.b.v1.ListEventDatesRequest
-	49,  // 39: reservation.edge.b.v1.InterfaceBService.GetEventDate:input_type -> reservation.edge.b.v1.GetEventDateRequest
-	50,  // 40: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:input_type -> reservation.edge.b.v1.UpdateEventDateRequest
-	51,  // 41: reservation.edge.b.v1.InterfaceBService.CancelEventDate:input_type -> reservation.edge.b.v1.CancelEventDateRequest
-	52,  // 42: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:input_type -> reservation.edge.b.v1.JoinWaitlistRequest
-	53,  // 43: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:input_type -> reservation.edge.b.v1.ListAllRegistrationsRequest
-	54,  // 44: reservation.edge.b.v1.InterfaceBService.GetRegistrationById:input_type -> reservation.edge.b.v1.GetRegistrationByIdRequest
-	55,  // 45: reservation.edge.b.v1.InterfaceBService.CancelRegistration:input_type -> reservation.edge.b.v1.CancelRegistrationRequest
-	56,  // 46: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:input_type -> reservation.edge.b.v1.PreviewCancellationRequest
-	57,  // 47: reservation.edge.b.v1.InterfaceBService.RefundRegistration:input_type -> reservation.edge.b.v1.RefundRegistrationRequest
-	58,  // 48: reservation.edge.b.v1.InterfaceBService.RecordAttendance:input_type -> reservation.edge.b.v1.RecordAttendanceRequest
-	59,  // 49: reservation.edge.b.v1.InterfaceBService.ListTransactions:input_type -> reservation.edge.b.v1.ListTransactionsRequest
-	60,  // 50: reservation.edge.b.v1.InterfaceBService.CreateTransaction:input_type -> reservation.edge.b.v1.CreateTransactionRequest
-	61,  // 51: reservation.edge.b.v1.InterfaceBService.GetTransaction:input_type -> reservation.edge.b.v1.GetTransactionRequest
-	62,  // 52: reservation.edge.b.v1.InterfaceBService.CreateHold:input_type -> reservation.edge.b.v1.CreateHoldRequest
-	63,  // 53: reservation.edge.b.v1.InterfaceBService.GetHold:input_type -> reservation.edge.b.v1.GetHoldRequest
-	64,  // 54: reservation.edge.b.v1.InterfaceBService.ConfirmHold:input_type -> reservation.edge.b.v1.ConfirmHoldRequest
-	65,  // 55: reservation.edge.b.v1.InterfaceBService.DeleteHold:input_type -> reservation.edge.b.v1.DeleteHoldRequest
-	66,  // 56: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:input_type -> reservation.edge.b.v1.ListWaitlistEntriesRequest
-	67,  // 57: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:input_type -> reservation.edge.b.v1.GetWaitlistEntryRequest
-	68,  // 58: reservation.edge.b.v1.InterfaceBService.AcceptOffer:input_type -> reservation.edge.b.v1.AcceptOfferRequest
-	69,  // 59: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:input_type -> reservation.edge.b.v1.DeleteWaitlistEntryRequest
-	13,  // 60: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
-	15,  // 61: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
-	16,  // 62: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
-	17,  // 63: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
-	22,  // 64: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
-	24,  // 65: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
-	25,  // 66: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
-	26,  // 67: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
-	5,   // 68: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	27,  // 69: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	28,  // 70: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	29,  // 71: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10,  // 72: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	70,  // 73: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	71,  // 74: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	72,  // 75: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	73,  // 76: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	74,  // 77: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	75,  // 78: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	76,  // 79: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	77,  // 80: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	78,  // 81: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	79,  // 82: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
-	80,  // 83: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
-	81,  // 84: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
-	82,  // 85: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
-	83,  // 86: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
-	84,  // 87: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
-	85,  // 88: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	86,  // 89: reservation.edge.b.v1.InterfaceBService.GetRegistrationById:output_type -> reservation.edge.b.v1.GetRegistrationByIdResponse
-	87,  // 90: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
-	88,  // 91: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
-	89,  // 92: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
-	90,  // 93: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
-	91,  // 94: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
-	92,  // 95: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
-	93,  // 96: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
-	94,  // 97: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
-	95,  // 98: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
-	96,  // 99: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
-	97,  // 100: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
-	98,  // 101: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
-	99,  // 102: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
-	100, // 103: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
-	101, // 104: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	14,  // 105: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	30,  // 106: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	31,  // 107: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	32,  // 108: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	23,  // 109: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	33,  // 110: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	34,  // 111: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	35,  // 112: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	68,  // [68:113] is the sub-list for method output_type
-	23,  // [23:68] is the sub-list for method input_type
-	23,  // [23:23] is the sub-list for extension type_name
-	23,  // [23:23] is the sub-list for extension extendee
-	0,   // [0:23] is the sub-list for field type_name
+	38,  // 9: reservation.edge.b.v1.CustomerPass.paused_since:type_name -> reservation.edge.v1.NullableText
+	20,  // 10: reservation.edge.b.v1.CustomerPassCreate.payment:type_name -> reservation.edge.b.v1.PassPaymentWrite
+	36,  // 11: reservation.edge.b.v1.PassPaymentWrite.amount:type_name -> reservation.edge.v1.Amount
+	18,  // 12: reservation.edge.b.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.edge.b.v1.CustomerPass
+	19,  // 13: reservation.edge.b.v1.CreateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassCreate
+	21,  // 14: reservation.edge.b.v1.UpdateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassUpdate
+	2,   // 15: reservation.edge.b.v1.GetCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	2,   // 16: reservation.edge.b.v1.CreateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	2,   // 17: reservation.edge.b.v1.UpdateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	11,  // 18: reservation.edge.b.v1.GetPassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	11,  // 19: reservation.edge.b.v1.CreatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	11,  // 20: reservation.edge.b.v1.UpdatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	18,  // 21: reservation.edge.b.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	18,  // 22: reservation.edge.b.v1.CreateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	18,  // 23: reservation.edge.b.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	4,   // 24: reservation.edge.b.v1.InterfaceBService.ListCustomers:input_type -> reservation.edge.b.v1.ListCustomersRequest
+	6,   // 25: reservation.edge.b.v1.InterfaceBService.GetCustomer:input_type -> reservation.edge.b.v1.GetCustomerRequest
+	7,   // 26: reservation.edge.b.v1.InterfaceBService.CreateCustomer:input_type -> reservation.edge.b.v1.CreateCustomerRequest
+	8,   // 27: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:input_type -> reservation.edge.b.v1.UpdateCustomerRequest
+	9,   // 28: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:input_type -> reservation.edge.b.v1.DeleteCustomerRequest
+	39,  // 29: reservation.edge.b.v1.InterfaceBService.ListEvents:input_type -> reservation.edge.b.v1.ListEventsRequest
+	40,  // 30: reservation.edge.b.v1.InterfaceBService.GetEvent:input_type -> reservation.edge.b.v1.GetEventRequest
+	41,  // 31: reservation.edge.b.v1.InterfaceBService.CreateEvent:input_type -> reservation.edge.b.v1.CreateEventRequest
+	42,  // 32: reservation.edge.b.v1.InterfaceBService.UpdateEvent:input_type -> reservation.edge.b.v1.UpdateEventRequest
+	43,  // 33: reservation.edge.b.v1.InterfaceBService.DeleteEvent:input_type -> reservation.edge.b.v1.DeleteEventRequest
+	44,  // 34: reservation.edge.b.v1.InterfaceBService.ListRegistrations:input_type -> reservation.edge.b.v1.ListRegistrationsRequest
+	45,  // 35: reservation.edge.b.v1.InterfaceBService.CreateRegistration:input_type -> reservation.edge.b.v1.CreateRegistrationRequest
+	46,  // 36: reservation.edge.b.v1.InterfaceBService.GetRegistration:input_type -> reservation.edge.b.v1.GetRegistrationRequest
+	47,  // 37: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:input_type -> reservation.edge.b.v1.DeleteRegistrationRequest
+	48,  // 38: reservation.edge.b.v1.InterfaceBService.AddEventDate:input_type -> reservation.edge.b.v1.AddEventDateRequest
+	49,  // 39: reservation.edge.b.v1.InterfaceBService.ListEventDates:input_type -> reservation.edge.b.v1.ListEventDatesRequest
+	50,  // 40: reservation.edge.b.v1.InterfaceBService.GetEventDate:input_type -> reservation.edge.b.v1.GetEventDateRequest
+	51,  // 41: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:input_type -> reservation.edge.b.v1.UpdateEventDateRequest
+	52,  // 42: reservation.edge.b.v1.InterfaceBService.CancelEventDate:input_type -> reservation.edge.b.v1.CancelEventDateRequest
+	53,  // 43: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:input_type -> reservation.edge.b.v1.JoinWaitlistRequest
+	54,  // 44: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:input_type -> reservation.edge.b.v1.ListAllRegistrationsRequest
+	55,  // 45: reservation.edge.b.v1.InterfaceBService.GetRegistrationById:input_type -> reservation.edge.b.v1.GetRegistrationByIdRequest
+	56,  // 46: reservation.edge.b.v1.InterfaceBService.CancelRegistration:input_type -> reservation.edge.b.v1.CancelRegistrationRequest
+	57,  // 47: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:input_type -> reservation.edge.b.v1.PreviewCancellationRequest
+	58,  // 48: reservation.edge.b.v1.InterfaceBService.RefundRegistration:input_type -> reservation.edge.b.v1.RefundRegistrationRequest
+	59,  // 49: reservation.edge.b.v1.InterfaceBService.RecordAttendance:input_type -> reservation.edge.b.v1.RecordAttendanceRequest
+	60,  // 50: reservation.edge.b.v1.InterfaceBService.ListTransactions:input_type -> reservation.edge.b.v1.ListTransactionsRequest
+	61,  // 51: reservation.edge.b.v1.InterfaceBService.CreateTransaction:input_type -> reservation.edge.b.v1.CreateTransactionRequest
+	62,  // 52: reservation.edge.b.v1.InterfaceBService.GetTransaction:input_type -> reservation.edge.b.v1.GetTransactionRequest
+	63,  // 53: reservation.edge.b.v1.InterfaceBService.CreateHold:input_type -> reservation.edge.b.v1.CreateHoldRequest
+	64,  // 54: reservation.edge.b.v1.InterfaceBService.GetHold:input_type -> reservation.edge.b.v1.GetHoldRequest
+	65,  // 55: reservation.edge.b.v1.InterfaceBService.ConfirmHold:input_type -> reservation.edge.b.v1.ConfirmHoldRequest
+	66,  // 56: reservation.edge.b.v1.InterfaceBService.DeleteHold:input_type -> reservation.edge.b.v1.DeleteHoldRequest
+	67,  // 57: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:input_type -> reservation.edge.b.v1.ListWaitlistEntriesRequest
+	68,  // 58: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:input_type -> reservation.edge.b.v1.GetWaitlistEntryRequest
+	69,  // 59: reservation.edge.b.v1.InterfaceBService.AcceptOffer:input_type -> reservation.edge.b.v1.AcceptOfferRequest
+	70,  // 60: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:input_type -> reservation.edge.b.v1.DeleteWaitlistEntryRequest
+	13,  // 61: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
+	15,  // 62: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
+	16,  // 63: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
+	17,  // 64: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
+	22,  // 65: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
+	24,  // 66: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
+	25,  // 67: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
+	26,  // 68: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
+	71,  // 69: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
+	72,  // 70: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
+	73,  // 71: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
+	74,  // 72: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
+	75,  // 73: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
+	76,  // 74: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
+	77,  // 75: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
+	78,  // 76: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
+	79,  // 77: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	80,  // 78: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	81,  // 79: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
+	82,  // 80: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
+	83,  // 81: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
+	84,  // 82: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	85,  // 83: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
+	86,  // 84: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	87,  // 85: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	88,  // 86: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
+	5,   // 87: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 88: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 89: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 90: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 91: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	89,  // 92: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	90,  // 93: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	91,  // 94: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	92,  // 95: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	93,  // 96: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	94,  // 97: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	95,  // 98: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	96,  // 99: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	97,  // 100: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	98,  // 101: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	99,  // 102: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	100, // 103: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	101, // 104: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	102, // 105: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	103, // 106: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	104, // 107: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	105, // 108: reservation.edge.b.v1.InterfaceBService.GetRegistrationById:output_type -> reservation.edge.b.v1.GetRegistrationByIdResponse
+	106, // 109: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	107, // 110: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	108, // 111: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	109, // 112: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	110, // 113: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	111, // 114: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	112, // 115: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	113, // 116: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	114, // 117: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	115, // 118: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	116, // 119: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	117, // 120: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	118, // 121: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	119, // 122: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	120, // 123: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 124: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 125: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 126: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 127: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 128: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 129: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 130: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 131: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	121, // 132: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	122, // 133: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	123, // 134: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	124, // 135: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	125, // 136: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	126, // 137: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	127, // 138: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	128, // 139: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	129, // 140: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	130, // 141: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	131, // 142: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	132, // 143: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	133, // 144: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	134, // 145: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	135, // 146: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	136, // 147: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	137, // 148: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	138, // 149: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	87,  // [87:150] is the sub-list for method output_type
+	24,  // [24:87] is the sub-list for method input_type
+	24,  // [24:24] is the sub-list for extension type_name
+	24,  // [24:24] is the sub-list for extension extendee
+	0,   // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_interface_b_proto_init() }
@@ -2807,12 +3022,15 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	if File_reservation_edge_b_v1_interface_b_proto != nil {
 		return
 	}
+	file_reservation_edge_b_v1_discount_code_proto_init()
 	file_reservation_edge_b_v1_event_proto_init()
 	file_reservation_edge_b_v1_event_date_proto_init()
 	file_reservation_edge_b_v1_hold_proto_init()
+	file_reservation_edge_b_v1_ledger_proto_init()
 	file_reservation_edge_b_v1_registration_proto_init()
 	file_reservation_edge_b_v1_transaction_proto_init()
 	file_reservation_edge_b_v1_waitlist_proto_init()
+	file_reservation_edge_b_v1_webhook_proto_init()
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[0].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[3].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[4].OneofWrappers = []any{}

@@ -25,51 +25,69 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	InterfaceBService_ListCustomers_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/ListCustomers"
-	InterfaceBService_GetCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/GetCustomer"
-	InterfaceBService_CreateCustomer_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/CreateCustomer"
-	InterfaceBService_UpdateCustomer_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomer"
-	InterfaceBService_DeleteCustomer_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/DeleteCustomer"
-	InterfaceBService_ListEvents_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ListEvents"
-	InterfaceBService_GetEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/GetEvent"
-	InterfaceBService_CreateEvent_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/CreateEvent"
-	InterfaceBService_UpdateEvent_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/UpdateEvent"
-	InterfaceBService_DeleteEvent_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/DeleteEvent"
-	InterfaceBService_ListRegistrations_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/ListRegistrations"
-	InterfaceBService_CreateRegistration_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/CreateRegistration"
-	InterfaceBService_GetRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetRegistration"
-	InterfaceBService_DeleteRegistration_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/DeleteRegistration"
-	InterfaceBService_AddEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/AddEventDate"
-	InterfaceBService_ListEventDates_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/ListEventDates"
-	InterfaceBService_GetEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetEventDate"
-	InterfaceBService_UpdateEventDate_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/UpdateEventDate"
-	InterfaceBService_CancelEventDate_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CancelEventDate"
-	InterfaceBService_JoinWaitlist_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/JoinWaitlist"
-	InterfaceBService_ListAllRegistrations_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/ListAllRegistrations"
-	InterfaceBService_GetRegistrationById_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/GetRegistrationById"
-	InterfaceBService_CancelRegistration_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/CancelRegistration"
-	InterfaceBService_PreviewCancellation_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/PreviewCancellation"
-	InterfaceBService_RefundRegistration_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/RefundRegistration"
-	InterfaceBService_RecordAttendance_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/RecordAttendance"
-	InterfaceBService_ListTransactions_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListTransactions"
-	InterfaceBService_CreateTransaction_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/CreateTransaction"
-	InterfaceBService_GetTransaction_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/GetTransaction"
-	InterfaceBService_CreateHold_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/CreateHold"
-	InterfaceBService_GetHold_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetHold"
-	InterfaceBService_ConfirmHold_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/ConfirmHold"
-	InterfaceBService_DeleteHold_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/DeleteHold"
-	InterfaceBService_ListWaitlistEntries_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/ListWaitlistEntries"
-	InterfaceBService_GetWaitlistEntry_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/GetWaitlistEntry"
-	InterfaceBService_AcceptOffer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/AcceptOffer"
-	InterfaceBService_DeleteWaitlistEntry_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/DeleteWaitlistEntry"
-	InterfaceBService_ListPasses_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ListPasses"
-	InterfaceBService_GetPass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetPass"
-	InterfaceBService_CreatePass_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/CreatePass"
-	InterfaceBService_UpdatePass_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/UpdatePass"
-	InterfaceBService_ListCustomerPasses_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ListCustomerPasses"
-	InterfaceBService_GetCustomerPass_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetCustomerPass"
-	InterfaceBService_CreateCustomerPass_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/CreateCustomerPass"
-	InterfaceBService_UpdateCustomerPass_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomerPass"
+	InterfaceBService_ListCustomers_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ListCustomers"
+	InterfaceBService_GetCustomer_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/GetCustomer"
+	InterfaceBService_CreateCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/CreateCustomer"
+	InterfaceBService_UpdateCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomer"
+	InterfaceBService_DeleteCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/DeleteCustomer"
+	InterfaceBService_ListEvents_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListEvents"
+	InterfaceBService_GetEvent_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/GetEvent"
+	InterfaceBService_CreateEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/CreateEvent"
+	InterfaceBService_UpdateEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/UpdateEvent"
+	InterfaceBService_DeleteEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/DeleteEvent"
+	InterfaceBService_ListRegistrations_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/ListRegistrations"
+	InterfaceBService_CreateRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CreateRegistration"
+	InterfaceBService_GetRegistration_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetRegistration"
+	InterfaceBService_DeleteRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/DeleteRegistration"
+	InterfaceBService_AddEventDate_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/AddEventDate"
+	InterfaceBService_ListEventDates_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/ListEventDates"
+	InterfaceBService_GetEventDate_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/GetEventDate"
+	InterfaceBService_UpdateEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/UpdateEventDate"
+	InterfaceBService_CancelEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/CancelEventDate"
+	InterfaceBService_JoinWaitlist_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/JoinWaitlist"
+	InterfaceBService_ListAllRegistrations_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/ListAllRegistrations"
+	InterfaceBService_GetRegistrationById_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/GetRegistrationById"
+	InterfaceBService_CancelRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CancelRegistration"
+	InterfaceBService_PreviewCancellation_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/PreviewCancellation"
+	InterfaceBService_RefundRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/RefundRegistration"
+	InterfaceBService_RecordAttendance_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/RecordAttendance"
+	InterfaceBService_ListTransactions_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/ListTransactions"
+	InterfaceBService_CreateTransaction_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/CreateTransaction"
+	InterfaceBService_GetTransaction_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/GetTransaction"
+	InterfaceBService_CreateHold_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreateHold"
+	InterfaceBService_GetHold_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetHold"
+	InterfaceBService_ConfirmHold_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/ConfirmHold"
+	InterfaceBService_DeleteHold_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/DeleteHold"
+	InterfaceBService_ListWaitlistEntries_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListWaitlistEntries"
+	InterfaceBService_GetWaitlistEntry_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/GetWaitlistEntry"
+	InterfaceBService_AcceptOffer_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/AcceptOffer"
+	InterfaceBService_DeleteWaitlistEntry_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/DeleteWaitlistEntry"
+	InterfaceBService_ListPasses_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListPasses"
+	InterfaceBService_GetPass_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetPass"
+	InterfaceBService_CreatePass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreatePass"
+	InterfaceBService_UpdatePass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/UpdatePass"
+	InterfaceBService_ListCustomerPasses_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/ListCustomerPasses"
+	InterfaceBService_GetCustomerPass_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetCustomerPass"
+	InterfaceBService_CreateCustomerPass_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CreateCustomerPass"
+	InterfaceBService_UpdateCustomerPass_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomerPass"
+	InterfaceBService_ListDiscountCodes_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/ListDiscountCodes"
+	InterfaceBService_GetDiscountCode_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetDiscountCode"
+	InterfaceBService_CreateDiscountCode_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CreateDiscountCode"
+	InterfaceBService_UpdateDiscountCode_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/UpdateDiscountCode"
+	InterfaceBService_ListLedger_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListLedger"
+	InterfaceBService_ListWebhookEndpoints_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/ListWebhookEndpoints"
+	InterfaceBService_GetWebhookEndpoint_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetWebhookEndpoint"
+	InterfaceBService_CreateWebhookEndpoint_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/CreateWebhookEndpoint"
+	InterfaceBService_UpdateWebhookEndpoint_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/UpdateWebhookEndpoint"
+	InterfaceBService_DeleteWebhookEndpoint_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/DeleteWebhookEndpoint"
+	InterfaceBService_GetWebhookSecret_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/GetWebhookSecret"
+	InterfaceBService_RotateWebhookSecret_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/RotateWebhookSecret"
+	InterfaceBService_SendWebhookTest_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/SendWebhookTest"
+	InterfaceBService_ListWebhookDeliveries_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ListWebhookDeliveries"
+	InterfaceBService_GetWebhookDelivery_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetWebhookDelivery"
+	InterfaceBService_ReplayWebhookDelivery_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDelivery"
+	InterfaceBService_ReplayWebhookDeliveries_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDeliveries"
+	InterfaceBService_ListWebhookMessages_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListWebhookMessages"
 )
 
 // InterfaceBServiceClient is the client API for InterfaceBService service.
@@ -168,6 +186,42 @@ type InterfaceBServiceClient interface {
 	CreateCustomerPass(ctx context.Context, in *CreateCustomerPassRequest, opts ...grpc.CallOption) (*CreateCustomerPassResponse, error)
 	// UpdateCustomerPass is PUT /customer-passes/{id}, and PATCH.
 	UpdateCustomerPass(ctx context.Context, in *UpdateCustomerPassRequest, opts ...grpc.CallOption) (*UpdateCustomerPassResponse, error)
+	// ListDiscountCodes is GET /discount-codes.
+	ListDiscountCodes(ctx context.Context, in *ListDiscountCodesRequest, opts ...grpc.CallOption) (*ListDiscountCodesResponse, error)
+	// GetDiscountCode is GET /discount-codes/{id}.
+	GetDiscountCode(ctx context.Context, in *GetDiscountCodeRequest, opts ...grpc.CallOption) (*GetDiscountCodeResponse, error)
+	// CreateDiscountCode is POST /discount-codes.
+	CreateDiscountCode(ctx context.Context, in *CreateDiscountCodeRequest, opts ...grpc.CallOption) (*CreateDiscountCodeResponse, error)
+	// UpdateDiscountCode is PUT /discount-codes/{id}, and PATCH.
+	UpdateDiscountCode(ctx context.Context, in *UpdateDiscountCodeRequest, opts ...grpc.CallOption) (*UpdateDiscountCodeResponse, error)
+	// ListLedger is GET /customer-passes/{id}/ledger.
+	ListLedger(ctx context.Context, in *ListLedgerRequest, opts ...grpc.CallOption) (*ListLedgerResponse, error)
+	// ListWebhookEndpoints is GET /webhook-endpoints.
+	ListWebhookEndpoints(ctx context.Context, in *ListWebhookEndpointsRequest, opts ...grpc.CallOption) (*ListWebhookEndpointsResponse, error)
+	// GetWebhookEndpoint is GET /webhook-endpoints/{id}.
+	GetWebhookEndpoint(ctx context.Context, in *GetWebhookEndpointRequest, opts ...grpc.CallOption) (*GetWebhookEndpointResponse, error)
+	// CreateWebhookEndpoint is POST /webhook-endpoints.
+	CreateWebhookEndpoint(ctx context.Context, in *CreateWebhookEndpointRequest, opts ...grpc.CallOption) (*CreateWebhookEndpointResponse, error)
+	// UpdateWebhookEndpoint is PUT /webhook-endpoints/{id}, and PATCH.
+	UpdateWebhookEndpoint(ctx context.Context, in *UpdateWebhookEndpointRequest, opts ...grpc.CallOption) (*UpdateWebhookEndpointResponse, error)
+	// DeleteWebhookEndpoint is DELETE /webhook-endpoints/{id}.
+	DeleteWebhookEndpoint(ctx context.Context, in *DeleteWebhookEndpointRequest, opts ...grpc.CallOption) (*DeleteWebhookEndpointResponse, error)
+	// GetWebhookSecret is GET /webhook-endpoints/{id}/secret.
+	GetWebhookSecret(ctx context.Context, in *GetWebhookSecretRequest, opts ...grpc.CallOption) (*GetWebhookSecretResponse, error)
+	// RotateWebhookSecret is POST /webhook-endpoints/{id}/rotate-secret.
+	RotateWebhookSecret(ctx context.Context, in *RotateWebhookSecretRequest, opts ...grpc.CallOption) (*RotateWebhookSecretResponse, error)
+	// SendWebhookTest is POST /webhook-endpoints/{id}/test.
+	SendWebhookTest(ctx context.Context, in *SendWebhookTestRequest, opts ...grpc.CallOption) (*SendWebhookTestResponse, error)
+	// ListWebhookDeliveries is GET /webhook-deliveries.
+	ListWebhookDeliveries(ctx context.Context, in *ListWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ListWebhookDeliveriesResponse, error)
+	// GetWebhookDelivery is GET /webhook-deliveries/{id}.
+	GetWebhookDelivery(ctx context.Context, in *GetWebhookDeliveryRequest, opts ...grpc.CallOption) (*GetWebhookDeliveryResponse, error)
+	// ReplayWebhookDelivery is POST /webhook-deliveries/{id}/replay.
+	ReplayWebhookDelivery(ctx context.Context, in *ReplayWebhookDeliveryRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveryResponse, error)
+	// ReplayWebhookDeliveries is POST /webhook-deliveries/replay.
+	ReplayWebhookDeliveries(ctx context.Context, in *ReplayWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveriesResponse, error)
+	// ListWebhookMessages is GET /webhook-messages.
+	ListWebhookMessages(ctx context.Context, in *ListWebhookMessagesRequest, opts ...grpc.CallOption) (*ListWebhookMessagesResponse, error)
 }
 
 type interfaceBServiceClient struct {
@@ -628,6 +682,186 @@ func (c *interfaceBServiceClient) UpdateCustomerPass(ctx context.Context, in *Up
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) ListDiscountCodes(ctx context.Context, in *ListDiscountCodesRequest, opts ...grpc.CallOption) (*ListDiscountCodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDiscountCodesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListDiscountCodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetDiscountCode(ctx context.Context, in *GetDiscountCodeRequest, opts ...grpc.CallOption) (*GetDiscountCodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetDiscountCodeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetDiscountCode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateDiscountCode(ctx context.Context, in *CreateDiscountCodeRequest, opts ...grpc.CallOption) (*CreateDiscountCodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateDiscountCodeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateDiscountCode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateDiscountCode(ctx context.Context, in *UpdateDiscountCodeRequest, opts ...grpc.CallOption) (*UpdateDiscountCodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateDiscountCodeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateDiscountCode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListLedger(ctx context.Context, in *ListLedgerRequest, opts ...grpc.CallOption) (*ListLedgerResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListLedgerResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListLedger_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListWebhookEndpoints(ctx context.Context, in *ListWebhookEndpointsRequest, opts ...grpc.CallOption) (*ListWebhookEndpointsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWebhookEndpointsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListWebhookEndpoints_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetWebhookEndpoint(ctx context.Context, in *GetWebhookEndpointRequest, opts ...grpc.CallOption) (*GetWebhookEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetWebhookEndpointResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetWebhookEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateWebhookEndpoint(ctx context.Context, in *CreateWebhookEndpointRequest, opts ...grpc.CallOption) (*CreateWebhookEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateWebhookEndpointResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateWebhookEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateWebhookEndpoint(ctx context.Context, in *UpdateWebhookEndpointRequest, opts ...grpc.CallOption) (*UpdateWebhookEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateWebhookEndpointResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateWebhookEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteWebhookEndpoint(ctx context.Context, in *DeleteWebhookEndpointRequest, opts ...grpc.CallOption) (*DeleteWebhookEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteWebhookEndpointResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteWebhookEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetWebhookSecret(ctx context.Context, in *GetWebhookSecretRequest, opts ...grpc.CallOption) (*GetWebhookSecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetWebhookSecretResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetWebhookSecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RotateWebhookSecret(ctx context.Context, in *RotateWebhookSecretRequest, opts ...grpc.CallOption) (*RotateWebhookSecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RotateWebhookSecretResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RotateWebhookSecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) SendWebhookTest(ctx context.Context, in *SendWebhookTestRequest, opts ...grpc.CallOption) (*SendWebhookTestResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SendWebhookTestResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_SendWebhookTest_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListWebhookDeliveries(ctx context.Context, in *ListWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ListWebhookDeliveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWebhookDeliveriesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListWebhookDeliveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetWebhookDelivery(ctx context.Context, in *GetWebhookDeliveryRequest, opts ...grpc.CallOption) (*GetWebhookDeliveryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetWebhookDeliveryResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetWebhookDelivery_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ReplayWebhookDelivery(ctx context.Context, in *ReplayWebhookDeliveryRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplayWebhookDeliveryResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ReplayWebhookDelivery_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ReplayWebhookDeliveries(ctx context.Context, in *ReplayWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplayWebhookDeliveriesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ReplayWebhookDeliveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListWebhookMessages(ctx context.Context, in *ListWebhookMessagesRequest, opts ...grpc.CallOption) (*ListWebhookMessagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWebhookMessagesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListWebhookMessages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InterfaceBServiceServer is the server API for InterfaceBService service.
 // All implementations must embed UnimplementedInterfaceBServiceServer
 // for forward compatibility.
@@ -724,6 +958,42 @@ type InterfaceBServiceServer interface {
 	CreateCustomerPass(context.Context, *CreateCustomerPassRequest) (*CreateCustomerPassResponse, error)
 	// UpdateCustomerPass is PUT /customer-passes/{id}, and PATCH.
 	UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error)
+	// ListDiscountCodes is GET /discount-codes.
+	ListDiscountCodes(context.Context, *ListDiscountCodesRequest) (*ListDiscountCodesResponse, error)
+	// GetDiscountCode is GET /discount-codes/{id}.
+	GetDiscountCode(context.Context, *GetDiscountCodeRequest) (*GetDiscountCodeResponse, error)
+	// CreateDiscountCode is POST /discount-codes.
+	CreateDiscountCode(context.Context, *CreateDiscountCodeRequest) (*CreateDiscountCodeResponse, error)
+	// UpdateDiscountCode is PUT /discount-codes/{id}, and PATCH.
+	UpdateDiscountCode(context.Context, *UpdateDiscountCodeRequest) (*UpdateDiscountCodeResponse, error)
+	// ListLedger is GET /customer-passes/{id}/ledger.
+	ListLedger(context.Context, *ListLedgerRequest) (*ListLedgerResponse, error)
+	// ListWebhookEndpoints is GET /webhook-endpoints.
+	ListWebhookEndpoints(context.Context, *ListWebhookEndpointsRequest) (*ListWebhookEndpointsResponse, error)
+	// GetWebhookEndpoint is GET /webhook-endpoints/{id}.
+	GetWebhookEndpoint(context.Context, *GetWebhookEndpointRequest) (*GetWebhookEndpointResponse, error)
+	// CreateWebhookEndpoint is POST /webhook-endpoints.
+	CreateWebhookEndpoint(context.Context, *CreateWebhookEndpointRequest) (*CreateWebhookEndpointResponse, error)
+	// UpdateWebhookEndpoint is PUT /webhook-endpoints/{id}, and PATCH.
+	UpdateWebhookEndpoint(context.Context, *UpdateWebhookEndpointRequest) (*UpdateWebhookEndpointResponse, error)
+	// DeleteWebhookEndpoint is DELETE /webhook-endpoints/{id}.
+	DeleteWebhookEndpoint(context.Context, *DeleteWebhookEndpointRequest) (*DeleteWebhookEndpointResponse, error)
+	// GetWebhookSecret is GET /webhook-endpoints/{id}/secret.
+	GetWebhookSecret(context.Context, *GetWebhookSecretRequest) (*GetWebhookSecretResponse, error)
+	// RotateWebhookSecret is POST /webhook-endpoints/{id}/rotate-secret.
+	RotateWebhookSecret(context.Context, *RotateWebhookSecretRequest) (*RotateWebhookSecretResponse, error)
+	// SendWebhookTest is POST /webhook-endpoints/{id}/test.
+	SendWebhookTest(context.Context, *SendWebhookTestRequest) (*SendWebhookTestResponse, error)
+	// ListWebhookDeliveries is GET /webhook-deliveries.
+	ListWebhookDeliveries(context.Context, *ListWebhookDeliveriesRequest) (*ListWebhookDeliveriesResponse, error)
+	// GetWebhookDelivery is GET /webhook-deliveries/{id}.
+	GetWebhookDelivery(context.Context, *GetWebhookDeliveryRequest) (*GetWebhookDeliveryResponse, error)
+	// ReplayWebhookDelivery is POST /webhook-deliveries/{id}/replay.
+	ReplayWebhookDelivery(context.Context, *ReplayWebhookDeliveryRequest) (*ReplayWebhookDeliveryResponse, error)
+	// ReplayWebhookDeliveries is POST /webhook-deliveries/replay.
+	ReplayWebhookDeliveries(context.Context, *ReplayWebhookDeliveriesRequest) (*ReplayWebhookDeliveriesResponse, error)
+	// ListWebhookMessages is GET /webhook-messages.
+	ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error)
 	mustEmbedUnimplementedInterfaceBServiceServer()
 }
 
@@ -868,6 +1138,60 @@ func (UnimplementedInterfaceBServiceServer) CreateCustomerPass(context.Context, 
 }
 func (UnimplementedInterfaceBServiceServer) UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateCustomerPass not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListDiscountCodes(context.Context, *ListDiscountCodesRequest) (*ListDiscountCodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDiscountCodes not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetDiscountCode(context.Context, *GetDiscountCodeRequest) (*GetDiscountCodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetDiscountCode not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateDiscountCode(context.Context, *CreateDiscountCodeRequest) (*CreateDiscountCodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateDiscountCode not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateDiscountCode(context.Context, *UpdateDiscountCodeRequest) (*UpdateDiscountCodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateDiscountCode not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListLedger(context.Context, *ListLedgerRequest) (*ListLedgerResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListLedger not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListWebhookEndpoints(context.Context, *ListWebhookEndpointsRequest) (*ListWebhookEndpointsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWebhookEndpoints not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetWebhookEndpoint(context.Context, *GetWebhookEndpointRequest) (*GetWebhookEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWebhookEndpoint not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateWebhookEndpoint(context.Context, *CreateWebhookEndpointRequest) (*CreateWebhookEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateWebhookEndpoint not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateWebhookEndpoint(context.Context, *UpdateWebhookEndpointRequest) (*UpdateWebhookEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateWebhookEndpoint not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteWebhookEndpoint(context.Context, *DeleteWebhookEndpointRequest) (*DeleteWebhookEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteWebhookEndpoint not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetWebhookSecret(context.Context, *GetWebhookSecretRequest) (*GetWebhookSecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWebhookSecret not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RotateWebhookSecret(context.Context, *RotateWebhookSecretRequest) (*RotateWebhookSecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RotateWebhookSecret not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) SendWebhookTest(context.Context, *SendWebhookTestRequest) (*SendWebhookTestResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SendWebhookTest not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListWebhookDeliveries(context.Context, *ListWebhookDeliveriesRequest) (*ListWebhookDeliveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWebhookDeliveries not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetWebhookDelivery(context.Context, *GetWebhookDeliveryRequest) (*GetWebhookDeliveryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWebhookDelivery not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ReplayWebhookDelivery(context.Context, *ReplayWebhookDeliveryRequest) (*ReplayWebhookDeliveryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplayWebhookDelivery not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ReplayWebhookDeliveries(context.Context, *ReplayWebhookDeliveriesRequest) (*ReplayWebhookDeliveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplayWebhookDeliveries not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWebhookMessages not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) mustEmbedUnimplementedInterfaceBServiceServer() {}
 func (UnimplementedInterfaceBServiceServer) testEmbeddedByValue()                           {}
@@ -1700,6 +2024,330 @@ func _InterfaceBService_UpdateCustomerPass_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_ListDiscountCodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDiscountCodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListDiscountCodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListDiscountCodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListDiscountCodes(ctx, req.(*ListDiscountCodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetDiscountCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetDiscountCodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetDiscountCode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetDiscountCode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetDiscountCode(ctx, req.(*GetDiscountCodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateDiscountCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateDiscountCodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateDiscountCode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateDiscountCode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateDiscountCode(ctx, req.(*CreateDiscountCodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateDiscountCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateDiscountCodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateDiscountCode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateDiscountCode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateDiscountCode(ctx, req.(*UpdateDiscountCodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListLedger_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListLedgerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListLedger(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListLedger_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListLedger(ctx, req.(*ListLedgerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListWebhookEndpoints_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWebhookEndpointsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListWebhookEndpoints(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListWebhookEndpoints_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListWebhookEndpoints(ctx, req.(*ListWebhookEndpointsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetWebhookEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetWebhookEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetWebhookEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetWebhookEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetWebhookEndpoint(ctx, req.(*GetWebhookEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateWebhookEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateWebhookEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateWebhookEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateWebhookEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateWebhookEndpoint(ctx, req.(*CreateWebhookEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateWebhookEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateWebhookEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateWebhookEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateWebhookEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateWebhookEndpoint(ctx, req.(*UpdateWebhookEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteWebhookEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteWebhookEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteWebhookEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteWebhookEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteWebhookEndpoint(ctx, req.(*DeleteWebhookEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetWebhookSecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetWebhookSecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetWebhookSecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetWebhookSecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetWebhookSecret(ctx, req.(*GetWebhookSecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RotateWebhookSecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RotateWebhookSecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RotateWebhookSecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RotateWebhookSecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RotateWebhookSecret(ctx, req.(*RotateWebhookSecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_SendWebhookTest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SendWebhookTestRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).SendWebhookTest(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_SendWebhookTest_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).SendWebhookTest(ctx, req.(*SendWebhookTestRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListWebhookDeliveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWebhookDeliveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListWebhookDeliveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListWebhookDeliveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListWebhookDeliveries(ctx, req.(*ListWebhookDeliveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetWebhookDelivery_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetWebhookDeliveryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetWebhookDelivery(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetWebhookDelivery_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetWebhookDelivery(ctx, req.(*GetWebhookDeliveryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ReplayWebhookDelivery_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplayWebhookDeliveryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ReplayWebhookDelivery(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ReplayWebhookDelivery_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ReplayWebhookDelivery(ctx, req.(*ReplayWebhookDeliveryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ReplayWebhookDeliveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplayWebhookDeliveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ReplayWebhookDeliveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ReplayWebhookDeliveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ReplayWebhookDeliveries(ctx, req.(*ReplayWebhookDeliveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListWebhookMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWebhookMessagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListWebhookMessages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListWebhookMessages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListWebhookMessages(ctx, req.(*ListWebhookMessagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InterfaceBService_ServiceDesc is the grpc.ServiceDesc for InterfaceBService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1886,6 +2534,78 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateCustomerPass",
 			Handler:    _InterfaceBService_UpdateCustomerPass_Handler,
+		},
+		{
+			MethodName: "ListDiscountCodes",
+			Handler:    _InterfaceBService_ListDiscountCodes_Handler,
+		},
+		{
+			MethodName: "GetDiscountCode",
+			Handler:    _InterfaceBService_GetDiscountCode_Handler,
+		},
+		{
+			MethodName: "CreateDiscountCode",
+			Handler:    _InterfaceBService_CreateDiscountCode_Handler,
+		},
+		{
+			MethodName: "UpdateDiscountCode",
+			Handler:    _InterfaceBService_UpdateDiscountCode_Handler,
+		},
+		{
+			MethodName: "ListLedger",
+			Handler:    _InterfaceBService_ListLedger_Handler,
+		},
+		{
+			MethodName: "ListWebhookEndpoints",
+			Handler:    _InterfaceBService_ListWebhookEndpoints_Handler,
+		},
+		{
+			MethodName: "GetWebhookEndpoint",
+			Handler:    _InterfaceBService_GetWebhookEndpoint_Handler,
+		},
+		{
+			MethodName: "CreateWebhookEndpoint",
+			Handler:    _InterfaceBService_CreateWebhookEndpoint_Handler,
+		},
+		{
+			MethodName: "UpdateWebhookEndpoint",
+			Handler:    _InterfaceBService_UpdateWebhookEndpoint_Handler,
+		},
+		{
+			MethodName: "DeleteWebhookEndpoint",
+			Handler:    _InterfaceBService_DeleteWebhookEndpoint_Handler,
+		},
+		{
+			MethodName: "GetWebhookSecret",
+			Handler:    _InterfaceBService_GetWebhookSecret_Handler,
+		},
+		{
+			MethodName: "RotateWebhookSecret",
+			Handler:    _InterfaceBService_RotateWebhookSecret_Handler,
+		},
+		{
+			MethodName: "SendWebhookTest",
+			Handler:    _InterfaceBService_SendWebhookTest_Handler,
+		},
+		{
+			MethodName: "ListWebhookDeliveries",
+			Handler:    _InterfaceBService_ListWebhookDeliveries_Handler,
+		},
+		{
+			MethodName: "GetWebhookDelivery",
+			Handler:    _InterfaceBService_GetWebhookDelivery_Handler,
+		},
+		{
+			MethodName: "ReplayWebhookDelivery",
+			Handler:    _InterfaceBService_ReplayWebhookDelivery_Handler,
+		},
+		{
+			MethodName: "ReplayWebhookDeliveries",
+			Handler:    _InterfaceBService_ReplayWebhookDeliveries_Handler,
+		},
+		{
+			MethodName: "ListWebhookMessages",
+			Handler:    _InterfaceBService_ListWebhookMessages_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
