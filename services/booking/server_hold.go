@@ -85,7 +85,7 @@ func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequ
 // releaseHeld releases a hold that has not ended, and reports whether it did.
 func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (bool, error) {
 	h, err := s.store.LockHold(ctx, tx, company, which)
-	as := model.HoldReleased
+	end := model.HoldReleased
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return false, nil // it can have ended more than a day ago
@@ -94,9 +94,9 @@ func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company,
 	case h.Status == model.Confirmed || h.Status == model.Pending || h.Status == model.Undoing:
 		return false, fault.Refuse(ReasonHoldConfirmed, "the hold is already confirmed: cancel its bookings instead")
 	case !s.now().Before(h.ExpiresAt):
-		as = model.HoldExpired
+		end = model.HoldExpired
 	}
-	n, err := s.release(ctx, tx, company, []id.Transaction{which}, as, model.Held)
+	n, err := s.release(ctx, tx, company, []id.Transaction{which}, end, model.Held)
 	return n > 0, err
 }
 
