@@ -272,8 +272,9 @@ func (c *Contract) operation(method, path string) (string, any) {
 		for i := range want {
 			fits = fits && (want[i] == got[i] || strings.HasPrefix(want[i], "{"))
 		}
-		if fits {
-			return template, item.(map[string]any)[strings.ToLower(method)]
+		// "/a/{id}" fits "/a/b" too, so the item must also have the method.
+		if described := item.(map[string]any)[strings.ToLower(method)]; fits && described != nil {
+			return template, described
 		}
 	}
 	return "", nil
