@@ -16,7 +16,7 @@
 //
 //   - routes.go: the operations, each with its permission and query parameters.
 //   - facade_<resource>.go: a method for each operation, with one call and a conversion.
-//   - convert_<resource>.go: the conversion of the resource in both directions.
+//   - convert_<resource>.go: the conversion of request bodies. Package resource converts responses.
 //   - errors.go: the error body, and the fields whose names differ from the services'.
 //   - token.go: the token operation.
 //   - run.go, config.go: the wiring and the settings.

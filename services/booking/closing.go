@@ -10,7 +10,6 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
-	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/store"
 )
@@ -89,20 +88,37 @@ func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Compa
 	if err != nil || len(booked) == 0 {
 		return 0, err
 	}
-	now := s.now()
-	done := model.CancelAll(company, booked, now)
-	if err := s.store.SaveCancelled(ctx, tx, company, date, booked, done.Refunded, done.Spaces, now); err != nil {
+	reason, err := s.store.ClosingReason(ctx, tx, company, date)
+	if err != nil {
 		return 0, err
 	}
-	if err := s.oweCredits(ctx, tx, company, done.Returns); err != nil {
+	now := pg.Instant(s.now())
+	returns, events, err := cancelAll(company, booked, reason, now)
+	if err != nil {
 		return 0, err
 	}
-	events := make([]outbox.Event, len(booked))
-	for i := range booked {
-		events[i] = bookingCancelled(convert.Snapshot(&booked[i].Transaction, booked[i].Booking()))
+	if err := s.store.SaveCancelled(ctx, tx, company, date, booked, reason, now); err != nil {
+		return 0, err
 	}
-	tx.AfterCommit(func() { s.returnCreditsLater(done.Returns) })
+	if err := s.oweCredits(ctx, tx, company, returns); err != nil {
+		return 0, err
+	}
+	tx.AfterCommit(func() { s.returnCreditsLater(returns) })
 	return len(booked), s.append(ctx, tx, company, now, events...)
+}
+
+// cancelAll cancels bookings of a date, regardless of the cancellation policy. All bookings of one
+// transaction get its next version.
+func cancelAll(company id.Company, booked []model.Registration, reason string, now time.Time) (returns []model.CreditReturn, events []outbox.Event, err error) {
+	for i := range booked {
+		o := model.CancellationPolicy{}.Outcome(booked[i].Booking(), true, now)
+		done, err := takeSteps(company, &booked[i].Transaction, now, cancellation(&o, reason, now))
+		if err != nil {
+			return nil, nil, err
+		}
+		returns, events = append(returns, done.returns...), append(events, done.events...)
+	}
+	return returns, events, nil
 }
 
 // FinishClosings empties closed dates that a crash left unfinished, until ctx ends. Any number of

@@ -90,20 +90,20 @@ func (d *dateStep) cancelled(reason string, now time.Time) outbox.Event {
 	}}
 }
 
-func attendanceRecorded(b *bookingv1.BookingSnapshot) outbox.Event {
-	return outbox.Event{Subject: subjectAttendance, Payload: &bookingv1.AttendanceRecorded{Booking: b}}
-}
-
 func bookingConfirmed(b *bookingv1.BookingSnapshot) outbox.Event {
 	return outbox.Event{Subject: subjectBookingConfirmed, Payload: &bookingv1.BookingConfirmed{Booking: b}}
 }
 
-func bookingCancelled(b *bookingv1.BookingSnapshot) outbox.Event {
-	return outbox.Event{Subject: subjectBookingCancelled, Payload: &bookingv1.BookingCancelled{Booking: b}}
+func bookingCancelled(after, before *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectBookingCancelled, Payload: &bookingv1.BookingCancelled{Booking: after, Previous: before}}
 }
 
-func bookingRefunded(b *bookingv1.BookingSnapshot) outbox.Event {
-	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: b}}
+func bookingRefunded(after, before *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: after, Previous: before}}
+}
+
+func attendanceRecorded(after, before *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectAttendance, Payload: &bookingv1.AttendanceRecorded{Booking: after, Previous: before}}
 }
 
 func waitlistJoined(w *model.WaitlistEntry, now time.Time) outbox.Event {

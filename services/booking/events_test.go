@@ -63,10 +63,10 @@ func TestGoldenEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking}); err != nil {
+	if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, Reason: "Max is ill."}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: booking}); err != nil {
+	if _, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: booking, Amount: new(int64(1000))}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{

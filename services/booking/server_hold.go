@@ -199,7 +199,7 @@ func (s *Server) joinPending(ctx context.Context, tx *pg.Tx, company id.Company,
 	return t, err
 }
 
-// payHeld turns a locked hold into a purchase: confirmed if it is paid by card, pending if by pass.
+// payHeld turns a locked hold into a purchase: pending if it is paid by pass, else confirmed.
 func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company, which id.Transaction, how model.PaymentChoice) (*model.Transaction, error) {
 	var kept tenancy.Company
 	waiter, err := s.store.CheckHold(ctx, tx, company.ID, which, s.companies.Query(company.ID, &kept))
@@ -210,8 +210,8 @@ func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
-	t.PurchasedAt, t.Timezone = now.Truncate(time.Second), company.Newest(kept).Timezone
+	now := pg.Instant(s.now())
+	t.UpdatedAt, t.PurchasedAt, t.Timezone = now, now.Truncate(time.Second), company.Newest(kept).Timezone
 	if how.Method == model.Pass {
 		credits, err := s.store.HeldCredits(ctx, tx, company.ID, t.ID)
 		if err != nil {
@@ -222,10 +222,10 @@ func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company
 		}
 		return t, s.store.PayHeldByPass(ctx, tx, company.ID, t, now.Add(model.PendingTime))
 	}
-	for i := range t.Bookings {
-		t.Bookings[i].Payment.Reference = how.Reference
+	if err := model.PayHeld(t, how); err != nil {
+		return nil, err
 	}
-	if err := s.store.ConfirmHeld(ctx, tx, company.ID, t, how.Reference); err != nil {
+	if err := s.store.ConfirmHeld(ctx, tx, company.ID, t, how); err != nil {
 		return nil, err
 	}
 	events := confirmations(t, outbox.Cause{})
@@ -237,5 +237,5 @@ func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company
 			return nil, err
 		}
 	}
-	return t, s.append(ctx, tx, company.ID, s.now(), events...)
+	return t, s.append(ctx, tx, company.ID, now, events...)
 }

@@ -16,7 +16,7 @@ func Hold(h *model.Hold) *bookingv1.Hold {
 		Status: valueOf[bookingv1.HoldStatus](h.Status), CreatedAt: timestamppb.New(model.CreatedAt(h.ID.UUID())), Version: h.Version(),
 	}
 	for i := range h.Bookings {
-		out.Bookings = append(out.Bookings, Booking(&h.Bookings[i]))
+		out.Bookings = append(out.Bookings, Booking(&h.Transaction, &h.Bookings[i]))
 	}
 	return out
 }

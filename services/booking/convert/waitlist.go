@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -32,7 +31,7 @@ func NewWaitlistEntry(req *bookingv1.JoinWaitlistRequest) (*model.WaitlistEntry,
 			minutes = model.DefaultOfferMinutes
 		}
 		faults.Range("offer_minutes", int64(minutes), 1, model.MaxOfferMinutes)
-		if w.Method == model.Pass {
+		if w.Method != model.Card {
 			faults.Add("payment_method", "exclusive", "must be left out: an offer is paid when it is accepted")
 		}
 	case bookingv1.WaitlistMode_WAITLIST_MODE_BOOK:
@@ -88,7 +87,7 @@ func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEnt
 		out.OfferMinutes = *w.OfferMinutes
 		return out
 	}
-	out.PaymentMethod = valueOf[bookingv1.PaymentMethod](strings.ToLower(string(w.Method)))
+	out.PaymentMethod = methodToProto(w.Method)
 	if !w.Pass.IsZero() {
 		out.CustomerPassId = w.Pass.String()
 	}

@@ -14,8 +14,12 @@ import (
 const (
 	lockHoldSQL = `select status, coalesce(expires_at, 'epoch') from transactions where company_id = $1 and id = $2 for no key update`
 
-	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4 where company_id = $1 and transaction_id = $2)
-		update transactions set status = 'confirmed', hold_expires_at = coalesce(hold_expires_at, expires_at), expires_at = null, purchased_at = $3, timezone = $5 where company_id = $1 and id = $2`
+	// A booking that is given away has the amounts 0.
+	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4, money_method = $6,
+				gross = case when $6 = 'FREE' then 0 else gross end, net = case when $6 = 'FREE' then 0 else net end
+			where company_id = $1 and transaction_id = $2)
+		update transactions set status = 'confirmed', hold_expires_at = coalesce(hold_expires_at, expires_at), expires_at = null,
+			purchased_at = $3, timezone = $5, updated_at = $7 where company_id = $1 and id = $2`
 
 	heldCreditsSQL = `select b.id, o.credits, o.whole_course from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id
 		where b.company_id = $1 and b.transaction_id = $2`
@@ -57,9 +61,10 @@ func (s *Store) CheckHold(ctx context.Context, tx *pg.Tx, company id.Company, wh
 	return waiters[0], nil
 }
 
-// ConfirmHeld stores a hold that is paid in money as a confirmed purchase.
-func (s *Store) ConfirmHeld(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, reference string) error {
-	_, err := tx.Exec(ctx, confirmHeldSQL, company, t.ID, t.PurchasedAt, orNull(reference), t.Timezone)
+// ConfirmHeld stores a hold that is not paid by pass as a confirmed purchase.
+func (s *Store) ConfirmHeld(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, how model.PaymentChoice) error {
+	_, money := storedMethod(how.Method)
+	_, err := tx.Exec(ctx, confirmHeldSQL, company, t.ID, t.PurchasedAt, orNull(how.Reference), t.Timezone, money, t.UpdatedAt)
 	return err
 }
 

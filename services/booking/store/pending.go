@@ -41,7 +41,7 @@ const (
 	// The updates join the company too. PostgreSQL would otherwise expect few rows of a company in a
 	// new table, and read all of them.
 	confirmSQL = `update transactions t set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
-			request_key = null, request_hash = null
+			request_key = null, request_hash = null, updated_at = $3
 		from (select $1::uuid as company_id, unnest($2::uuid[]) as id offset 0) n
 		where t.company_id = n.company_id and t.id = n.id and t.status = 'pending'`
 
@@ -144,7 +144,7 @@ func eachID[T comparable](found map[T]bool) func(pgx.Rows) error {
 }
 
 // confirm returns the statements that confirm locked pending transactions.
-func confirm(company id.Company, all []Confirmation) []pg.Query {
+func confirm(company id.Company, all []Confirmation, now time.Time) []pg.Query {
 	ids := make([]id.Transaction, len(all))
 	var bookings []id.Booking
 	var passes []id.CustomerPass
@@ -159,7 +159,7 @@ func confirm(company id.Company, all []Confirmation) []pg.Query {
 		}
 	}
 	queries := []pg.Query{
-		pg.Query{SQL: confirmSQL, Args: []any{company, ids}}.Affecting(len(all)),
+		pg.Query{SQL: confirmSQL, Args: []any{company, ids, now}}.Affecting(len(all)),
 		{SQL: nameUsedPassSQL, Args: []any{company, bookings, passes}},
 	}
 	if len(booked) > 0 {

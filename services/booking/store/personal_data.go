@@ -24,6 +24,13 @@ const (
 	forgetPaymentsSQL = purchasesOfCustomerSQL + `update bookings b set payment_reference = null from mine
 		where b.company_id = $1 and b.transaction_id = mine.id and b.payment_reference is not null`
 
+	// A reason is a text about the customer who attends, or who bought the booking.
+	forgetReasonsSQL = purchasesOfCustomerSQL + `update bookings b set cancellation_reason = null from (
+			select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id where b.cancellation_reason is not null
+			union
+			select b.id from bookings b where b.company_id = $1 and b.bought_for = $2 and b.cancellation_reason is not null) m
+		where b.company_id = $1 and b.id = m.id`
+
 	forgetReferencesSQL = purchasesOfCustomerSQL + `update transactions t set reference = null from mine
 		where t.company_id = $1 and t.id = mine.id and t.reference is not null`
 
@@ -32,8 +39,9 @@ const (
 		where k.company_id = $1 and k.transaction_id = mine.id and t.company_id = $1 and t.id = mine.id and t.status in ('confirmed', 'released')`
 )
 
-// Erase overwrites the copy of a customer, and deletes the references in the customer's purchases.
-// Money and counts stay. It also runs leave, which ends the customer's waitlist entries.
+// Erase overwrites the copy of a customer, and deletes the references and the reasons of cancellations
+// in the customer's purchases. Money and counts stay. It also runs leave, which ends the customer's
+// waitlist entries.
 func (s *Store) Erase(ctx context.Context, left model.CustomerRecord, leave func(context.Context, *pg.Tx, []model.CustomerRecord) error) error {
 	return s.Write(ctx, left.Company, func(ctx context.Context, tx *pg.Tx) error {
 		if err := s.KeepCustomers(ctx, tx, []model.CustomerRecord{left}); err != nil {
@@ -42,7 +50,7 @@ func (s *Store) Erase(ctx context.Context, left model.CustomerRecord, leave func
 		if err := leave(ctx, tx, []model.CustomerRecord{left}); err != nil {
 			return err
 		}
-		for _, statement := range []string{forgetPaymentsSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
+		for _, statement := range []string{forgetPaymentsSQL, forgetReasonsSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
 			if _, err := tx.Exec(ctx, statement, left.Company, left.ID); err != nil {
 				return err
 			}
@@ -93,7 +101,7 @@ const (
 		from mine join transactions t on t.company_id = $1 and t.id = mine.id order by t.id`
 
 	exportBoughtForSQL = `select b.id, to_jsonb(b) - array['payment_reference', 'gross', 'net', 'currency', 'discount', 'discount_code', 'customer_pass_id',
-				'credits_used', 'method', 'position']
+				'credits_used', 'method', 'money_method', 'refund_due', 'refunded_amount', 'position']
 			|| jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at)
 		from bookings b
 		left join events e on e.company_id = b.company_id and e.id = b.event_id

@@ -147,7 +147,8 @@ func (PaymentMethod) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{1}
 }
 
-// TransactionOrder is the order of a list. Transactions that compare equal are ordered by id. A
+// TransactionOrder is the order of a list: by the creation of the purchase or hold (for an imported
+// transaction, by the import), or by last change. Transactions that compare equal are ordered by id. A
 // page_token is valid only for the order in which it was issued.
 type TransactionOrder int32
 
@@ -459,7 +460,8 @@ type Transaction struct {
 	// In the order of the lines of the purchase.
 	Bookings []*Booking `protobuf:"bytes,5,rep,name=bookings,proto3" json:"bookings,omitempty"`
 	// Increases with every change of the transaction or its bookings.
-	Version       int64                  `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
+	Version int64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
+	// When the transaction or one of its bookings last changed.
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -590,7 +592,7 @@ type Booking struct {
 	RefundedAt *timestamppb.Timestamp `protobuf:"bytes,23,opt,name=refunded_at,json=refundedAt,proto3" json:"refunded_at,omitempty"`
 	// Why the booking was cancelled, if a reason was given.
 	CancellationReason string `protobuf:"bytes,24,opt,name=cancellation_reason,json=cancellationReason,proto3" json:"cancellation_reason,omitempty"`
-	// When the booking was last changed.
+	// When the transaction or one of its bookings last changed, as with the version.
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1472,7 +1474,7 @@ type ListCompanyTransactionsRequest struct {
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Number of transactions to skip; cannot be combined with page_token.
 	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Unspecified means by purchase time, ascending.
+	// Unspecified means by creation, ascending.
 	Order TransactionOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.booking.v1.TransactionOrder" json:"order,omitempty"`
 	// cust_ identifier of the purchaser; if empty, of any purchaser.
 	PurchaserId string `protobuf:"bytes,5,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
