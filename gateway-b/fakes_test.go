@@ -60,7 +60,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		services: &fakes{}, limiter: limiter, log: &edgetest.Log{},
 	}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
-	policy := rpc.Policy{authv1.TokenService_IssueToken_FullMethodName: rpc.Public}
+	policy := rpc.Policy{authv1.TokenService_IssueToken_FullMethodName: rpc.Public, authv1.TokenService_ExchangePublishableKey_FullMethodName: rpc.Public}
 	for _, desc := range []*grpc.ServiceDesc{
 		&customerv1.CustomerService_ServiceDesc, &bookingv1.EventService_ServiceDesc, &bookingv1.BookingService_ServiceDesc,
 		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,

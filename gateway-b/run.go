@@ -67,6 +67,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	if err != nil {
 		return nil, err
 	}
+	e.AcceptPublishableKeys(s.tokens)
 	tokens := &tokens{edge: e, client: s.tokens}
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{

@@ -102,6 +102,9 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 	if err != nil {
 		return nil, err
 	}
+	if e.isPublishable(raw) {
+		return e.authenticatePublishable(ctx, r, s, raw)
+	}
 	claims, err := e.opts.Verifier.Verify(ctx, raw)
 	if err != nil {
 		f := fault.From(err)

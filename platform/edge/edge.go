@@ -39,6 +39,8 @@ type Route struct {
 	Media []string
 	// Bodiless accepts an empty body as an empty JSON object.
 	Bodiless bool
+	// Publishable lets web pages call the operation with a publishable key instead of a token.
+	Publishable bool
 	// Secret means that responses contain a secret. They are not compressed, because the length of a
 	// compressed secret reveals something about it, and have no ETag.
 	Secret bool
@@ -101,6 +103,7 @@ type Edge struct {
 	query  map[string]bounds.Bound
 	timing *prometheus.HistogramVec
 	pages  map[string]*static.File // by path
+	keys   *publishableKeys        // nil: the interface accepts none
 }
 
 // New returns an edge without operations. Register the facade on Mux, and other handlers with Handle.
@@ -177,7 +180,14 @@ func (e *Edge) Write(w http.ResponseWriter, code int, m proto.Message) {
 
 // routingFailed responds to a request that matches no route.
 func (e *Edge) routingFailed(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
-	allowed := e.allowed(r.URL.EscapedPath())
+	matching := e.matching(r.URL.EscapedPath())
+	if e.preflight(w, r, matching) {
+		return
+	}
+	allowed := make([]string, len(matching))
+	for i, route := range matching {
+		allowed[i] = route.Method
+	}
 	if code == http.StatusBadRequest || len(allowed) == 0 {
 		e.failPath(w, r)
 		return
@@ -197,26 +207,28 @@ func (e *Edge) failMethod(w http.ResponseWriter, r *http.Request, allowed ...str
 		"the method "+r.Method+" is not allowed for this path; use "+strings.Join(allowed, ", ")))
 }
 
-// allowed returns the methods of the routes that match path. path is escaped as the client sent it,
-// because routes match only its plain spelling.
-func (e *Edge) allowed(path string) []string {
-	var methods []string
+// matching returns the routes that match path. path is escaped as the client sent it, because routes
+// match only its plain spelling.
+func (e *Edge) matching(path string) []*Route {
+	var found []*Route
 	got := strings.Split(path, "/")
 	for i := range e.api.Routes {
-		want := strings.Split(e.api.Routes[i].Path, "/")
-		if len(want) != len(got) {
-			continue
-		}
-		fits := true
-		for j := range want {
-			if want[j] != got[j] && !strings.HasPrefix(want[j], "{") {
-				fits = false
-				break
-			}
-		}
-		if fits {
-			methods = append(methods, e.api.Routes[i].Method)
+		if matches(strings.Split(e.api.Routes[i].Path, "/"), got) {
+			found = append(found, &e.api.Routes[i])
 		}
 	}
-	return methods
+	return found
+}
+
+// matches reports whether the segments of a path fit the segments of a pattern.
+func matches(pattern, path []string) bool {
+	if len(pattern) != len(path) {
+		return false
+	}
+	for i := range pattern {
+		if pattern[i] != path[i] && !strings.HasPrefix(pattern[i], "{") {
+			return false
+		}
+	}
+	return true
 }

@@ -106,9 +106,11 @@ func setFaultHeaders(h http.Header, f *fault.Error) {
 		}
 		h.Set("WWW-Authenticate", challenge)
 	case fault.Forbidden:
+		challenge := `Bearer realm="reservation", error="insufficient_scope"`
 		if scope := f.Meta["scope"]; scope != "" {
-			h.Set("WWW-Authenticate", `Bearer realm="reservation", error="insufficient_scope", scope="`+scope+`"`)
+			challenge += `, scope="` + scope + `"`
 		}
+		h.Set("WWW-Authenticate", challenge)
 	}
 }
 

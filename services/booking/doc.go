@@ -90,4 +90,9 @@
 //     these locks the rows of its customers in the copy for key share, in the commit in which it
 //     decides. The confirmation first commits the deletion, and then waits until nobody holds such
 //     a lock.
+//  23. The outcomes of a booking agree. Refunds add up to at most the price, and the flag is set from
+//     the first one on. Money is due only after a cancellation in time, and then what is due and what
+//     was refunded add up to the price.
+//  24. Every change of a transaction sets its time of the last change, also a change by the previous
+//     release, so that a list by last change returns it.
 package booking

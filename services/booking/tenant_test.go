@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -166,6 +167,10 @@ func (w *twoCompanies) bookingCalls() map[string]func() error {
 			_, err := w.bookings.GetTransaction(w.them, &bookingv1.GetTransactionRequest{CustomerId: w.ann.String(), TransactionId: w.made.GetId()})
 			return err
 		},
+		"GetTransaction of any customer": func() error {
+			_, err := w.bookings.GetTransaction(w.them, &bookingv1.GetTransactionRequest{TransactionId: w.made.GetId()})
+			return err
+		},
 		"ListTransactions": func() error {
 			_, err := w.bookings.ListTransactions(w.them, &bookingv1.ListTransactionsRequest{CustomerId: w.ann.String()})
 			return err
@@ -184,6 +189,10 @@ func (w *twoCompanies) bookingCalls() map[string]func() error {
 		},
 		"ListRegistrations of our date": func() error {
 			_, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{EventId: w.theirEvent.GetId(), EventDateId: w.date})
+			return err
+		},
+		"ListRegistrations of our date, of any event": func() error {
+			_, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{EventDateId: w.date})
 			return err
 		},
 		"GetRegistration": func() error {
@@ -279,6 +288,25 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 			resp, err := w.events.ListEvents(ctx, &bookingv1.ListEventsRequest{})
 			if err != nil || resp.GetTotal() != 2 || len(resp.GetEvents()) != 2 {
 				t.Errorf("got %v, %v", resp, err)
+			}
+		}
+	})
+	t.Run("lists of all purchases and registrations have only the company's own (invariant 5)", func(t *testing.T) {
+		for _, updated := range []*timestamppb.Timestamp{nil, timestamppb.New(time.Now().Add(-time.Hour))} {
+			for _, customer := range []string{"", w.ann.String()} {
+				bought, err := w.bookings.ListCompanyTransactions(w.them, &bookingv1.ListCompanyTransactionsRequest{PurchaserId: customer, UpdatedSince: updated})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, made := range bought.GetTransactions() {
+					if made.GetPurchaser().GetId() != w.zoe.String() {
+						t.Errorf("got %v", made)
+					}
+				}
+				list, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{PurchaserId: customer, UpdatedSince: updated})
+				if err != nil || int(list.GetTotal()) != len(bought.GetTransactions()) {
+					t.Errorf("got %v, %v", list, err)
+				}
 			}
 		}
 	})

@@ -72,7 +72,8 @@ type Records struct {
 // source is a domain event.
 type source struct {
 	subject string
-	events  []string // webhook events that follow from it
+	events  []string             // webhook events that follow from it
+	empty   func() proto.Message // a message of the domain event's type
 	// read returns the drafts of a domain event's messages in the order of events; nil for events
 	// that have no message.
 	read func(payload []byte) ([]*Draft, error)
@@ -85,7 +86,7 @@ func newSource[M any, E interface {
 	*M
 	proto.Message
 }](subject string, kinds ...kind[E]) source {
-	s := source{subject: subject}
+	s := source{subject: subject, empty: func() proto.Message { return E(new(M)) }}
 	for _, k := range kinds {
 		s.events = append(s.events, webhookevent.Name(k.event))
 	}

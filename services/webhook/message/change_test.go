@@ -13,9 +13,11 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/resource"
 	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/webhookevent"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -106,6 +108,45 @@ func TestGoldenMessages(t *testing.T) { // invariant 9
 				t.Errorf("previous is %v, want %t", body.Data.Previous, e.Previous)
 			}
 		})
+	}
+}
+
+// The producers' tests write the golden events of this release, so each of them creates a valid message.
+func TestEveryGoldenEventCreatesItsMessages(t *testing.T) {
+	t.Parallel()
+	for _, s := range NewCatalogue() {
+		t.Run(s.subject, func(t *testing.T) {
+			t.Parallel()
+			service, name, _ := strings.Cut(s.subject, ".v1.")
+			m := s.empty()
+			e := golden(t, "../../"+service+"/testdata/"+name+".json", s.subject, m)
+			got := messages(t, e)
+			for _, event := range s.events {
+				if got[event] == "" {
+					t.Errorf("there is no %s", event)
+				}
+			}
+		})
+	}
+}
+
+func TestANewEventShowsAtMost100Dates(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	for name, tt := range map[string]struct{ from, first int }{
+		"those to come": {from: -50, first: 51}, "the last ones, if all have started": {from: -300, first: 150},
+	} {
+		e := sampleEvent(now)
+		e.CreatedAt, e.Dates = timestamppb.New(now), nil
+		for i := range 250 {
+			d := sampleDate(now)
+			d.StartsAt = timestamppb.New(now.Add(time.Duration(tt.from+i) * time.Hour))
+			e.Dates = append(e.Dates, d)
+		}
+		got := withShownDates(e).GetDates()
+		if len(got) != resource.MaxDates || !proto.Equal(got[0], e.GetDates()[tt.first]) || len(e.GetDates()) != 250 {
+			t.Errorf("%s: %d dates, the first at %s", name, len(got), got[0].GetStartsAt().AsTime())
+		}
 	}
 }
 

@@ -155,7 +155,7 @@ func read(t *testing.T, text string) *yaml.Node {
 }
 
 // resolve returns a copy of a schema in block style in which each reference is replaced with what it
-// refers to. Members beside a reference replace those of the same name.
+// refers to. Members next to a reference replace those of the same name.
 func (g *generator) resolve(n *yaml.Node) *yaml.Node {
 	out := &yaml.Node{Kind: n.Kind, Tag: n.Tag, Value: n.Value}
 	if n.Kind == yaml.ScalarNode {
