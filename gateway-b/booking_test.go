@@ -116,7 +116,7 @@ func TestActionsWithoutABody(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, unlimited{})
 	for _, r := range routes() {
-		if !r.Bodiless {
+		if !r.Bodiless || strings.HasPrefix(r.Path, base+"/webhook-") {
 			continue
 		}
 		t.Run(r.Path, func(t *testing.T) {

@@ -199,7 +199,8 @@ func (g *gateway) check(t *testing.T, tt operation, answers []proto.Message) {
 	if tt.code == http.StatusCreated {
 		wantLocation = base + collectionOf(tt.path) + "/"
 	}
-	if tag := a.Header.Get("ETag"); (tag != "") != (tt.method != "DELETE") {
+	untagged := tt.method == "DELETE" || strings.HasSuffix(tt.path, "/dates")
+	if tag := a.Header.Get("ETag"); (tag != "") == untagged {
 		t.Errorf("ETag %q", tag)
 	}
 	if location := a.Header.Get("Location"); (location != "") != (tt.code == 201) || !strings.HasPrefix(location, wantLocation) {

@@ -71,8 +71,8 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	tokens := &tokens{edge: e, client: s.tokens}
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
-			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist,
-			passes: s.passes, discounts: s.discounts, webhooks: s.webhooks, now: time.Now,
+			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
+			discounts: s.discounts, webhooks: s.webhooks, now: time.Now,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -25,6 +26,7 @@ type twoCompanies struct {
 	us, them             context.Context
 	ann, zoe             id.Customer // a customer of the first and of the second company
 	ourEvent, theirEvent *bookingv1.Event
+	ourCourse            *bookingv1.Event
 	made                 *bookingv1.Transaction
 	booking, date        string // of the first company's event
 	waiting              *bookingv1.WaitlistEntry
@@ -40,6 +42,10 @@ func newTwoCompanies(t *testing.T) *twoCompanies {
 	w.made = w.mustBook(w.us, w.ann, w.ourEvent, 1)
 	w.booking, w.date = w.made.GetBookings()[0].GetId(), w.ourEvent.GetDates()[0].GetId()
 	w.theirEvent = w.event(w.them, nil)
+	w.ourCourse = w.createEvent(w.us, &bookingv1.CreateEventRequest{
+		Title: "Clay", Type: bookingv1.EventType_EVENT_TYPE_COURSE, Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Term", WholeCourse: true}},
+	})
 	waiting, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: 5}, w.ann, w.ourEvent)
 	if err != nil {
 		t.Fatal(err)
@@ -166,6 +172,10 @@ func (w *twoCompanies) bookingCalls() map[string]func() error {
 			_, err := w.bookings.GetTransaction(w.them, &bookingv1.GetTransactionRequest{CustomerId: w.ann.String(), TransactionId: w.made.GetId()})
 			return err
 		},
+		"GetTransaction of any customer": func() error {
+			_, err := w.bookings.GetTransaction(w.them, &bookingv1.GetTransactionRequest{TransactionId: w.made.GetId()})
+			return err
+		},
 		"ListTransactions": func() error {
 			_, err := w.bookings.ListTransactions(w.them, &bookingv1.ListTransactionsRequest{CustomerId: w.ann.String()})
 			return err
@@ -184,6 +194,10 @@ func (w *twoCompanies) bookingCalls() map[string]func() error {
 		},
 		"ListRegistrations of our date": func() error {
 			_, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{EventId: w.theirEvent.GetId(), EventDateId: w.date})
+			return err
+		},
+		"ListRegistrations of our date, of any event": func() error {
+			_, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{EventDateId: w.date})
 			return err
 		},
 		"GetRegistration": func() error {
@@ -232,6 +246,16 @@ func (w *twoCompanies) eventCalls() map[string]func() error {
 			_, err := w.events.UpdateEventDate(w.them, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: w.date, Unlimited: true}})
 			return err
 		},
+		"GetEventDate": func() error {
+			_, err := w.events.GetEventDate(w.them, &bookingv1.GetEventDateRequest{Id: w.date})
+			return err
+		},
+		"CreateTransaction of our whole course": func() error {
+			_, err := w.bookings.CreateTransaction(w.them, &bookingv1.CreateTransactionRequest{
+				PurchaserId: w.zoe.String(), Lines: []*bookingv1.TransactionLine{{EventId: w.ourCourse.GetId(), PricingOptionId: w.ourCourse.GetPricingOptions()[0].GetId()}},
+			})
+			return err
+		},
 		"CancelEventDate": func() error {
 			_, err := w.events.CancelEventDate(w.them, &bookingv1.CancelEventDateRequest{Id: w.date})
 			return err
@@ -275,10 +299,43 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 		}
 	})
 	t.Run("ListEvents lists and counts only the company's own events (invariant 5)", func(t *testing.T) {
-		for _, ctx := range []context.Context{w.us, w.them} {
+		for ctx, events := range map[context.Context]int{w.us: 3, w.them: 2} {
 			resp, err := w.events.ListEvents(ctx, &bookingv1.ListEventsRequest{})
-			if err != nil || resp.GetTotal() != 2 || len(resp.GetEvents()) != 2 {
+			if err != nil || resp.GetTotal() != int64(events) || len(resp.GetEvents()) != events {
 				t.Errorf("got %v, %v", resp, err)
+			}
+		}
+	})
+	t.Run("lists of all purchases and registrations have only the company's own (invariant 5)", func(t *testing.T) {
+		for _, updated := range []*timestamppb.Timestamp{nil, timestamppb.New(time.Now().Add(-time.Hour))} {
+			for _, customer := range []string{"", w.ann.String()} {
+				bought, err := w.bookings.ListCompanyTransactions(w.them, &bookingv1.ListCompanyTransactionsRequest{PurchaserId: customer, UpdatedSince: updated})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, made := range bought.GetTransactions() {
+					if made.GetPurchaser().GetId() != w.zoe.String() {
+						t.Errorf("got %v", made)
+					}
+				}
+				list, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{PurchaserId: customer, UpdatedSince: updated})
+				if err != nil || int(list.GetTotal()) != len(bought.GetTransactions()) {
+					t.Errorf("got %v, %v", list, err)
+				}
+			}
+		}
+	})
+	t.Run("ListEventDates lists and counts only the company's own dates (invariant 5)", func(t *testing.T) {
+		for ctx, event := range map[context.Context]string{w.us: w.theirEvent.GetId(), w.them: w.ourEvent.GetId()} {
+			resp, err := w.events.ListEventDates(ctx, &bookingv1.ListEventDatesRequest{TotalLimit: 100})
+			foreign, _ := w.events.ListEventDates(ctx, &bookingv1.ListEventDatesRequest{EventId: event, TotalLimit: 100})
+			if err != nil || resp.GetTotal() != int64(len(resp.GetDates())) || len(resp.GetDates()) == 0 || foreign.GetTotal() != 0 || len(foreign.GetDates()) != 0 {
+				t.Errorf("got %v and %v, %v", resp, foreign, err)
+			}
+			for _, d := range resp.GetDates() {
+				if d.GetEventId() == event {
+					t.Errorf("got a date of the other company: %v", d)
+				}
 			}
 		}
 	})

@@ -5,16 +5,20 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -188,6 +192,77 @@ func TestListPlans(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFilterPlans checks that pages with these filters read about as many rows as they return.
+func TestFilterPlans(t *testing.T) {
+	w := open(t)
+	p := w.give(w.customer(), nil)
+	w.addPasses(20_000)
+	w.exec(`update customer_passes set status = 'paused', paused_on = current_date where id in (select id from customer_passes order by created_at desc limit 30)`)
+	w.analyze()
+	middle, err := pg.One[time.Time](t.Context(), w.db, pg.For(w.company), `select max(updated_at) - interval '10000 s' from customer_passes`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := pageStart(t, passv1.PassOrder_PASS_ORDER_UPDATED)
+	later := since
+	later.After = new(page.At(middle.Add(9000*time.Second), id.New[id.CustomerPass]().UUID()))
+	for name, c := range map[string]struct {
+		filter customerPassFilter
+		page   page.Page
+		index  string
+	}{
+		"paused":                         {customerPassFilter{status: statusPaused}, pageStart(t, passv1.PassOrder_PASS_ORDER_CREATED), "customer_passes_ended"},
+		"changed since":                  {customerPassFilter{updatedSince: middle}, since, "customer_passes_updated"},
+		"changed since, on a later page": {customerPassFilter{updatedSince: middle}, later, "customer_passes_updated"},
+		"changed since an early time":    {customerPassFilter{updatedSince: p.GetUpdatedAt().AsTime()}, later, "customer_passes_updated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := c.filter.list(w.company).page("p.id", "customer_passes p", c.page)
+			var plan []string
+			err := w.db.Read(t.Context(), pg.For(w.company), pg.Query{SQL: "explain (analyze, buffers, costs off, timing off, summary off) " + s.SQL, Args: s.Args,
+				Scan: pg.Collect(&plan)})
+			text := strings.Join(plan, "\n")
+			if err != nil || !strings.Contains(text, c.index) || strings.Contains(text, "Rows Removed") || strings.Contains(text, "Sort") {
+				t.Errorf("%v\n%s", err, text)
+			}
+			for _, hit := range regexp.MustCompile(`shared hit=(\d+)`).FindAllStringSubmatch(text, -1) {
+				if n, err := strconv.Atoi(hit[1]); err != nil || n > 150 {
+					t.Errorf("%d blocks (%v)\n%s", n, err, text)
+				}
+			}
+		})
+	}
+	t.Run("the pages after a time have every pass that changed since, once", func(t *testing.T) {
+		req := &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder_PASS_ORDER_UPDATED, UpdatedSince: timestamppb.New(middle.Add(9500 * time.Second)), PageSize: 200}
+		seen := map[string]bool{}
+		for {
+			res, err := w.client.ListCustomerPasses(w.as(w.company), req)
+			if err != nil || res.GetTotal() != 501 {
+				t.Fatalf("%d in total, %v", res.GetTotal(), err)
+			}
+			for _, p := range res.GetCustomerPasses() {
+				seen[p.GetId()] = true
+			}
+			if req.PageToken = res.GetNextPageToken(); req.GetPageToken() == "" {
+				break
+			}
+		}
+		if len(seen) != 501 {
+			t.Errorf("%d passes", len(seen))
+		}
+	})
+}
+
+// pageStart returns the first page of a list of customer passes.
+func pageStart(t *testing.T, order passv1.PassOrder) page.Page {
+	t.Helper()
+	p, err := pageOf(&passv1.ListCustomerPassesRequest{Order: order})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func TestForgedCursor(t *testing.T) {

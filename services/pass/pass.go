@@ -64,7 +64,7 @@ func (t *PassType) check(f *check.Fields, in terms) {
 func (t *PassType) setUses(f *check.Fields, uses *int32) {
 	switch {
 	case t.UnlimitedUses && uses != nil && *uses != 0 && *uses != unlimitedUses:
-		f.Add("total_uses", "unlimited", "must be 0 or 999999 with unlimited uses")
+		f.Add("total_uses", "mismatch", "must be 0 or 999999 with unlimited uses")
 	case t.UnlimitedUses:
 		t.TotalUses = unlimitedUses
 	default:
@@ -76,7 +76,7 @@ func (t *PassType) setUses(f *check.Fields, uses *int32) {
 func (t *PassType) setValidity(f *check.Fields, count *int32, unit *string) {
 	switch {
 	case t.NeverExpires && count != nil && *count != 0:
-		f.Add("validity_count", "never_expires", "must be 0 if the pass never expires")
+		f.Add("validity_count", "mismatch", "must be 0 if the pass never expires")
 	case t.NeverExpires:
 		t.ValidityCount, t.ValidityUnit = maxValidityCount, "year"
 	default:
@@ -236,7 +236,7 @@ func (p *CustomerPass) start(t PassType, customer id.Customer, day time.Time) {
 func (p *CustomerPass) adjusted(credits int32) (int32, error) {
 	switch uses := p.RemainingUses + credits; {
 	case p.UnlimitedUses:
-		return 0, fault.InvalidFields(fault.Field{Field: "credits", Rule: "unlimited", Message: "cannot be adjusted: the pass has unlimited uses"})
+		return 0, fault.InvalidFields(fault.Field{Field: "credits", Rule: "immutable", Message: "cannot be adjusted: the pass has unlimited uses"})
 	case uses < 0:
 		return 0, fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left")
 	case uses > maxUses:
@@ -278,7 +278,7 @@ func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, err
 	switch {
 	case c.uses == nil:
 	case p.UnlimitedUses:
-		f.Add("remaining_uses", "unlimited", "must be 999999: the pass has unlimited uses")
+		f.Add("remaining_uses", "immutable", "must be 999999: the pass has unlimited uses")
 	default:
 		f.Range("remaining_uses", int64(*c.uses), 0, maxUses)
 	}

@@ -98,8 +98,10 @@ func (l *list) status(status string, day time.Time) {
 		l.and("status = 'active' and expiry_date >= %s and remaining_uses = 0", day)
 	case statusExpired:
 		l.and("status = 'active' and expiry_date < %s", day)
-	case statusPaused, statusCancelled:
-		l.and("status = %s", status)
+	case statusPaused: // a literal, so that every plan can use the index customer_passes_ended
+		l.and("status = 'paused'")
+	case statusCancelled:
+		l.and("status = 'cancelled'")
 	}
 }
 
