@@ -30,6 +30,7 @@ const (
 	subjectWaitlistOffered    = "booking.v1.waitlist_offered"
 	subjectWaitlistPassedOver = "booking.v1.waitlist_passed_over"
 	subjectWaitlistEnded      = "booking.v1.waitlist_ended"
+	subjectHoldExpired        = "booking.v1.hold_expired"
 	subjectDataErased         = "booking.v1.customer_data_erased"
 )
 
@@ -89,36 +90,46 @@ func (d *dateStep) cancelled(reason string, now time.Time) outbox.Event {
 	}}
 }
 
-func attendanceRecorded(b *bookingv1.BookingSnapshot) outbox.Event {
-	return outbox.Event{Subject: subjectAttendance, Payload: &bookingv1.AttendanceRecorded{Booking: b}}
-}
-
 func bookingConfirmed(b *bookingv1.BookingSnapshot) outbox.Event {
 	return outbox.Event{Subject: subjectBookingConfirmed, Payload: &bookingv1.BookingConfirmed{Booking: b}}
 }
 
-func bookingCancelled(b *bookingv1.BookingSnapshot) outbox.Event {
-	return outbox.Event{Subject: subjectBookingCancelled, Payload: &bookingv1.BookingCancelled{Booking: b}}
+func bookingCancelled(after, before *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectBookingCancelled, Payload: &bookingv1.BookingCancelled{Booking: after, Previous: before}}
 }
 
-func bookingRefunded(b *bookingv1.BookingSnapshot) outbox.Event {
-	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: b}}
+func bookingRefunded(after, before *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: after, Previous: before}}
+}
+
+func attendanceRecorded(after, before *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectAttendance, Payload: &bookingv1.AttendanceRecorded{Booking: after, Previous: before}}
 }
 
 func waitlistJoined(w *model.WaitlistEntry, now time.Time) outbox.Event {
 	return outbox.Event{Subject: subjectWaitlistJoined, Payload: &bookingv1.WaitlistJoined{Entry: convert.AnnouncedEntry(w, now)}}
 }
 
-func waitlistOffered(w *model.WaitlistEntry, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistOffered, Payload: &bookingv1.WaitlistOffered{Entry: convert.AnnouncedEntry(w, now)}}
+func waitlistOffered(w, before *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistOffered, Payload: &bookingv1.WaitlistOffered{
+		Entry: convert.AnnouncedEntry(w, now), Previous: convert.PreviousEntry(before),
+	}}
 }
 
-func waitlistPassedOver(w *model.WaitlistEntry, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistPassedOver, Payload: &bookingv1.WaitlistPassedOver{Entry: convert.AnnouncedEntry(w, now)}}
+func waitlistPassedOver(w, before *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistPassedOver, Payload: &bookingv1.WaitlistPassedOver{
+		Entry: convert.AnnouncedEntry(w, now), Previous: convert.PreviousEntry(before),
+	}}
 }
 
-func waitlistEnded(w *model.WaitlistEntry, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistEnded, Payload: &bookingv1.WaitlistEnded{Entry: convert.AnnouncedEntry(w, now)}}
+func waitlistEnded(w, before *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistEnded, Payload: &bookingv1.WaitlistEnded{
+		Entry: convert.AnnouncedEntry(w, now), Previous: convert.PreviousEntry(before),
+	}}
+}
+
+func holdExpired(h, before *model.Hold) outbox.Event {
+	return outbox.Event{Subject: subjectHoldExpired, Payload: &bookingv1.HoldExpired{Hold: convert.Hold(h), Previous: convert.Hold(before)}}
 }
 
 // append adds events of the company to the commit of tx.

@@ -242,11 +242,15 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 		if e.Status != model.Cancelled {
 			before := e.Clone()
 			e.Raise(now)
-			if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, e.Upcoming(e.UpdatedAt)); err != nil {
+			upcoming := e.Upcoming(e.UpdatedAt)
+			if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, upcoming); err != nil {
 				return err
 			}
 			e.Cancel(e.UpdatedAt)
 			if err := s.store.SaveEvent(ctx, tx, company.ID, &model.EventPlan{Event: e, Cancels: true}); err != nil {
+				return err
+			}
+			if err := s.store.SetClosingReason(ctx, tx, company.ID, upcoming, reason); err != nil {
 				return err
 			}
 			if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventCancelled(model.EventStep{Before: before, After: e}, reason, now)); err != nil {

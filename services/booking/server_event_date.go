@@ -180,6 +180,9 @@ func (s *Server) CancelEventDate(ctx context.Context, req *bookingv1.CancelEvent
 		if err := s.store.CloseDate(ctx, tx, company.ID, e, d.ID); err != nil {
 			return err
 		}
+		if err := s.store.SetClosingReason(ctx, tx, company.ID, []id.EventDate{d.ID}, reason); err != nil {
+			return err
+		}
 		return s.append(ctx, tx, company.ID, e.UpdatedAt, step.cancelled(reason, now))
 	})
 	if err == nil {

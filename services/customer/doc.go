@@ -48,4 +48,7 @@
 //     continues it. Of all requests that delete a customer, one is answered OK and later ones
 //     NOT_FOUND. An erasure is answered only after the same confirmation. The replay of a stored
 //     response follows the same rule.
+//  15. A customer has at most 1000 notes, regardless of concurrent writers. The notes of a deleted
+//     customer are not found by any reader, and an erased customer has none, regardless of the
+//     release that erases. Notes are in no event.
 package customer

@@ -25,8 +25,8 @@ func created(company id.Company, c Customer) outbox.Event {
 	return event(company, subjectCreated, c, &customerv1.CustomerCreated{Customer: snapshot(c)})
 }
 
-func updated(company id.Company, c Customer) outbox.Event {
-	return event(company, subjectUpdated, c, &customerv1.CustomerUpdated{Customer: snapshot(c)})
+func updated(company id.Company, c, before Customer) outbox.Event {
+	return event(company, subjectUpdated, c, &customerv1.CustomerUpdated{Customer: snapshot(c), Previous: snapshot(before)})
 }
 
 func deleted(company id.Company, c Customer) outbox.Event {

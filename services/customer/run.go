@@ -17,7 +17,7 @@ import (
 func Part() service.Part {
 	return service.Part{
 		Name:  "customer",
-		About: "a company's customers: profile, archive and deletion",
+		About: "a company's customers: profile, notes, archive and deletion",
 		// auth refreshes copies of companies; booking, pass and webhook read names; the gateways
 		// and the dashboard manage customers.
 		Callers:    []string{"auth", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
@@ -59,6 +59,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	confirmations := ConfirmationClient{customerv1.NewCustomerDeletionServiceClient(bookingConn), customerv1.NewCustomerDeletionServiceClient(passConn)}
 	server := NewServer(kit.DB, kit.Outbox, companies, confirmations)
 	customerv1.RegisterCustomerServiceServer(srv, server)
+	customerv1.RegisterNoteServiceServer(srv, Notes{Server: server})
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))

@@ -145,17 +145,17 @@ func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	if err := check.Version(c.Version, expected, "customer"); err != nil {
 		return c, err
 	}
-	former := c.Email
+	before := c
 	if !c.Apply(change, pg.Instant(s.now())) {
 		return c, nil
 	}
-	if c.Email != former {
-		if err := s.store.takeEmail(ctx, tx, company, c, former); err != nil {
+	if c.Email != before.Email {
+		if err := s.store.takeEmail(ctx, tx, company, c, before.Email); err != nil {
 			return c, err
 		}
 	}
 	s.store.save(tx, company, c)
-	return c, s.outbox.Append(ctx, tx, updated(company, c))
+	return c, s.outbox.Append(ctx, tx, updated(company, c, before))
 }
 
 // ArchiveCustomer implements CustomerService.

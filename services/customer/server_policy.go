@@ -11,6 +11,7 @@ import (
 func Policy() rpc.Policy {
 	return rpc.PolicyOf(
 		&customerv1.CustomerService_ServiceDesc,
+		&customerv1.NoteService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
 		&privacyv1.ErasureService_ServiceDesc,
 		&privacyv1.PersonalDataService_ServiceDesc,

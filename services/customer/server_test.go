@@ -24,7 +24,7 @@ import (
 )
 
 func TestPolicyCoversEveryMethod(t *testing.T) {
-	if err := Policy().Check(&customerv1.CustomerService_ServiceDesc); err != nil {
+	if err := Policy().Check(&customerv1.CustomerService_ServiceDesc, &customerv1.NoteService_ServiceDesc); err != nil {
 		t.Error(err)
 	}
 }

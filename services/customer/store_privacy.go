@@ -18,6 +18,7 @@ const exportCustomerSQL = `select id, to_jsonb(c) - array['email_key', 'first_ke
 func NewExporter(db *pg.DB) *privacy.Exporter {
 	s := newStore(db)
 	names := map[string]func(id.UUID) string{"id": privacy.Named[id.Customer]}
+	noteNames := map[string]func(id.UUID) string{"id": privacy.Named[id.Note], "customer_id": privacy.Named[id.Customer]}
 	return &privacy.Exporter{
 		Service: "customer", DB: db,
 		Exists: func(stream grpc.ServerStream, company id.Company, customer id.Customer) error {
@@ -29,6 +30,8 @@ func NewExporter(db *pg.DB) *privacy.Exporter {
 		},
 		Collections: []privacy.Collection{
 			{Kind: "customer", Names: names, SQL: exportCustomerSQL},
+			{Kind: "note", Names: noteNames, SQL: `select id, to_jsonb(n) from notes n
+				where company_id = $1 and customer_id = $2 order by created_at, id`},
 			{Kind: "erasure", Names: names, SQL: `select customer_id, to_jsonb(e) - array['customer_id', 'reference_digest', 'round', 'last_round']
 				from customer_erasures e where company_id = $1 and customer_id = $2`},
 		},

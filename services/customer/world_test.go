@@ -26,6 +26,7 @@ type world struct {
 	db        *pg.DB
 	server    *Server
 	client    customerv1.CustomerServiceClient
+	notes     customerv1.NoteServiceClient
 	issuer    *tokentest.Issuer
 	auth      *fakeAuth
 	confirmer *fakeConfirmer
@@ -46,6 +47,7 @@ func open(t testing.TB) *world {
 	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), companies, w.confirmer)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	customerv1.RegisterCustomerServiceServer(srv, w.server)
+	customerv1.RegisterNoteServiceServer(srv, Notes{Server: w.server})
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,7 +60,7 @@ func open(t testing.TB) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	w.client = customerv1.NewCustomerServiceClient(conn)
+	w.client, w.notes = customerv1.NewCustomerServiceClient(conn), customerv1.NewNoteServiceClient(conn)
 	return w
 }
 
@@ -66,7 +68,7 @@ func open(t testing.TB) *world {
 func (w *world) as(company id.Company, scopes ...string) context.Context {
 	w.t.Helper()
 	if len(scopes) == 0 {
-		scopes = []string{"customers:read", "customers:write"}
+		scopes = []string{"customers:read", "customers:write", "notes:read", "notes:write"}
 	}
 	claims, err := w.issuer.Verifier.Verify(w.t.Context(), w.issuer.Client(company, scopes...))
 	if err != nil {

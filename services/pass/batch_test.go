@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -82,6 +83,20 @@ func TestBatchRedeem(t *testing.T) { // invariants 1, 2 and 9
 		}
 		if n := w.events(p.GetId()); n != 1 {
 			t.Errorf("%d events of a pass that paid twice in one commit", n)
+		}
+	})
+	t.Run("the event of a pass has the pass before the commit", func(t *testing.T) {
+		customer := w.customer()
+		before := w.give(customer, func(r *passv1.CreatePassTypeRequest) { r.TotalUses = 5 })
+		w.redeemBatch(redeemRequest(customer, "", 2), redeemRequest(customer, "", 3))
+		got := &passv1.CustomerPassUpdated{}
+		payload, err := pg.One[[]byte](t.Context(), w.db, pg.AllCompanies(),
+			`select payload from outbox where subject = $1 order by id desc limit 1`, subjectCustomerPassUpdated)
+		if err != nil || proto.Unmarshal(payload, got) != nil || !proto.Equal(got.GetPrevious(), before) || !proto.Equal(got.GetCustomerPass(), w.get(before.GetId())) {
+			t.Errorf("got %v, %v", got, err)
+		}
+		if got.GetCustomerPass().GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED {
+			t.Errorf("got %v", got)
 		}
 	})
 	t.Run("returns the result of RedeemCredits and of earlier batches", func(t *testing.T) {

@@ -11,21 +11,31 @@ import (
 )
 
 func passTypeMessage(t PassType) *passv1.PassType {
-	return &passv1.PassType{
+	out := &passv1.PassType{
 		Id: t.ID.String(), Title: t.Title, Description: t.Description, TotalUses: t.TotalUses,
 		ValidityCount: t.ValidityCount, ValidityUnit: enumValue[passv1.ValidityUnit](t.ValidityUnit),
 		Price: t.Price, Currency: t.Currency, EligibleEventTypes: t.EligibleEventTypes,
 		Status: enumValue[passv1.PassTypeStatus](t.Status), Version: t.Version,
 		CreatedAt: timestamppb.New(t.CreatedAt), UpdatedAt: timestamppb.New(t.UpdatedAt),
+		UnlimitedUses: t.UnlimitedUses, NeverExpires: t.NeverExpires,
 	}
+	if t.NeverExpires {
+		out.ValidityCount, out.ValidityUnit = 0, passv1.ValidityUnit_VALIDITY_UNIT_UNSPECIFIED
+	}
+	return out
 }
 
-func customerPassMessage(p CustomerPass, today time.Time) *passv1.CustomerPass {
+// customerPassMessage returns the message of a pass on a day in the company's zone.
+func customerPassMessage(p CustomerPass, zone *time.Location, today time.Time) *passv1.CustomerPass {
 	out := &passv1.CustomerPass{
-		Id: p.ID.String(), CustomerId: p.CustomerID.String(), PassTypeId: p.PassTypeID.String(), RemainingUses: p.RemainingUses,
-		StartDate: p.StartDate.Format(time.DateOnly), ExpiryDate: p.ExpiryDate.Format(time.DateOnly),
+		Id: p.ID.String(), CustomerId: p.CustomerID.String(), PassTypeId: p.PassTypeID.String(), RemainingUses: p.uses(),
+		StartDate: p.StartDate.Format(time.DateOnly), ExpiryDate: p.lastDay().Format(time.DateOnly),
 		Status: enumValue[passv1.CustomerPassStatus](p.StatusOn(today)), Version: p.Version,
 		CreatedAt: timestamppb.New(p.CreatedAt), UpdatedAt: timestamppb.New(p.UpdatedAt),
+		Title: p.Title, TotalUses: p.TotalUses, UnlimitedUses: p.UnlimitedUses, NeverExpires: p.neverExpires(),
+	}
+	if since := p.pausedSince(zone); since != nil {
+		out.PausedSince = timestamppb.New(*since)
 	}
 	if p.PaidGross != nil {
 		out.Purchase = &passv1.PassPurchase{Gross: p.PaidGross, Currency: *p.PaidCurrency, Method: *p.PaidMethod}

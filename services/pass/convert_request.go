@@ -20,12 +20,11 @@ import (
 // and times. The currency defaults to the company's.
 func newPassType(req *passv1.CreatePassTypeRequest, currency string) (PassType, error) {
 	t := PassType{
-		Title: req.GetTitle(), Description: req.GetDescription(), TotalUses: req.GetTotalUses(),
-		ValidityCount: req.GetValidityCount(), ValidityUnit: enum.Name(req.GetValidityUnit()),
+		Title: req.GetTitle(), Description: req.GetDescription(), UnlimitedUses: req.GetUnlimitedUses(), NeverExpires: req.GetNeverExpires(),
 		Price: req.GetPrice(), Currency: cmp.Or(req.GetCurrency(), currency), Status: typeActive, Version: 1,
 	}
 	var f check.Fields
-	t.check(&f)
+	t.check(&f, terms{uses: &req.TotalUses, count: &req.ValidityCount, unit: new(enum.Name(req.GetValidityUnit()))})
 	t.EligibleEventTypes = eventTypesOf(&f, "eligible_event_types", req.GetEligibleEventTypes())
 	return t, f.Err()
 }
@@ -34,19 +33,23 @@ func newPassType(req *passv1.CreatePassTypeRequest, currency string) (PassType, 
 func changedPassType(t PassType, req *passv1.UpdatePassTypeRequest) (PassType, error) {
 	set(&t.Title, req.Title)
 	set(&t.Description, req.Description)
-	set(&t.TotalUses, req.TotalUses)
-	set(&t.ValidityCount, req.ValidityCount)
 	set(&t.Price, req.Price)
 	set(&t.Currency, req.Currency)
-	if req.GetValidityUnit() != passv1.ValidityUnit_VALIDITY_UNIT_UNSPECIFIED {
-		t.ValidityUnit = enum.Name(req.GetValidityUnit())
+	if t.NeverExpires { // the stored validity was not chosen by anybody
+		t.ValidityCount, t.ValidityUnit = 0, ""
 	}
+	set(&t.UnlimitedUses, req.UnlimitedUses)
+	set(&t.NeverExpires, req.NeverExpires)
 	var f check.Fields
 	if req.GetStatus() != passv1.PassTypeStatus_PASS_TYPE_STATUS_UNSPECIFIED {
 		t.Status = enum.Name(req.GetStatus())
 		f.OneOf("status", t.Status, enum.Names[passv1.PassTypeStatus]())
 	}
-	t.check(&f)
+	in := terms{uses: req.TotalUses, count: req.ValidityCount}
+	if req.GetValidityUnit() != passv1.ValidityUnit_VALIDITY_UNIT_UNSPECIFIED {
+		in.unit = new(enum.Name(req.GetValidityUnit()))
+	}
+	t.check(&f, in)
 	if req.GetEligibleEventTypes() != nil {
 		t.EligibleEventTypes = eventTypesOf(&f, "eligible_event_types", req.GetEligibleEventTypes().GetTypes())
 	}
@@ -190,8 +193,11 @@ const (
 	updatedAt = "updated_at"
 )
 
-// ledgerOrder is the code in page tokens for the order of ledgers.
-const ledgerOrder = 5
+// The codes in page tokens for the orders of ledgers.
+const (
+	ledgerOrder     = 5
+	ledgerOrderDesc = 6
+)
 
 // sortedBy returns the time by which a row is sorted.
 func sortedBy(p page.Page, created, updated time.Time) time.Time {

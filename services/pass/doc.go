@@ -17,7 +17,8 @@
 //  2. A change of a pass, the ledger entries that explain it and its events are one commit.
 //  3. A pass expires on its start date plus the validity, counted on the calendar; a day that the
 //     month does not have becomes the month's last day. The pass is valid through the end of its
-//     expiry date in the company's zone.
+//     expiry date in the company's zone. A pass that never expires has the expiry date 9999-12-31,
+//     which a pause does not move.
 //  4. A pass is assigned only to a customer who exists, and only if its type is on offer.
 //  5. A pass pays for an event date if it is valid on that date's local day and is not paused,
 //     cancelled or exhausted at the time of booking. It can start after the time of booking.
@@ -35,4 +36,7 @@
 //  10. Redemptions of one commit are decided in the order of the request, each as if it came alone
 //     after the others. A refused one changes nothing. A pass that several of them use has one
 //     event and one new version.
+//  11. A pass with unlimited uses always has 999999. Its redemptions and returns add entries without
+//     credits, and invariant 9 holds for the credits of its bookings.
+//  12. A caller with catalog:read instead of passes:read sees only the pass types on offer.
 package pass

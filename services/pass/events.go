@@ -34,8 +34,8 @@ func passTypeUpdated(company id.Company, t *passv1.PassType) outbox.Event {
 	return event(company, subjectPassTypeUpdated, &passv1.PassTypeUpdated{PassType: t})
 }
 
-func customerPassUpdated(company id.Company, p *passv1.CustomerPass) outbox.Event {
-	return event(company, subjectCustomerPassUpdated, &passv1.CustomerPassUpdated{CustomerPass: p})
+func customerPassUpdated(company id.Company, p, previous *passv1.CustomerPass) outbox.Event {
+	return event(company, subjectCustomerPassUpdated, &passv1.CustomerPassUpdated{CustomerPass: p, Previous: previous})
 }
 
 // consumer is the name of the consumer of company events.

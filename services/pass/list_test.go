@@ -5,15 +5,20 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -127,8 +132,8 @@ func (w *world) addPasses(n int) {
 	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, `with added as (
-				insert into customer_passes (company_id, id, customer_id, pass_type_id, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
-				select company_id, gen_random_uuid(), gen_random_uuid(), pass_type_id, 0, start_date, expiry_date, status, 1,
+				insert into customer_passes (company_id, id, customer_id, pass_type_id, total_uses, remaining_uses, start_date, expiry_date, status, version, created_at, updated_at)
+				select company_id, gen_random_uuid(), gen_random_uuid(), pass_type_id, total_uses, 0, start_date, expiry_date, status, 1,
 					created_at + g * interval '1 s', updated_at + g * interval '1 s'
 				from (select * from customer_passes limit 1) p, generate_series(1, $1::integer) g returning company_id, customer_id)
 			insert into customers (company_id, id) select company_id, customer_id from added`, n)
@@ -175,18 +180,89 @@ func TestListPlans(t *testing.T) {
 			if err != nil || p.After == nil {
 				t.Fatal(p, err)
 			}
-			s := newList(w.company).page(customerPassColumns, "customer_passes", p)
+			s := newList(w.company).page(customerPassColumns, "customer_passes p", p)
 			var plan []string
 			err = w.db.Read(t.Context(), pg.For(w.company), pg.Query{SQL: "explain (costs off) " + s.SQL, Args: s.Args, Scan: func(rows pgx.Rows) (err error) {
 				plan, err = pgx.CollectRows(rows, pgx.RowTo[string])
 				return err
 			}})
 			text := strings.Join(plan, "\n")
-			if err != nil || !strings.Contains(text, "Index") || strings.Contains(text, "Sort") || strings.Contains(text, "Seq Scan") {
+			if err != nil || !strings.Contains(text, "Index") || strings.Contains(text, "Sort") || strings.Contains(text, "Seq Scan on customer_passes") {
 				t.Errorf("%v\n%s", err, text)
 			}
 		})
 	}
+}
+
+// TestFilterPlans checks that pages with these filters read about as many rows as they return.
+func TestFilterPlans(t *testing.T) {
+	w := open(t)
+	p := w.give(w.customer(), nil)
+	w.addPasses(20_000)
+	w.exec(`update customer_passes set status = 'paused', paused_on = current_date where id in (select id from customer_passes order by created_at desc limit 30)`)
+	w.analyze()
+	middle, err := pg.One[time.Time](t.Context(), w.db, pg.For(w.company), `select max(updated_at) - interval '10000 s' from customer_passes`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	since := pageStart(t, passv1.PassOrder_PASS_ORDER_UPDATED)
+	later := since
+	later.After = new(page.At(middle.Add(9000*time.Second), id.New[id.CustomerPass]().UUID()))
+	for name, c := range map[string]struct {
+		filter customerPassFilter
+		page   page.Page
+		index  string
+	}{
+		"paused":                         {customerPassFilter{status: statusPaused}, pageStart(t, passv1.PassOrder_PASS_ORDER_CREATED), "customer_passes_ended"},
+		"changed since":                  {customerPassFilter{updatedSince: middle}, since, "customer_passes_updated"},
+		"changed since, on a later page": {customerPassFilter{updatedSince: middle}, later, "customer_passes_updated"},
+		"changed since an early time":    {customerPassFilter{updatedSince: p.GetUpdatedAt().AsTime()}, later, "customer_passes_updated"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := c.filter.list(w.company).page("p.id", "customer_passes p", c.page)
+			var plan []string
+			err := w.db.Read(t.Context(), pg.For(w.company), pg.Query{SQL: "explain (analyze, buffers, costs off, timing off, summary off) " + s.SQL, Args: s.Args,
+				Scan: pg.Collect(&plan)})
+			text := strings.Join(plan, "\n")
+			if err != nil || !strings.Contains(text, c.index) || strings.Contains(text, "Rows Removed") || strings.Contains(text, "Sort") {
+				t.Errorf("%v\n%s", err, text)
+			}
+			for _, hit := range regexp.MustCompile(`shared hit=(\d+)`).FindAllStringSubmatch(text, -1) {
+				if n, err := strconv.Atoi(hit[1]); err != nil || n > 150 {
+					t.Errorf("%d blocks (%v)\n%s", n, err, text)
+				}
+			}
+		})
+	}
+	t.Run("the pages after a time have every pass that changed since, once", func(t *testing.T) {
+		req := &passv1.ListCustomerPassesRequest{Order: passv1.PassOrder_PASS_ORDER_UPDATED, UpdatedSince: timestamppb.New(middle.Add(9500 * time.Second)), PageSize: 200}
+		seen := map[string]bool{}
+		for {
+			res, err := w.client.ListCustomerPasses(w.as(w.company), req)
+			if err != nil || res.GetTotal() != 501 {
+				t.Fatalf("%d in total, %v", res.GetTotal(), err)
+			}
+			for _, p := range res.GetCustomerPasses() {
+				seen[p.GetId()] = true
+			}
+			if req.PageToken = res.GetNextPageToken(); req.GetPageToken() == "" {
+				break
+			}
+		}
+		if len(seen) != 501 {
+			t.Errorf("%d passes", len(seen))
+		}
+	})
+}
+
+// pageStart returns the first page of a list of customer passes.
+func pageStart(t *testing.T, order passv1.PassOrder) page.Page {
+	t.Helper()
+	p, err := pageOf(&passv1.ListCustomerPassesRequest{Order: order})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func TestForgedCursor(t *testing.T) {
@@ -198,5 +274,109 @@ func TestForgedCursor(t *testing.T) {
 		if !fault.Is(err, fault.Invalid) {
 			t.Errorf("%d: got %v", micros, err)
 		}
+	}
+}
+
+func TestLedgerPages(t *testing.T) {
+	w := open(t)
+	ctx := w.as(w.company)
+	p := w.give(w.customer(), nil)
+	for range 6 {
+		w.mustRedeem(redeemRequest(p.GetCustomerId(), p.GetId(), 1))
+	}
+	sequences := func(res *passv1.ListLedgerEntriesResponse) (list []int64) {
+		for _, e := range res.GetEntries() {
+			list = append(list, e.GetSequence())
+		}
+		return list
+	}
+	for name, c := range map[string]struct {
+		req  *passv1.ListLedgerEntriesRequest
+		want []int64
+	}{
+		"oldest first":                        {&passv1.ListLedgerEntriesRequest{}, []int64{1, 2, 3, 4, 5, 6, 7}},
+		"newest first":                        {&passv1.ListLedgerEntriesRequest{Descending: true}, []int64{7, 6, 5, 4, 3, 2, 1}},
+		"oldest first from an offset":         {&passv1.ListLedgerEntriesRequest{Offset: 5}, []int64{6, 7}},
+		"newest first from an offset":         {&passv1.ListLedgerEntriesRequest{Descending: true, Offset: 5}, []int64{2, 1}},
+		"nothing from an offset past the end": {&passv1.ListLedgerEntriesRequest{Offset: 7}, nil},
+		"nothing from a large offset":         {&passv1.ListLedgerEntriesRequest{Descending: true, Offset: math.MaxInt64}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.req.CustomerPassId = p.GetId()
+			res, err := w.client.ListLedgerEntries(ctx, c.req)
+			if err != nil || res.GetTotal() != 7 || !slices.Equal(sequences(res), c.want) {
+				t.Errorf("got %v, %v", res, err)
+			}
+			var pages []int64
+			for c.req.PageSize = 2; err == nil; c.req.Offset = 0 {
+				res, err = w.client.ListLedgerEntries(ctx, c.req)
+				pages = append(pages, sequences(res)...)
+				if c.req.PageToken = res.GetNextPageToken(); c.req.GetPageToken() == "" {
+					break
+				}
+			}
+			if err != nil || !slices.Equal(pages, c.want) {
+				t.Errorf("by token: got %v, %v", pages, err)
+			}
+		})
+	}
+	t.Run("refuses the token of the other order", func(t *testing.T) {
+		res, err := w.client.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId(), PageSize: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = w.client.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: p.GetId(), PageToken: res.GetNextPageToken(), Descending: true})
+		if faults(err) != "page_token:order" {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("a pass that does not exist is NOT_FOUND", func(t *testing.T) {
+		_, err := w.client.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{CustomerPassId: id.New[id.CustomerPass]().String()})
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestCatalog(t *testing.T) {
+	w := open(t)
+	onOffer, archived := w.passType(), w.passType()
+	_, err := w.client.UpdatePassType(w.as(w.company), &passv1.UpdatePassTypeRequest{Id: archived.GetId(), Status: passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := func(res *passv1.ListPassTypesResponse) (list []string) {
+		for _, p := range res.GetPassTypes() {
+			list = append(list, p.GetId())
+		}
+		return list
+	}
+	catalog := w.with(w.issuer.Client(w.company, "catalog:read"))
+	for name, c := range map[string]struct {
+		ctx    context.Context
+		status passv1.PassTypeStatus
+		want   []string
+	}{
+		"the catalog has the types on offer":    {catalog, 0, []string{onOffer.GetId()}},
+		"the catalog has no archived types":     {catalog, passv1.PassTypeStatus_PASS_TYPE_STATUS_ARCHIVED, nil},
+		"passes:read sees all of them":          {w.as(w.company), 0, []string{onOffer.GetId(), archived.GetId()}},
+		"both scopes together see all of them":  {w.with(w.issuer.Client(w.company, "catalog:read", "passes:read")), 0, []string{onOffer.GetId(), archived.GetId()}},
+		"another company's catalog has neither": {w.with(w.issuer.Client(id.New[id.Company](), "catalog:read")), 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, err := w.client.ListPassTypes(c.ctx, &passv1.ListPassTypesRequest{Status: c.status})
+			if err != nil || !slices.Equal(ids(res), c.want) || res.GetTotal() != int64(len(c.want)) {
+				t.Errorf("got %v, %v", res, err)
+			}
+			for _, p := range []*passv1.PassType{onOffer, archived} {
+				_, err := w.client.GetPassType(c.ctx, &passv1.GetPassTypeRequest{Id: p.GetId()})
+				if c.status == 0 && slices.Contains(c.want, p.GetId()) != (err == nil) || err != nil && !fault.Is(err, fault.NotFound) {
+					t.Errorf("%s: got %v", p.GetId(), err)
+				}
+			}
+		})
+	}
+	if _, err := w.client.ListCustomerPasses(catalog, &passv1.ListCustomerPassesRequest{}); !fault.Is(err, fault.Forbidden) {
+		t.Errorf("got %v", err)
 	}
 }

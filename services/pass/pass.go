@@ -16,22 +16,25 @@ type PassType struct {
 	ID                 id.PassType `db:"id"`
 	Title              string      `db:"title"`
 	Description        string      `db:"description"`
-	TotalUses          int32       `db:"total_uses"`
-	ValidityCount      int32       `db:"validity_count"`
-	ValidityUnit       string      `db:"validity_unit"` // day, week, month, year
-	Price              int64       `db:"price"`         // minor units, tax included
+	TotalUses          int32       `db:"total_uses"`     // unlimitedUses if UnlimitedUses
+	ValidityCount      int32       `db:"validity_count"` // the longest validity if NeverExpires
+	ValidityUnit       string      `db:"validity_unit"`  // day, week, month, year
+	Price              int64       `db:"price"`          // minor units, tax included
 	Currency           string      `db:"currency"`
 	EligibleEventTypes []string    `db:"eligible_event_types"` // empty: all
 	Status             string      `db:"status"`
 	Version            int64       `db:"version"`
 	CreatedAt          time.Time   `db:"created_at"`
 	UpdatedAt          time.Time   `db:"updated_at"`
+	UnlimitedUses      bool        `db:"unlimited_uses"`
+	NeverExpires       bool        `db:"never_expires"`
 }
 
 const (
 	maxTitle         = 200
 	maxDescription   = 10_000
 	maxUses          = 100_000
+	unlimitedUses    = 999_999 // the number of uses that stands for any number
 	maxValidityCount = 1000
 	maxPrice         = 1_000_000_000_000
 	maxReason        = 500
@@ -41,15 +44,47 @@ const (
 // validityUnits returns the units of a pass type's validity.
 func validityUnits() []string { return []string{"day", "week", "month", "year"} }
 
-// check trims the texts of a pass type and checks every field.
-func (t *PassType) check(f *check.Fields) {
+// terms are the uses and the validity in a request; nil members do not change.
+type terms struct {
+	uses, count *int32
+	unit        *string
+}
+
+// check sets the terms of a pass type, trims its texts and checks every field. UnlimitedUses and
+// NeverExpires are set.
+func (t *PassType) check(f *check.Fields, in terms) {
 	t.Title = f.Prose("title", t.Title, 1, maxTitle)
 	t.Description = f.Prose("description", t.Description, 0, maxDescription)
-	f.Range("total_uses", int64(t.TotalUses), 1, maxUses)
-	f.Range("validity_count", int64(t.ValidityCount), 1, maxValidityCount)
-	f.OneOf("validity_unit", t.ValidityUnit, validityUnits())
+	t.setUses(f, in.uses)
+	t.setValidity(f, in.count, in.unit)
 	f.Range("price", t.Price, 0, maxPrice)
 	f.OneOf("currency", t.Currency, money.Currencies())
+}
+
+func (t *PassType) setUses(f *check.Fields, uses *int32) {
+	switch {
+	case t.UnlimitedUses && uses != nil && *uses != 0 && *uses != unlimitedUses:
+		f.Add("total_uses", "mismatch", "must be 0 or 999999 with unlimited uses")
+	case t.UnlimitedUses:
+		t.TotalUses = unlimitedUses
+	default:
+		set(&t.TotalUses, uses)
+		f.Range("total_uses", int64(t.TotalUses), 1, maxUses)
+	}
+}
+
+func (t *PassType) setValidity(f *check.Fields, count *int32, unit *string) {
+	switch {
+	case t.NeverExpires && count != nil && *count != 0:
+		f.Add("validity_count", "mismatch", "must be 0 if the pass never expires")
+	case t.NeverExpires:
+		t.ValidityCount, t.ValidityUnit = maxValidityCount, "year"
+	default:
+		set(&t.ValidityCount, count)
+		set(&t.ValidityUnit, unit)
+		f.Range("validity_count", int64(t.ValidityCount), 1, maxValidityCount)
+		f.OneOf("validity_unit", t.ValidityUnit, validityUnits())
+	}
 }
 
 // Equal reports whether two pass types are the same in every field.
@@ -57,6 +92,7 @@ func (t PassType) Equal(other PassType) bool {
 	return t.ID == other.ID && t.Title == other.Title && t.Description == other.Description && t.TotalUses == other.TotalUses &&
 		t.ValidityCount == other.ValidityCount && t.ValidityUnit == other.ValidityUnit && t.Price == other.Price &&
 		t.Currency == other.Currency && slices.Equal(t.EligibleEventTypes, other.EligibleEventTypes) && t.Status == other.Status &&
+		t.UnlimitedUses == other.UnlimitedUses && t.NeverExpires == other.NeverExpires &&
 		t.Version == other.Version && t.CreatedAt.Equal(other.CreatedAt) && t.UpdatedAt.Equal(other.UpdatedAt)
 }
 
@@ -70,11 +106,15 @@ type CustomerPass struct {
 	ID            id.CustomerPass `db:"id"`
 	CustomerID    id.Customer     `db:"customer_id"`
 	PassTypeID    id.PassType     `db:"pass_type_id"`
-	RemainingUses int32           `db:"remaining_uses"`
+	Title         string          `db:"title"`          // of the pass type
+	TotalUses     int32           `db:"total_uses"`     // when it was assigned
+	RemainingUses int32           `db:"remaining_uses"` // as the ledger has them; see uses
+	UnlimitedUses bool            `db:"unlimited_uses"`
 	StartDate     time.Time       `db:"start_date"`
-	ExpiryDate    time.Time       `db:"expiry_date"`
-	Status        string          `db:"status"`    // the stored status: active, paused, cancelled
-	PausedOn      *time.Time      `db:"paused_on"` // a day; set while paused
+	ExpiryDate    time.Time       `db:"expiry_date"` // see lastDay
+	Status        string          `db:"status"`      // the stored status: active, paused, cancelled
+	PausedOn      *time.Time      `db:"paused_on"`   // a day; set while paused
+	PausedAt      *time.Time      `db:"paused_at"`   // see pausedSince
 	Version       int64           `db:"version"`
 	CreatedAt     time.Time       `db:"created_at"`
 	UpdatedAt     time.Time       `db:"updated_at"`
@@ -131,7 +171,7 @@ func (p CustomerPass) StatusOn(today time.Time) string {
 		return p.Status
 	case today.After(p.ExpiryDate):
 		return statusExpired
-	case p.RemainingUses == 0:
+	case p.uses() == 0:
 		return statusExhausted
 	case today.Before(p.StartDate):
 		return statusPending
@@ -139,15 +179,64 @@ func (p CustomerPass) StatusOn(today time.Time) string {
 	return statusActive
 }
 
+// uses returns the number of uses left; unlimitedUses stands for any number. A previous release may
+// have taken stored uses of a pass with unlimited uses.
+func (p CustomerPass) uses() int32 {
+	if p.UnlimitedUses {
+		return unlimitedUses
+	}
+	return p.RemainingUses
+}
+
+// add adds credits, or removes them if negative. It returns the change for the ledger, which is 0 for
+// a pass with unlimited uses.
+func (p *CustomerPass) add(credits int32) int32 {
+	if p.UnlimitedUses {
+		return 0
+	}
+	p.RemainingUses += credits
+	return credits
+}
+
+// neverDay returns the expiry date of passes that never expire.
+func neverDay() time.Time { return time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) }
+
+// neverExpires reports whether the pass has no last day.
+func (p CustomerPass) neverExpires() bool { return !p.ExpiryDate.Before(neverDay()) }
+
+// lastDay returns the expiry date; neverDay stands for none.
+func (p CustomerPass) lastDay() time.Time {
+	if p.neverExpires() {
+		return neverDay()
+	}
+	return p.ExpiryDate
+}
+
+// pausedSince returns when the pass was paused, or nil if it is not paused. The previous release
+// stored only the day; then it is the start of that day.
+func (p CustomerPass) pausedSince(zone *time.Location) *time.Time {
+	switch {
+	case p.PausedOn == nil:
+		return nil
+	case p.PausedAt != nil && dayOf(*p.PausedAt, zone).Equal(*p.PausedOn):
+		return p.PausedAt
+	}
+	y, m, d := p.PausedOn.Date()
+	return new(time.Date(y, m, d, 0, 0, 0, 0, zone))
+}
+
 // start sets the fields of a new pass of type t that is valid from day.
 func (p *CustomerPass) start(t PassType, customer id.Customer, day time.Time) {
-	p.CustomerID, p.PassTypeID, p.RemainingUses = customer, t.ID, t.TotalUses
+	p.CustomerID, p.PassTypeID, p.Title = customer, t.ID, t.Title
+	p.TotalUses, p.RemainingUses, p.UnlimitedUses = t.TotalUses, t.TotalUses, t.UnlimitedUses
 	p.StartDate, p.ExpiryDate, p.Status, p.Version = day, t.ExpiryOf(day), statusActive, 1
 }
 
 // adjusted returns the uses of the pass after credits are added, or removed if negative.
 func (p *CustomerPass) adjusted(credits int32) (int32, error) {
 	switch uses := p.RemainingUses + credits; {
+	case p.UnlimitedUses:
+		return 0, fault.InvalidFields(fault.Field{Field: "credits", Rule: "immutable", Message: "cannot be adjusted: the pass has unlimited uses"})
 	case uses < 0:
 		return 0, fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left")
 	case uses > maxUses:
@@ -175,10 +264,10 @@ func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, err
 	if c.status == p.Status || c.status == p.StatusOn(today) {
 		c.status = ""
 	}
-	if c.expiry != nil && c.expiry.Equal(p.ExpiryDate) {
+	if c.expiry != nil && c.expiry.Equal(p.lastDay()) {
 		c.expiry = nil
 	}
-	if c.uses != nil && *c.uses == p.RemainingUses {
+	if c.uses != nil && *c.uses == p.uses() {
 		c.uses = nil
 	}
 	var f check.Fields
@@ -186,7 +275,11 @@ func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, err
 		f.Add("status", "enum", fmt.Sprintf("must be active, paused or cancelled: the pass is %s, and %s follows from its dates and uses",
 			p.StatusOn(today), c.status))
 	}
-	if c.uses != nil {
+	switch {
+	case c.uses == nil:
+	case p.UnlimitedUses:
+		f.Add("remaining_uses", "immutable", "must be 999999: the pass has unlimited uses")
+	default:
 		f.Range("remaining_uses", int64(*c.uses), 0, maxUses)
 	}
 	if c.expiry != nil && c.expiry.Before(p.StartDate) {
@@ -195,11 +288,11 @@ func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, err
 	return c, f.Err()
 }
 
-// apply applies a change on a day in the company's zone. It reports whether anything changed, and
+// apply applies a change at a time in the company's zone. It reports whether anything changed, and
 // by how much the uses changed. A cancelled pass accepts a change without effect and refuses every
 // other change.
-func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credits int32, err error) {
-	before := *p
+func (p *CustomerPass) apply(c passChange, now time.Time, zone *time.Location) (changed bool, credits int32, err error) {
+	before, today := *p, dayOf(now, zone)
 	if c, err = p.differing(c, today); err != nil {
 		return false, 0, err
 	}
@@ -209,14 +302,13 @@ func (p *CustomerPass) apply(c passChange, today time.Time) (changed bool, credi
 	switch c.status {
 	case "":
 	case statusPaused:
-		p.PausedOn = &today
-		p.Status = statusPaused
+		p.Status, p.PausedOn, p.PausedAt = statusPaused, &today, &now
 	default:
-		if c.status == statusActive && p.PausedOn != nil {
+		if c.status == statusActive && p.PausedOn != nil && !p.neverExpires() {
 			// The customer does not lose the days of the pause.
 			p.ExpiryDate = p.ExpiryDate.AddDate(0, 0, max(0, daysBetween(*p.PausedOn, today)))
 		}
-		p.Status, p.PausedOn = c.status, nil
+		p.Status, p.PausedOn, p.PausedAt = c.status, nil, nil
 	}
 	if c.expiry != nil {
 		p.ExpiryDate = *c.expiry
@@ -238,6 +330,9 @@ func dayOf(t time.Time, zone *time.Location) time.Time {
 
 // ExpiryOf returns the last day of a pass of this type that starts on a day.
 func (t PassType) ExpiryOf(start time.Time) time.Time {
+	if t.NeverExpires {
+		return neverDay()
+	}
 	n := int(t.ValidityCount)
 	switch t.ValidityUnit {
 	case "day":

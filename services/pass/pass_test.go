@@ -110,7 +110,7 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 		read := func() passChange { return passChange{status: tt.status, expiry: &end, uses: &tt.uses} }
 		t.Run(name+": sending back the values that were read changes nothing", func(t *testing.T) {
 			p := pass()
-			changed, credits, err := p.apply(read(), day(tt.today))
+			changed, credits, err := p.apply(read(), day(tt.today), time.UTC)
 			if changed || credits != 0 || err != nil {
 				t.Errorf("got %v, %d, %v and %v", changed, credits, err, p)
 			}
@@ -118,12 +118,12 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 		t.Run(name+": changing one member changes only that member", func(t *testing.T) {
 			p, c := pass(), read()
 			c.expiry = &later
-			if changed, credits, err := p.apply(c, day(tt.today)); !changed || credits != 0 || err != nil || !p.ExpiryDate.Equal(later) || p.Status != tt.stored {
+			if changed, credits, err := p.apply(c, day(tt.today), time.UTC); !changed || credits != 0 || err != nil || !p.ExpiryDate.Equal(later) || p.Status != tt.stored {
 				t.Errorf("the last day: got %v, %d, %v and %v", changed, credits, err, p)
 			}
 			p, c = pass(), read()
 			c.uses = new(int32(9))
-			if changed, credits, err := p.apply(c, day(tt.today)); !changed || credits != 9-tt.uses || err != nil || p.Status != tt.stored {
+			if changed, credits, err := p.apply(c, day(tt.today), time.UTC); !changed || credits != 9-tt.uses || err != nil || p.Status != tt.stored {
 				t.Errorf("the uses: got %v, %d, %v and %v", changed, credits, err, p)
 			}
 		})
@@ -133,7 +133,7 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 					continue
 				}
 				p := pass()
-				_, _, err := p.apply(passChange{status: other}, day(tt.today))
+				_, _, err := p.apply(passChange{status: other}, day(tt.today), time.UTC)
 				if !fault.Is(err, fault.Invalid) || fault.From(err).Fields[0].Field != "status" {
 					t.Errorf("%s: got %v", other, err)
 				}
@@ -142,7 +142,7 @@ func TestUnchangedMembersAreIgnored(t *testing.T) {
 	}
 	t.Run("resuming moves the expiry date, even if the request has the expiry date that was read", func(t *testing.T) {
 		p := CustomerPass{Status: statusPaused, PausedOn: new(day("2026-03-12")), RemainingUses: 3, StartDate: start, ExpiryDate: end}
-		_, _, err := p.apply(passChange{status: statusActive, expiry: &end}, day("2026-03-15"))
+		_, _, err := p.apply(passChange{status: statusActive, expiry: &end}, day("2026-03-15"), time.UTC)
 		if err != nil || !p.ExpiryDate.Equal(day("2026-04-01")) {
 			t.Errorf("got %v and %v", err, p)
 		}
@@ -165,7 +165,7 @@ func TestCancelledPassStays(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := CustomerPass{Status: statusCancelled, RemainingUses: uses, StartDate: day("2026-03-10"), ExpiryDate: expiry}
 			before := p
-			changed, credits, err := p.apply(tt.change, day("2026-03-15"))
+			changed, credits, err := p.apply(tt.change, day("2026-03-15"), time.UTC)
 			if p != before || changed || credits != 0 || (err != nil) != tt.refused || err != nil && fault.From(err).Reason != ReasonPassNotActive {
 				t.Errorf("got %v, %d, %v and %v", changed, credits, err, p)
 			}

@@ -101,7 +101,7 @@ func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fa
 	switch {
 	case c.Status != statusActive:
 		return fault.Refuse(ReasonPassNotActive, "the pass is "+c.Status).With("status", c.Status)
-	case when.last.After(c.ExpiryDate):
+	case when.last.After(c.lastDay()):
 		return fault.Refuse(ReasonPassExpired, "the pass expires before the day of the event date").
 			With("expiry_date", c.ExpiryDate.Format(time.DateOnly)).With("day", when.last.Format(time.DateOnly))
 	case when.first.Before(c.StartDate):
@@ -113,18 +113,19 @@ func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fa
 			return fault.Refuse(ReasonPassNotApplicable, "the pass cannot pay for events of this type").With("event_type", kind)
 		}
 	}
-	if c.RemainingUses < credits {
+	// A pass without uses does not pay for a booking that costs no credits either.
+	if !c.UnlimitedUses && c.RemainingUses < max(credits, 1) {
 		return fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left").
 			With("remaining_uses", fmt.Sprint(c.RemainingUses)).With("credits", fmt.Sprint(credits))
 	}
 	return nil
 }
 
-// choose sorts passes in the order in which they are used: by expiry date, then by the fewest uses
-// left, then the oldest first.
+// choose sorts passes in the order in which they are used: by expiry date, those that never expire
+// last, then by the fewest uses left, unlimited uses last, then the oldest first.
 func choose(passes []*candidate) {
 	slices.SortFunc(passes, func(a, b *candidate) int {
-		return cmp.Or(a.ExpiryDate.Compare(b.ExpiryDate), cmp.Compare(a.RemainingUses, b.RemainingUses),
+		return cmp.Or(a.lastDay().Compare(b.lastDay()), cmp.Compare(a.uses(), b.uses()),
 			a.CreatedAt.Compare(b.CreatedAt), slices.Compare(a.ID[:], b.ID[:]))
 	})
 }

@@ -32,11 +32,20 @@ type decision struct {
 
 // taking is the credits that a batch takes.
 type taking struct {
-	passes      []*CustomerPass // each once
+	passes      []change // each once
 	redemptions []storedRedemption
 	items       []storedItem
 	entries     entries
 }
+
+// change is a locked pass that a transaction changes, and the pass before the change.
+type change struct {
+	pass   *CustomerPass
+	before CustomerPass
+}
+
+// changing returns a change of a locked pass that has not changed yet.
+func changing(p *CustomerPass) change { return change{pass: p, before: *p} }
 
 // decide decides the redemptions in order, on a day in the company's zone. A pass that pays for
 // several of them carries its remaining uses from one to the next.
@@ -76,17 +85,16 @@ func (b *batch) passesFor(r *redemption) []*candidate {
 
 // add takes the credits of a redemption from a pass.
 func (t *taking) add(r *redemption, p *CustomerPass) storedRedemption {
-	if !slices.Contains(t.passes, p) {
-		t.passes = append(t.passes, p)
+	if !slices.ContainsFunc(t.passes, func(c change) bool { return c.pass == p }) {
+		t.passes = append(t.passes, changing(p))
 	}
 	for _, i := range r.items {
 		t.items = append(t.items, storedItem{Redemption: r.id, Item: i.id, Pass: p.ID, Credits: i.credits})
 		if i.credits > 0 {
-			p.RemainingUses -= i.credits
-			t.entries.add(p, -i.credits, r.id, i.id)
+			t.entries.add(p, p.add(-i.credits), r.id, i.id)
 		}
 	}
-	stored := storedRedemption{ID: r.id, Pass: p.ID, Credits: r.credits(), RemainingUses: p.RemainingUses}
+	stored := storedRedemption{ID: r.id, Pass: p.ID, Credits: r.credits(), RemainingUses: p.uses()}
 	t.redemptions = append(t.redemptions, stored)
 	return stored
 }

@@ -10,6 +10,8 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/tenancy"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
@@ -79,6 +81,13 @@ func (s *Server) CreatePassType(ctx context.Context, req *passv1.CreatePassTypeR
 	})
 }
 
+// seesOnlyCatalog reports whether the caller has catalog:read instead of passes:read, and so sees
+// only the pass types that are on offer.
+func seesOnlyCatalog(ctx context.Context) bool {
+	claims := rpc.ClaimsFrom(ctx)
+	return claims != nil && !claims.Has(scopes.PassesRead)
+}
+
 // GetPassType implements PassService.
 func (s *Server) GetPassType(ctx context.Context, req *passv1.GetPassTypeRequest) (*passv1.GetPassTypeResponse, error) {
 	company, err := s.tenant(ctx)
@@ -89,7 +98,11 @@ func (s *Server) GetPassType(ctx context.Context, req *passv1.GetPassTypeRequest
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.store.passType(ctx, company.ID, passType)
+	read := s.store.passType
+	if seesOnlyCatalog(ctx) {
+		read = s.store.catalogPassType
+	}
+	t, err := read(ctx, company.ID, passType)
 	if err != nil {
 		return nil, err
 	}
@@ -110,6 +123,7 @@ func (s *Server) ListPassTypes(ctx context.Context, req *passv1.ListPassTypesReq
 	if err != nil {
 		return nil, err
 	}
+	f.catalog = seesOnlyCatalog(ctx)
 	types, total, err := s.store.passTypes(ctx, company.ID, f, p)
 	if err != nil {
 		return nil, err

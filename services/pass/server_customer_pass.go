@@ -27,7 +27,7 @@ func (s *Server) AssignCustomerPass(ctx context.Context, req *passv1.AssignCusto
 	}
 	resp := &passv1.AssignCustomerPassResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		resp.CustomerPass = customerPassMessage(p, dayOf(p.CreatedAt, company.zone))
+		resp.CustomerPass = customerPassMessage(p, company.zone, dayOf(p.CreatedAt, company.zone))
 		if err := s.store.requirePresent(ctx, tx, company.ID, p.CustomerID, t.ID); err != nil {
 			return err
 		}
@@ -72,10 +72,34 @@ func (s *Server) GetCustomerPass(ctx context.Context, req *passv1.GetCustomerPas
 		return nil, err
 	}
 	p, err := s.store.customerPass(ctx, company.ID, pass)
+	if customer := req.GetCustomerId(); err == nil && customer != "" {
+		err = s.requireHolder(ctx, company.ID, customer, p)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &passv1.GetCustomerPassResponse{CustomerPass: customerPassMessage(p, s.today(company))}, nil
+	return &passv1.GetCustomerPassResponse{CustomerPass: customerPassMessage(p, company.zone, s.today(company))}, nil
+}
+
+// requireHolder returns fault.NotFound unless the customer holds p and exists.
+func (s *Server) requireHolder(ctx context.Context, company id.Company, customer string, p CustomerPass) error {
+	if p.CustomerID.String() != customer {
+		return fault.Missing("customer pass")
+	}
+	return s.requireCustomer(ctx, company, customer)
+}
+
+// requireCustomer returns fault.NotFound unless the customer exists and is not deleted.
+func (s *Server) requireCustomer(ctx context.Context, company id.Company, identifier string) error {
+	customer, err := check.ID[id.Customer](identifier, "customer")
+	if err != nil {
+		return err
+	}
+	exists, err := s.customers.Exists(ctx, company, customer)
+	if err == nil && !exists {
+		err = fault.Missing("customer")
+	}
+	return err
 }
 
 // ListCustomerPasses implements PassService.
@@ -90,6 +114,9 @@ func (s *Server) ListCustomerPasses(ctx context.Context, req *passv1.ListCustome
 	}
 	today := s.today(company)
 	f, err := customerPassFilterOf(req, today)
+	if err == nil && req.GetCustomerMustExist() {
+		err = s.requireCustomer(ctx, company.ID, req.GetCustomerId())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +127,7 @@ func (s *Server) ListCustomerPasses(ctx context.Context, req *passv1.ListCustome
 	resp := &passv1.ListCustomerPassesResponse{Total: total}
 	passes, resp.NextPageToken = page.Cut(p, passes, func(c *CustomerPass) page.Cursor { return page.At(sortedBy(p, c.CreatedAt, c.UpdatedAt), c.ID.UUID()) })
 	for _, c := range passes {
-		resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(c, today))
+		resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(c, company.zone, today))
 	}
 	return resp, nil
 }
@@ -115,15 +142,19 @@ func (s *Server) ListLedgerEntries(ctx context.Context, req *passv1.ListLedgerEn
 	if err != nil {
 		return nil, err
 	}
-	p, err := page.Read(page.Of(req), page.Order{Code: ledgerOrder, Within: pass.UUID()}, page.Sizes{Default: 200, Max: 1000})
+	order := page.Order{Code: ledgerOrder, Within: pass.UUID()}
+	if req.GetDescending() {
+		order.Code, order.Desc = ledgerOrderDesc, true
+	}
+	p, err := page.Read(page.Of(req), order, page.Sizes{Default: 200, Max: 1000})
 	if err != nil {
 		return nil, err
 	}
-	entries, err := s.store.ledger(ctx, company.ID, pass, p)
+	entries, total, err := s.store.ledger(ctx, company.ID, pass, p)
 	if err != nil {
 		return nil, err
 	}
-	resp := &passv1.ListLedgerEntriesResponse{}
+	resp := &passv1.ListLedgerEntriesResponse{Total: total}
 	entries, resp.NextPageToken = page.Cut(p, entries, func(e *LedgerEntry) page.Cursor { return page.Cursor{Key: e.Sequence} })
 	for _, e := range entries {
 		resp.Entries = append(resp.Entries, ledgerMessage(e))
@@ -155,7 +186,7 @@ func (s *Server) AdjustCredits(ctx context.Context, req *passv1.AdjustCreditsReq
 			return err
 		}
 		p, err = s.change(ctx, tx, company, p, passChange{uses: &uses}, req.GetReason())
-		resp.CustomerPass = customerPassMessage(p, s.today(company))
+		resp.CustomerPass = customerPassMessage(p, company.zone, s.today(company))
 		return err
 	})
 }
@@ -188,14 +219,15 @@ func (s *Server) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCusto
 			return err
 		}
 		p, err = s.change(ctx, tx, company, p, change, req.GetReason())
-		resp.CustomerPass = customerPassMessage(p, s.today(company))
+		resp.CustomerPass = customerPassMessage(p, company.zone, s.today(company))
 		return err
 	})
 }
 
 // change applies a change to a locked pass. If the change has no effect, nothing is stored.
 func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p CustomerPass, c passChange, reason string) (CustomerPass, error) {
-	changed, credits, err := p.apply(c, s.today(company))
+	locked := changing(&p)
+	changed, credits, err := p.apply(c, pg.Instant(s.now()), company.zone)
 	if err != nil || !changed {
 		return p, err
 	}
@@ -210,18 +242,19 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 	if credits != 0 {
 		adjusted.add(&p, credits, id.Transaction{}, id.Booking{})
 	}
-	err = s.savePasses(ctx, tx, company, []*CustomerPass{&p}, adjusted)
+	err = s.savePasses(ctx, tx, company, []change{locked}, adjusted)
 	return p, err
 }
 
 // savePasses stores changed passes when tx commits, with their ledger entries and one event each.
-func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, passes []*CustomerPass, e entries) error {
+func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, passes []change, e entries) error {
 	now, today := pg.Instant(s.now()), s.today(company)
 	events := make([]outbox.Event, len(passes))
-	for n, p := range passes {
-		p.Version++
-		p.UpdatedAt = now
-		events[n] = customerPassUpdated(company.ID, customerPassMessage(*p, today))
+	for n, c := range passes {
+		c.pass.Version++
+		c.pass.UpdatedAt = now
+		events[n] = customerPassUpdated(company.ID,
+			customerPassMessage(*c.pass, company.zone, today), customerPassMessage(c.before, company.zone, today))
 	}
 	tx.Queue(saveCustomerPasses(company.ID, now, passes, e)...)
 	return s.outbox.Append(ctx, tx, events...)

@@ -37,7 +37,7 @@ func (s *Server) ListEligiblePasses(ctx context.Context, req *passv1.ListEligibl
 	resp := &passv1.ListEligiblePassesResponse{}
 	for _, p := range passes {
 		if p.refuses(kinds, req.GetCredits(), when) == nil {
-			resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(p.CustomerPass, today))
+			resp.CustomerPasses = append(resp.CustomerPasses, customerPassMessage(p.CustomerPass, company.zone, today))
 		}
 	}
 	return resp, nil
@@ -185,7 +185,7 @@ func (s *Server) ReturnCredits(ctx context.Context, req *passv1.ReturnCreditsReq
 	resp := &passv1.ReturnCreditsResponse{}
 	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
 		p, changed, err := s.returnOnce(ctx, tx, company, r)
-		resp.RemainingUses, resp.Changed = p.RemainingUses, changed
+		resp.RemainingUses, resp.Changed = p.uses(), changed
 		return err
 	})
 	if err != nil {
@@ -257,14 +257,13 @@ func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass i
 	if err != nil {
 		return p, err
 	}
-	returned := entries{kind: entryReturned, actor: rpc.Caller(ctx)}
+	returned, changed := entries{kind: entryReturned, actor: rpc.Caller(ctx)}, changing(&p)
 	for _, i := range items {
 		if i.Credits > 0 {
-			p.RemainingUses += i.Credits
-			returned.add(&p, i.Credits, i.Redemption, i.Item)
+			returned.add(&p, p.add(i.Credits), i.Redemption, i.Item)
 		}
 	}
-	err = s.savePasses(ctx, tx, company, []*CustomerPass{&p}, returned)
+	err = s.savePasses(ctx, tx, company, []change{changed}, returned)
 	return p, err
 }
 

@@ -22,21 +22,25 @@ func newStore(db *pg.DB) *store {
 }
 
 const passTypeColumns = `id, title, description, total_uses, validity_count, validity_unit, price, currency,
-	eligible_event_types, status, version, created_at, updated_at`
+	eligible_event_types, status, version, created_at, updated_at, unlimited_uses, never_expires`
 
 const (
 	passTypeSQL = `select ` + passTypeColumns + ` from pass_types where company_id = $1 and id = $2`
+
+	// For callers who only see the catalog.
+	catalogPassTypeSQL = passTypeSQL + ` and status = 'active'`
 
 	lockPassTypeSQL = passTypeSQL + ` for no key update`
 
 	savePassTypeSQL = `update pass_types set title = @title, description = @description, total_uses = @total_uses,
 			validity_count = @validity_count, validity_unit = @validity_unit, price = @price, currency = @currency,
-			eligible_event_types = @eligible_event_types, status = @status, version = @version, updated_at = @updated_at
+			eligible_event_types = @eligible_event_types, status = @status, version = @version, updated_at = @updated_at,
+			unlimited_uses = @unlimited_uses, never_expires = @never_expires
 		where company_id = @company and id = @id`
 
 	addPassTypeSQL = `insert into pass_types (company_id, ` + passTypeColumns + `)
 		values (@company, @id, @title, @description, @total_uses, @validity_count, @validity_unit, @price, @currency,
-			@eligible_event_types, @status, @version, @created_at, @updated_at)`
+			@eligible_event_types, @status, @version, @created_at, @updated_at, @unlimited_uses, @never_expires)`
 
 	countPassTypeSQL = `insert into pass_totals as t (company_id, pass_types) values ($1, 1)
 		on conflict (company_id) do update set pass_types = t.pass_types + 1`
@@ -49,11 +53,17 @@ func (s *store) passType(ctx context.Context, company id.Company, passType id.Pa
 	return pg.Get[PassType](ctx, s.Store, company, "pass type", passTypeSQL, company, passType)
 }
 
+// catalogPassType returns one pass type that is on offer.
+func (s *store) catalogPassType(ctx context.Context, company id.Company, passType id.PassType) (PassType, error) {
+	return pg.Get[PassType](ctx, s.Store, company, "pass type", catalogPassTypeSQL, company, passType)
+}
+
 // totals are the numbers of rows of a company.
 type totals struct{ passTypes, customerPasses int64 }
 
 // passTypeFilter filters a list of pass types; zero means no filter.
 type passTypeFilter struct {
+	catalog      bool // only pass types that are on offer
 	status       string
 	updatedSince time.Time
 }
@@ -61,6 +71,9 @@ type passTypeFilter struct {
 // passTypes returns a page of pass types and the number of matches.
 func (s *store) passTypes(ctx context.Context, company id.Company, f passTypeFilter, p page.Page) (types []PassType, total int64, err error) {
 	l := newList(company)
+	if f.catalog {
+		l.and("status = 'active'")
+	}
 	if f.status != "" {
 		l.and("status = %s", f.status)
 	}
@@ -78,6 +91,7 @@ type list struct {
 	where    pg.Statement
 	company  id.Company
 	filtered bool // by more than the company
+	since    time.Time
 }
 
 func newList(company id.Company) *list {
@@ -91,16 +105,33 @@ func (l *list) and(condition string, args ...any) {
 }
 
 func (l *list) updatedSince(t time.Time) {
-	if !t.IsZero() {
-		l.and("updated_at >= %s", t)
+	l.since, l.filtered = t, l.filtered || !t.IsZero()
+}
+
+// matching returns a statement that begins with a text and ends with the conditions on rows changed
+// at or after a time.
+func (l *list) matching(sql string, since time.Time) *pg.Statement {
+	s := &pg.Statement{SQL: sql + " where " + l.where.SQL, Args: slices.Clone(l.where.Args)}
+	if !since.IsZero() {
+		s.And("updated_at >= %s", since)
 	}
+	return s
 }
 
 // page returns the statement that reads a page.
 func (l *list) page(columns, table string, p page.Page) *pg.Statement {
-	s := pg.Statement{SQL: "select " + columns + " from " + table + " where " + l.where.SQL, Args: slices.Clone(l.where.Args)}
-	p.Add(&s)
-	return &s
+	since := l.since
+	if p.Order.Column == updatedAt && !p.Order.Desc && !since.IsZero() {
+		// PostgreSQL can start reading an index at one lower bound only, so it gets the later of the
+		// two.
+		if p.After == nil || p.After.Time().Before(since) {
+			p.After = new(page.At(since, id.UUID{}))
+		}
+		since = time.Time{}
+	}
+	s := l.matching("select "+columns+" from "+table, since)
+	p.Add(s)
+	return s
 }
 
 // count returns the query for the number of matching rows. Without a filter it reads the company's
@@ -109,7 +140,7 @@ func (l *list) count(table string, all *totals, matching *int64) pg.Query {
 	if !l.filtered {
 		return pg.Query{SQL: totalsSQL, Args: []any{l.company}, Scan: pg.First(&all.passTypes, &all.customerPasses)}
 	}
-	return pg.Query{SQL: "select count(*) from " + table + " where " + l.where.SQL, Args: l.where.Args, Scan: pg.First(matching)}
+	return l.matching("select count(*) from "+table, l.since).Query(pg.First(matching))
 }
 
 // addPassType stores a new pass type when tx commits.
@@ -133,6 +164,6 @@ func rowOfPassType(company id.Company, t PassType) []any {
 		"company": company, "id": t.ID, "title": t.Title, "description": t.Description, "total_uses": t.TotalUses,
 		"validity_count": t.ValidityCount, "validity_unit": t.ValidityUnit, "price": t.Price, "currency": t.Currency,
 		"eligible_event_types": t.EligibleEventTypes, "status": t.Status, "version": t.Version,
-		"created_at": t.CreatedAt, "updated_at": t.UpdatedAt,
+		"created_at": t.CreatedAt, "updated_at": t.UpdatedAt, "unlimited_uses": t.UnlimitedUses, "never_expires": t.NeverExpires,
 	}}
 }

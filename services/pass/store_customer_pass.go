@@ -12,14 +12,22 @@ import (
 	"reservation.dev/platform/pg"
 )
 
-const customerPassColumns = `id, customer_id, pass_type_id, remaining_uses, start_date, expiry_date, status, paused_on, version,
-	created_at, updated_at, paid_gross, paid_currency, paid_method, paid_reference`
+// passColumns are the columns of a customer pass p, without the title of its type.
+const passColumns = `p.id, p.customer_id, p.pass_type_id, p.remaining_uses, p.unlimited_uses, p.start_date, p.expiry_date, p.status,
+	p.paused_on, p.paused_at, p.version, p.created_at, p.updated_at, p.paid_gross, p.paid_currency, p.paid_method, p.paid_reference,
+	coalesce(p.total_uses, (select l.credits from ledger_entries l
+		where l.company_id = p.company_id and l.customer_pass_id = p.id and l.sequence = 1)) as total_uses`
 
 const (
-	customerPassSQL = `select ` + customerPassColumns + ` from customer_passes where company_id = $1 and id = $2`
+	// The title is in a subselect, so that lists and locks concern only rows of customer_passes.
+	customerPassColumns = passColumns + `,
+	(select t.title from pass_types t where t.company_id = p.company_id and t.id = p.pass_type_id) as title`
 
-	addCustomerPassSQL = `insert into customer_passes (company_id, ` + customerPassColumns + `)
-		values (@company, @id, @customer, @pass_type, @uses, @start, @expiry, @status, null, @version, @created_at, @updated_at,
+	customerPassSQL = `select ` + customerPassColumns + ` from customer_passes p where p.company_id = $1 and p.id = $2`
+
+	addCustomerPassSQL = `insert into customer_passes (company_id, id, customer_id, pass_type_id, total_uses, remaining_uses, unlimited_uses,
+			start_date, expiry_date, status, version, created_at, updated_at, paid_gross, paid_currency, paid_method, paid_reference)
+		values (@company, @id, @customer, @pass_type, @uses, @uses, @unlimited, @start, @expiry, @status, @version, @created_at, @updated_at,
 			@paid_gross, @paid_currency, @paid_method, @paid_reference)`
 
 	countCustomerPassSQL = `insert into pass_totals as t (company_id, customer_passes) values ($1, 1)
@@ -28,9 +36,17 @@ const (
 	openLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at)
 		values ($1, $2, 1, 'assigned', $3, $3, $4, $5)`
 
-	ledgerSQL = `select sequence, kind, credits, balance, actor, created_at, redemption_id, item_id, coalesce(reason, '') as reason
-		from ledger_entries
-		where company_id = $1 and customer_pass_id = $2 and sequence > $3 order by sequence limit $4`
+	ledgerColumns = `sequence, kind, credits, balance, actor, created_at, redemption_id, item_id, coalesce(reason, '') as reason`
+
+	// The entries of a pass are numbered from 1 without gaps.
+	ledgerLengthSQL = `select coalesce(max(sequence), 0) from ledger_entries where company_id = $1 and customer_pass_id = $2`
+
+	ledgerSQL = `select ` + ledgerColumns + ` from ledger_entries
+		where company_id = $1 and customer_pass_id = $2 and sequence > coalesce($5::bigint, $4::bigint) order by sequence limit $3`
+
+	ledgerDescSQL = `select ` + ledgerColumns + ` from ledger_entries
+		where company_id = $1 and customer_pass_id = $2 and sequence < coalesce($5::bigint, (` + ledgerLengthSQL + `) + 1 - $4::bigint)
+		order by sequence desc limit $3`
 )
 
 // customerPass returns one customer pass.
@@ -51,7 +67,7 @@ type customerPassFilter struct {
 func (s *store) customerPasses(ctx context.Context, company id.Company, f customerPassFilter, p page.Page) (passes []CustomerPass, total int64, err error) {
 	l := f.list(company)
 	var all totals
-	err = s.ReadOf(ctx, company, l.page(customerPassColumns, "customer_passes", p).Query(pg.Collect(&passes)), l.count("customer_passes", &all, &total))
+	err = s.ReadOf(ctx, company, l.page(customerPassColumns, "customer_passes p", p).Query(pg.Collect(&passes)), l.count("customer_passes", &all, &total))
 	if !l.filtered {
 		total = all.customerPasses
 	}
@@ -82,8 +98,10 @@ func (l *list) status(status string, day time.Time) {
 		l.and("status = 'active' and expiry_date >= %s and remaining_uses = 0", day)
 	case statusExpired:
 		l.and("status = 'active' and expiry_date < %s", day)
-	case statusPaused, statusCancelled:
-		l.and("status = %s", status)
+	case statusPaused: // a literal, so that every plan can use the index customer_passes_ended
+		l.and("status = 'paused'")
+	case statusCancelled:
+		l.and("status = 'cancelled'")
 	}
 }
 
@@ -91,7 +109,7 @@ func (l *list) status(status string, day time.Time) {
 func addCustomerPass(tx *pg.Tx, company id.Company, p CustomerPass, actor string) {
 	tx.Queue(
 		pg.Query{SQL: addCustomerPassSQL, Args: []any{pgx.NamedArgs{
-			"company": company, "id": p.ID, "customer": p.CustomerID, "pass_type": p.PassTypeID, "uses": p.RemainingUses,
+			"company": company, "id": p.ID, "customer": p.CustomerID, "pass_type": p.PassTypeID, "uses": p.TotalUses, "unlimited": p.UnlimitedUses,
 			"start": p.StartDate, "expiry": p.ExpiryDate, "status": p.Status, "version": p.Version,
 			"created_at": p.CreatedAt, "updated_at": p.UpdatedAt, "paid_gross": p.PaidGross, "paid_currency": p.PaidCurrency,
 			"paid_method": p.PaidMethod, "paid_reference": p.PaidReference,
@@ -100,24 +118,20 @@ func addCustomerPass(tx *pg.Tx, company id.Company, p CustomerPass, actor string
 		pg.Query{SQL: countCustomerPassSQL, Args: []any{company}})
 }
 
-// ledger returns a page of a pass's ledger.
-func (s *store) ledger(ctx context.Context, company id.Company, pass id.CustomerPass, p page.Page) ([]LedgerEntry, error) {
-	var after int64
-	if p.After != nil {
-		after = p.After.Key
+// ledger returns a page of a pass's ledger and its number of entries. Every pass has an entry.
+func (s *store) ledger(ctx context.Context, company id.Company, pass id.CustomerPass, p page.Page) (list []LedgerEntry, total int64, err error) {
+	entries := pg.Query{SQL: ledgerSQL, Args: []any{company, pass, p.Size + 1, p.Offset, nil}, Scan: pg.Collect(&list)}
+	if p.Order.Desc {
+		entries.SQL = ledgerDescSQL
 	}
-	var list []LedgerEntry
-	exists := false
-	err := s.ReadOf(ctx, company,
-		pg.Query{SQL: customerPassSQL, Args: []any{company, pass}, Scan: func(rows pgx.Rows) error {
-			exists = rows.Next()
-			return nil
-		}},
-		pg.Query{SQL: ledgerSQL, Args: []any{company, pass, after, p.Size + 1}, Scan: pg.Collect(&list)})
-	if err == nil && !exists {
+	if p.After != nil {
+		entries.Args[4] = p.After.Key
+	}
+	err = s.ReadOf(ctx, company, pg.Query{SQL: ledgerLengthSQL, Args: []any{company, pass}, Scan: pg.First(&total)}, entries)
+	if err == nil && total == 0 {
 		err = fault.Missing("customer pass")
 	}
-	return list, err
+	return list, total, err
 }
 
 const (
@@ -126,9 +140,10 @@ const (
 	// The company is joined too. PostgreSQL would otherwise expect few rows of a company in a new
 	// table, and read all of them.
 	saveCustomerPassesSQL = `update customer_passes p set remaining_uses = n.remaining_uses, expiry_date = n.expiry_date, status = n.status,
-			paused_on = n.paused_on, version = n.version, updated_at = $2
+			paused_on = n.paused_on, paused_at = n.paused_at, version = n.version, updated_at = $2
 		from (select $1::uuid as company_id, unnest($3::uuid[]) as id, unnest($4::integer[]) as remaining_uses, unnest($5::date[]) as expiry_date,
-			unnest($6::text[]) as status, unnest($7::date[]) as paused_on, unnest($8::bigint[]) as version offset 0) n
+			unnest($6::text[]) as status, unnest($7::date[]) as paused_on, unnest($8::timestamptz[]) as paused_at,
+			unnest($9::bigint[]) as version offset 0) n
 		where p.company_id = n.company_id and p.id = n.id`
 
 	// The passes are locked, so their last sequence numbers do not change.
@@ -159,8 +174,7 @@ type entries struct {
 	items             []id.Booking
 }
 
-// add adds an entry of a pass. The pass has the credits already, so its remaining uses are the
-// balance.
+// add adds an entry of a pass. The pass has the credits already, so its stored uses are the balance.
 func (e *entries) add(p *CustomerPass, credits int32, redemption id.Transaction, item id.Booking) {
 	place := int32(1)
 	for n := len(e.passes) - 1; n >= 0; n-- {
@@ -179,14 +193,16 @@ func (e *entries) add(p *CustomerPass, credits int32, redemption id.Transaction,
 
 // saveCustomerPasses returns the statements that store locked passes, all changed at the same time,
 // and append to their ledgers.
-func saveCustomerPasses(company id.Company, now time.Time, passes []*CustomerPass, e entries) []pg.Query {
+func saveCustomerPasses(company id.Company, now time.Time, passes []change, e entries) []pg.Query {
 	n := len(passes)
-	ids, uses, expiries := make([]id.CustomerPass, n), make([]int32, n), make([]time.Time, n)
-	statuses, paused, versions := make([]string, n), make([]*time.Time, n), make([]int64, n)
-	for i, p := range passes {
-		ids[i], uses[i], expiries[i], statuses[i], paused[i], versions[i] = p.ID, p.RemainingUses, p.ExpiryDate, p.Status, p.PausedOn, p.Version
+	ids, uses, expiries, statuses := make([]id.CustomerPass, n), make([]int32, n), make([]time.Time, n), make([]string, n)
+	pausedOn, pausedAt, versions := make([]*time.Time, n), make([]*time.Time, n), make([]int64, n)
+	for i, c := range passes {
+		p := c.pass
+		ids[i], uses[i], expiries[i], statuses[i] = p.ID, p.RemainingUses, p.ExpiryDate, p.Status
+		pausedOn[i], pausedAt[i], versions[i] = p.PausedOn, p.PausedAt, p.Version
 	}
-	queries := []pg.Query{{SQL: saveCustomerPassesSQL, Args: []any{company, now, ids, uses, expiries, statuses, paused, versions}}}
+	queries := []pg.Query{{SQL: saveCustomerPassesSQL, Args: []any{company, now, ids, uses, expiries, statuses, pausedOn, pausedAt, versions}}}
 	if len(e.credits) > 0 {
 		queries = append(queries, pg.Query{SQL: appendLedgerSQL, Args: []any{
 			company, now, e.kind, e.actor, e.reason, e.passes, e.places, e.credits, e.balances, e.redemptions, e.items,

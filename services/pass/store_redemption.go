@@ -79,8 +79,7 @@ const (
 	returnItemsSQL = `update redemption_items set returned = credits
 		where company_id = $1 and redemption_id = $2 and item_id = any($3)`
 
-	candidateColumns = `p.id, p.customer_id, p.pass_type_id, p.remaining_uses, p.start_date, p.expiry_date, p.status, p.paused_on,
-		p.version, p.created_at, p.updated_at, p.paid_gross, p.paid_currency, p.paid_method, p.paid_reference, t.eligible_event_types`
+	candidateColumns = passColumns + `, t.title, t.eligible_event_types`
 
 	candidatesSQL = `select ` + candidateColumns + `
 		from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id
@@ -92,9 +91,9 @@ const (
 		from (select distinct q.id from unnest($2::uuid[], $3::uuid[], $4::date[], $5::integer[]) r(customer_id, customer_pass_id, day, credits)
 			cross join lateral (select q.id from customer_passes q where q.company_id = $1 and q.customer_id = r.customer_id
 				and q.status = 'active' and (r.customer_pass_id is null or r.customer_pass_id = q.id)
-				and r.day <= q.expiry_date and r.credits <= q.remaining_uses offset 0) q order by q.id) n
+				and r.day <= q.expiry_date and (q.unlimited_uses or greatest(r.credits, 1) <= q.remaining_uses) offset 0) q order by q.id) n
 		cross join lateral (select * from customer_passes p where p.company_id = $1 and p.id = n.id and p.status = 'active' for no key update) p
-		cross join lateral (select t.eligible_event_types from pass_types t
+		cross join lateral (select t.title, t.eligible_event_types from pass_types t
 			where t.company_id = $1 and t.id = p.pass_type_id offset 0) t`
 
 	requestedCandidateSQL = `select ` + candidateColumns + `

@@ -19,13 +19,17 @@ const (
 			sum(e.credits) over (partition by e.customer_pass_id order by e.sequence)::bigint
 		from ledger_entries e where e.company_id = $1`
 
-	// An item holds the credits that the ledger took for it and did not return. The ledger has only
-	// the return of an imported booking.
+	// An item holds the credits that the ledger took for it and did not return. The entries of a pass
+	// with unlimited uses have no credits, so they are counted. The ledger has only the return of an
+	// imported booking.
 	verifyRedemptionsSQL = `select i.redemption_id, (i.credits - i.returned)::bigint,
-			case when r.customer_pass_id is null then 0 else -coalesce(e.credits, 0) end
+			case when r.customer_pass_id is null then 0 when p.unlimited_uses then i.credits * coalesce(e.held, 0)
+				else -coalesce(e.credits, 0) end
 		from redemption_items i
 			join redemptions r on r.company_id = i.company_id and r.id = i.redemption_id
-			left join lateral (select sum(credits)::bigint as credits from ledger_entries e
+			left join customer_passes p on p.company_id = i.company_id and p.id = i.customer_pass_id
+			left join lateral (select sum(credits)::bigint as credits,
+					count(*) filter (where kind = 'redeemed') - count(*) filter (where kind = 'returned') as held from ledger_entries e
 				where e.company_id = i.company_id and e.customer_pass_id = i.customer_pass_id
 					and e.redemption_id = i.redemption_id and e.item_id = i.item_id) e on true
 		where i.company_id = $1`

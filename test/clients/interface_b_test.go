@@ -47,6 +47,62 @@ func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		{operation: "listRegistrations", path: []string{"$event"}, query: object{"status": "confirmed", "customerId": "$friend"}},
 		{operation: "getRegistration", path: []string{"$event", "$registration"}},
 		{operation: "cancelRegistration", path: []string{"$event", "$registration"}},
+		// Event dates. The small event has one space, which a hold takes.
+		{
+			operation: "createEvent", status: 201, save: map[string]string{"small": "id", "smallDate": "dates.0.id", "smallOption": "pricingOptions.0.id"},
+			body: object{
+				"title": "Clay for two", "type": "workshop", "startsAt": soon(6), "duration": 120, "capacity": 2,
+				"bookingRules":   object{"minimumNoticeMinutes": 60, "maximumAdvanceDays": 90, "oncePerCustomer": false},
+				"pricingOptions": []object{{"name": "Seat", "price": 40, "currency": "GBP"}},
+			},
+		},
+		{operation: "addEventDate", status: 201, path: []string{"$small"}, body: object{"startsAt": soon(13), "duration": 90, "capacity": 5}, save: map[string]string{"second": "id"}},
+		{operation: "listEventDates", query: object{"startsFrom": soon(1), "startsBefore": soon(20), "type": "workshop", "available": true}},
+		{operation: "getEventDate", path: []string{"$smallDate"}},
+		{operation: "updateEventDate", path: []string{"$smallDate"}, body: object{"duration": 100}},
+		{operation: "patchEventDate", path: []string{"$smallDate"}, body: object{"duration": 110}},
+		{operation: "cancelEventDate", path: []string{"$second"}, body: object{"reason": "The kiln is broken."}},
+		// Holds and the waitlist.
+		{
+			operation: "createHold", status: 201, save: map[string]string{"hold": "id"},
+			body: object{"purchasedById": "$customer", "minutes": 10, "lines": []object{{"eventDateId": "$smallDate", "spots": 2}}},
+		},
+		{operation: "getHold", path: []string{"$hold"}},
+		{
+			operation: "joinWaitlist", status: 201, path: []string{"$smallDate"}, save: map[string]string{"entry": "id"},
+			body: object{"customerId": "$friend", "spots": 1, "autoBook": false},
+		},
+		{operation: "listWaitlistEntries", query: object{"eventDateId": "$smallDate", "status": "waiting"}},
+		{operation: "deleteHold", path: []string{"$hold"}},
+		{operation: "getWaitlistEntry", path: []string{"$entry"}},
+		{operation: "acceptOffer", path: []string{"$entry"}, body: object{"payment": object{"method": "CASH"}}},
+		{
+			operation: "createHold", status: 201, save: map[string]string{"paid": "id"},
+			body: object{"purchasedById": "$customer", "lines": []object{{"eventDateId": "$smallDate", "pricingOptionId": "$smallOption", "spots": 1}}},
+		},
+		{operation: "confirmHold", path: []string{"$paid"}, body: object{"payment": object{"method": "BANK_TRANSFER", "reference": "2026-11"}}},
+		{
+			operation: "joinWaitlist", status: 201, path: []string{"$smallDate"}, save: map[string]string{"leaver": "id"},
+			body: object{"customerId": "$customer", "autoBook": true, "payment": object{"method": "ONLINE"}},
+		},
+		{operation: "deleteWaitlistEntry", path: []string{"$leaver"}},
+		// Transactions and registrations of all events.
+		{
+			operation: "createTransaction", status: 201, save: map[string]string{"transaction": "id", "mine": "registrations.0.id", "theirs": "registrations.1.id"},
+			body: object{
+				"purchasedById": "$customer", "payment": object{"method": "CARD", "reference": "pi_2"},
+				"lines": []object{{"eventDateId": "$date", "spots": 1}, {"eventDateId": "$date", "customerId": "$friend", "pricingOptionId": "$option", "spots": 2}},
+			},
+		},
+		{operation: "listTransactions", query: object{"perPage": 5, "sort": "-createdAt"}},
+		{operation: "getTransaction", path: []string{"$transaction"}},
+		{operation: "listAllRegistrations", query: object{"customerId": "$friend", "startsFrom": soon(0), "status": "confirmed", "attendance": "unknown"}},
+		{operation: "getRegistrationById", path: []string{"$mine"}},
+		{operation: "recordAttendance", path: []string{"$mine"}, body: object{"attendance": "attended"}},
+		{operation: "previewCancellation", path: []string{"$theirs"}},
+		{operation: "cancelRegistrationById", path: []string{"$theirs"}, body: object{"reason": "A cold.", "waivePolicy": true}},
+		{operation: "refundRegistration", path: []string{"$theirs"}, body: object{"amount": 5}},
+		{operation: "refundRegistration", path: []string{"$theirs"}, body: object{}},
 		// Passes.
 		{
 			operation: "createPass", status: 201, save: map[string]string{"pass": "id"},

@@ -43,6 +43,7 @@ type world struct {
 	waitlist bookingv1.WaitlistServiceClient
 	audit    authv1.AuditServiceClient
 	erasures privacyv1.ErasureServiceClient
+	notes    customerv1.NoteServiceClient
 	stores   map[string]privacyv1.PersonalDataServiceClient
 
 	class, full *bookingv1.Event
@@ -64,7 +65,7 @@ func newWorld(t *testing.T) *world {
 		w.stores[name] = privacyv1.NewPersonalDataServiceClient(conn)
 	}
 	w.waitlist, w.audit = bookingv1.NewWaitlistServiceClient(conns["booking"]), authv1.NewAuditServiceClient(conns["auth"])
-	w.erasures = privacyv1.NewErasureServiceClient(conns["customer"])
+	w.erasures, w.notes = privacyv1.NewErasureServiceClient(conns["customer"]), customerv1.NewNoteServiceClient(conns["customer"])
 
 	// Both receivers repeat the request in their answer, one with a success, the other with a
 	// refusal.
@@ -166,6 +167,10 @@ func (w *world) newPerson(t *testing.T, mark string) *person {
 	})
 
 	// A pass with a note, and a purchase by it.
+	_, err = w.notes.CreateNote(w.ctx(t, "note-"+mark), &customerv1.CreateNoteRequest{
+		CustomerId: p.id, Body: mark + " has asthma", Kind: customerv1.NoteKind_NOTE_KIND_HEALTH, Author: "friend of " + mark,
+	})
+	must(err)
 	assigned, err := w.op.Passes.AssignCustomerPass(w.ctx(t, "pass-"+mark), &passv1.AssignCustomerPassRequest{
 		CustomerId: p.id, PassTypeId: w.kind, Purchase: &passv1.PassPurchase{Reference: "receipt of " + mark},
 	})

@@ -153,8 +153,11 @@ func (of *Offer) booking(o *Order, l Line, date *OfferedDate, option PricingOpti
 		b.Payment = Payment{Method: Pass, Credits: *option.Credits * l.Spaces}
 	} else {
 		b.Payment = Payment{
-			Method: Card, Currency: option.Currency, Reference: o.Payment.Reference,
+			Method: o.Payment.Method, Currency: option.Currency, Reference: o.Payment.Reference,
 			Gross: option.Price * int64(l.Spaces),
+		}
+		if o.Payment.Method == Free {
+			b.Payment.Gross = 0
 		}
 		b.Payment.Net = netOf(b.Payment.Gross, option.TaxRate)
 	}

@@ -63,8 +63,8 @@ func (o *Order) Check() error {
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	if o.Code != "" && o.Payment.Method == Pass {
-		return discountWithPass()
+	if o.Code != "" {
+		return refuseDiscount(o.Payment.Method)
 	}
 	return nil
 }

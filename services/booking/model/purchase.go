@@ -47,7 +47,7 @@ func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func(
 	}
 	t := &Transaction{
 		ID: id.Transaction(newID()), Purchaser: of.Customers[p.Order.Purchaser].Customer,
-		PurchasedAt: now.Truncate(time.Second), Timezone: timezone, Version: 1, Bookings: bookings,
+		PurchasedAt: now.Truncate(time.Second), Timezone: timezone, Version: 1, UpdatedAt: now, Bookings: bookings,
 	}
 	for i := range t.Bookings {
 		t.Bookings[i].ID = id.Booking(newID())
@@ -64,7 +64,7 @@ func PayHeldByPass(t *Transaction, prices map[id.Booking]CreditPrice) error {
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
 		if b.Payment.Code != "" {
-			return discountWithPass()
+			return refuseDiscount(Pass)
 		}
 		price := prices[b.ID].Credits
 		if price == nil {
@@ -73,6 +73,23 @@ func PayHeldByPass(t *Transaction, prices map[id.Booking]CreditPrice) error {
 		b.Payment = Payment{Method: Pass, Credits: *price * b.Spaces}
 		if part, ok := parts[b.ID]; ok {
 			b.Payment.Credits = int32(share(int64(b.Payment.Credits), part[0], part[1]))
+		}
+	}
+	return nil
+}
+
+// PayHeld completes the payments of a held transaction with a method other than a pass.
+func PayHeld(t *Transaction, how PaymentChoice) error {
+	for i := range t.Bookings {
+		p := &t.Bookings[i].Payment
+		if p.Code != "" {
+			if err := refuseDiscount(how.Method); err != nil {
+				return err
+			}
+		}
+		p.Method, p.Reference = how.Method, how.Reference
+		if how.Method == Free {
+			p.Gross, p.Net = 0, 0
 		}
 	}
 	return nil

@@ -182,10 +182,3 @@ func RegistrationsByCreationDesc() page.Order { return page.Order{Code: 7, ID: "
 
 // DatesByStart sorts dates by their start.
 func DatesByStart() page.Order { return page.Order{Code: 8, Column: "d.starts_at", ID: "d.id"} }
-
-// DiscountsByCreation sorts discount codes by creation time.
-func DiscountsByCreation() page.Order { return page.Order{Code: 9} }
-
-// WaitersByJoining sorts waitlist entries by their sequence number, which the store looks up by
-// identifier.
-func WaitersByJoining() page.Order { return page.Order{Code: 10} }
