@@ -3,10 +3,8 @@ package gatewaya
 import (
 	"fmt"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"reservation.dev/platform/money"
-	"reservation.dev/platform/zone"
+	"reservation.dev/platform/resource"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
@@ -31,12 +29,12 @@ func transactions(all []*bookingv1.Transaction) ([]*edgeav1.Transaction, error) 
 }
 
 func transaction(t *bookingv1.Transaction) (*edgeav1.Transaction, error) {
-	purchased, err := local(t.GetPurchasedAt(), t.GetTimezone())
+	clock, err := clockOf(t.GetTimezone())
 	if err != nil {
 		return nil, err
 	}
 	out := &edgeav1.Transaction{
-		Id: t.GetId(), Type: typeEventBooking, PurchaseDate: purchased,
+		Id: t.GetId(), Type: typeEventBooking, PurchaseDate: clock.local(t.GetPurchasedAt()),
 		Bookings: make([]*edgeav1.Booking, 0, len(t.GetBookings())),
 	}
 	purchaser := customer(t.GetPurchaser())
@@ -51,7 +49,7 @@ func transaction(t *bookingv1.Transaction) (*edgeav1.Transaction, error) {
 }
 
 func booking(b *bookingv1.Booking, purchaser *edgeav1.Customer) (*edgeav1.Booking, error) {
-	starts, err := local(b.GetStartsAt(), b.GetTimezone())
+	clock, err := clockOf(b.GetTimezone())
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +63,7 @@ func booking(b *bookingv1.Booking, purchaser *edgeav1.Customer) (*edgeav1.Bookin
 		Event: &edgeav1.Event{
 			Id: b.GetEventId(), Type: typeEvent, Name: b.GetEventTitle(),
 			Date: &edgeav1.EventDate{
-				Id: b.GetEventDateId(), Type: typeEventDate, Datetime: starts,
+				Id: b.GetEventDateId(), Type: typeEventDate, Datetime: clock.local(b.GetStartsAt()),
 				Tz: b.GetTimezone(), Duration: b.GetDurationMinutes(),
 			},
 		},
@@ -89,20 +87,11 @@ func payment(b *bookingv1.Booking) (*edgeav1.Payment, error) {
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.Booking_Card:
 		return &edgeav1.Payment{
-			Method: money.MethodCard, Currency: p.Card.GetCurrency(),
+			Method: resource.PaymentMethodName(p.Card.GetMethod()), Currency: p.Card.GetCurrency(),
 			Base100GrossPrice: &p.Card.Gross, Base100NetPrice: &p.Card.Net,
 		}, nil
 	case *bookingv1.Booking_Pass:
 		return &edgeav1.Payment{Method: money.MethodPass, Currency: currencyCredits, CreditsUsed: &p.Pass.CreditsUsed}, nil
 	}
 	return nil, fmt.Errorf("booking %s: payment of type %T", b.GetId(), b.GetPayment())
-}
-
-// local formats an instant as local time of a zone, without an offset.
-func local(at *timestamppb.Timestamp, timezone string) (string, error) {
-	loc, err := zone.Load(timezone)
-	if err != nil {
-		return "", err
-	}
-	return at.AsTime().In(loc).Format("2006-01-02T15:04:05"), nil
 }

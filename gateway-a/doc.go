@@ -24,5 +24,6 @@
 //   - token.go: the token operation.
 //   - run.go, config.go: the wiring and the settings.
 //
-// Only this gateway has list_customers.go, which serves GET /customers.
+// Only this gateway has list_customers.go, which serves GET /customers, and clock.go, which formats
+// local times.
 package gatewaya

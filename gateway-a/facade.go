@@ -5,6 +5,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 // facade implements the operations that the generated handlers serve. Each makes one call with the
@@ -14,4 +15,6 @@ type facade struct {
 	customers customerv1.CustomerServiceClient
 	single    *edge.Customers
 	bookings  bookingv1.BookingServiceClient
+	passes    passv1.PassServiceClient
+	notes     customerv1.NoteServiceClient
 }

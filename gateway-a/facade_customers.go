@@ -24,6 +24,6 @@ func (f *facade) UpdateProfile(ctx context.Context, req *edgeav1.UpdateProfileRe
 	if err != nil {
 		return nil, err
 	}
-	edge.Tag(ctx, res.GetCustomer())
+	edge.TagAs(ctx, res.GetCustomer(), &edgeav1.GetProfileResponse{Data: profile(res.GetCustomer())})
 	return &edgeav1.UpdateProfileResponse{Message: "the customer's profile was updated"}, nil
 }

@@ -25,6 +25,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 // gateway serves Interface A over HTTP, in front of small gRPC fakes of the services.
@@ -36,6 +37,8 @@ type gateway struct {
 	contract  *openapitest.Contract
 	customers *fakeCustomers
 	bookings  *fakeBookings
+	passes    *fakePasses
+	notes     *fakeNotes
 	auth      *fakeAuth
 	log       *edgetest.Log
 }
@@ -44,21 +47,18 @@ func newGateway(t *testing.T) *gateway {
 	t.Helper()
 	g := &gateway{
 		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi.Description, ""),
-		customers: &fakeCustomers{}, bookings: &fakeBookings{}, auth: &fakeAuth{}, log: &edgetest.Log{},
+		customers: &fakeCustomers{}, bookings: &fakeBookings{}, passes: &fakePasses{}, notes: &fakeNotes{}, auth: &fakeAuth{}, log: &edgetest.Log{},
 	}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
-	conn := edgetest.Services(t, rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: rpc.Policy{
-		authv1.TokenService_IssueToken_FullMethodName:             rpc.Public,
-		customerv1.CustomerService_GetCustomer_FullMethodName:     "customers:read|profile:read",
-		customerv1.CustomerService_UpdateCustomer_FullMethodName:  "customers:write|profile:write",
-		customerv1.CustomerService_ListCustomers_FullMethodName:   "customers:read",
-		customerv1.CustomerService_ExportCustomers_FullMethodName: "customers:read",
-		bookingv1.BookingService_ListTransactions_FullMethodName:  "bookings:read",
-		bookingv1.BookingService_GetTransaction_FullMethodName:    "bookings:read",
-	}}, func(s grpc.ServiceRegistrar) {
+	conn := edgetest.Services(t, rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: rpc.PolicyOf(
+		&authv1.TokenService_ServiceDesc, &customerv1.CustomerService_ServiceDesc, &customerv1.NoteService_ServiceDesc,
+		&bookingv1.BookingService_ServiceDesc, &passv1.PassService_ServiceDesc,
+	)}, func(s grpc.ServiceRegistrar) {
 		authv1.RegisterTokenServiceServer(s, g.auth)
 		customerv1.RegisterCustomerServiceServer(s, g.customers)
 		bookingv1.RegisterBookingServiceServer(s, g.bookings)
+		passv1.RegisterPassServiceServer(s, g.passes)
+		customerv1.RegisterNoteServiceServer(s, g.notes)
 	})
 
 	options := edge.Options{
@@ -66,7 +66,7 @@ func newGateway(t *testing.T) *gateway {
 	}
 	handler, err := newHandler(t.Context(), options, services{
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
-		bookings: bookingv1.NewBookingServiceClient(conn),
+		bookings: bookingv1.NewBookingServiceClient(conn), passes: passv1.NewPassServiceClient(conn), notes: customerv1.NewNoteServiceClient(conn),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func (g *gateway) do(r request) answer {
 
 // token returns a token with all scopes of Interface A.
 func (g *gateway) token() string {
-	return g.issuer.Client(g.company, scopes.InterfaceA()...)
+	return g.issuer.Client(g.company, scopes.InToken(scopes.InterfaceA())...)
 }
 
 // fakeCustomers responds as its fields say, and keeps the requests that it gets.

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/gateway-a/openapi"
@@ -19,7 +17,6 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
-	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
@@ -31,7 +28,7 @@ func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	contract.CheckExamples(t)
 	var have []string
 	for _, r := range routes() {
-		have = append(have, r.Method+" "+strings.ReplaceAll(r.Path, "{booking_id}", "{bookingId}"))
+		have = append(have, r.Method+" "+pathParameters().Replace(r.Path))
 	}
 	described := contract.Operations()
 	slices.Sort(have)
@@ -39,6 +36,11 @@ func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	if !slices.Equal(have, described) {
 		t.Errorf("routes.go has %v, openapi.yaml has %v", have, described)
 	}
+}
+
+// pathParameters gives the parameters of paths their public names.
+func pathParameters() *strings.Replacer {
+	return strings.NewReplacer("{booking_id}", "{bookingId}", "{pass_id}", "{passId}", "{note_id}", "{noteId}")
 }
 
 func TestEveryScopeHasARoute(t *testing.T) { // invariant 1
@@ -63,8 +65,9 @@ func TestAccess(t *testing.T) { // invariant 1
 		if r.Scope == "" {
 			continue
 		}
-		path := strings.NewReplacer("{id}", customerID, "{booking_id}", id.New[id.Transaction]().String()).Replace(r.Path)
-		paths[r.Method+" "+r.Path] = request{Method: r.Method, Path: path, Body: map[bool]string{true: "not json"}[r.Method == http.MethodPut]}
+		path := strings.NewReplacer("{id}", customerID, "{booking_id}", id.New[id.Transaction]().String(),
+			"{pass_id}", id.New[id.CustomerPass]().String(), "{note_id}", id.New[id.Note]().String()).Replace(r.Path)
+		paths[r.Method+" "+r.Path] = request{Method: r.Method, Path: path, Body: map[bool]string{true: "not json"}[r.Method == http.MethodPut || r.Method == http.MethodPost]}
 		needed[r.Method+" "+r.Path] = r.Scope
 	}
 	for name, r := range paths {
@@ -135,7 +138,6 @@ func TestErrors(t *testing.T) { // invariant 4
 		"an identifier of 10 kB":                 {get("/customer/cust_" + strings.Repeat("x", 10_000) + "/profile"), 404, fault.ReasonNotFound, ""},
 		"an identifier with a slash":             {get("/customer/a%2Fb/profile"), 404, fault.ReasonNotFound, ""},
 		"an identifier with a space":             {get("/customer/a%20b/profile"), 404, fault.ReasonNotFound, ""},
-		"no media type":                          {put(" ", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
 		"a wrong media type":                     {put("text/plain", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
 		"a wrong charset":                        {put("application/json; charset=latin1", `{}`), 415, fault.ReasonUnsupportedMediaType, ""},
 		"malformed JSON":                         {put("", `{"firstname":`), 400, fault.ReasonInvalidJSON, ""},
@@ -226,7 +228,7 @@ func TestProfile(t *testing.T) {
 	t.Run("returns the customer without archived, with an ETag", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodGet, Path: path, Token: g.token()})
 		want := `{"data":{"id":"` + customerID + `","type":"customer","firstname":"Zoë","lastname":"O'Brien","email":"z@example.com","mobile":""}}`
-		if a.Code != 200 || a.Body != want || a.Header.Get("ETag") != `"7"` {
+		if a.Code != 200 || a.Body != want || !strings.HasPrefix(a.Header.Get("ETag"), `"7-`) {
 			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
 		}
 	})
@@ -246,7 +248,7 @@ func TestProfile(t *testing.T) {
 	t.Run("an update always sends the required fields, and mobile only if it is given", func(t *testing.T) {
 		a := g.do(request{Method: http.MethodPut, Path: path, Token: g.token(), Body: `{"firstname":"A","lastname":"B","email":"c@example.com"}`,
 			Header: http.Header{"If-Match": {`"6"`}, "Idempotency-Key": {"k1"}}})
-		if a.Code != 200 || a.Header.Get("ETag") != `"7"` {
+		if a.Code != 200 || !strings.HasPrefix(a.Header.Get("ETag"), `"7-`) {
 			t.Fatalf("got %d %s", a.Code, a.Body)
 		}
 		u := g.customers.updated
@@ -361,91 +363,10 @@ func TestCustomers(t *testing.T) { // invariant 3
 	})
 }
 
-func TestBookings(t *testing.T) {
-	t.Parallel()
-	g := newGateway(t)
-	at := func(s string) *timestamppb.Timestamp {
-		v, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return timestamppb.New(v)
-	}
-	buyer := &bookingv1.CustomerReference{Id: id.New[id.Customer]().String(), FirstName: "Zoë", LastName: "O'Brien", Email: "z@example.com"}
-	friend := &bookingv1.CustomerReference{Id: id.New[id.Customer]().String(), FirstName: "T", LastName: "Ó", Email: "t@example.com"}
-	booking := func(zone string) *bookingv1.Booking {
-		return &bookingv1.Booking{
-			Id: id.New[id.Booking]().String(), Spaces: 2, EventId: id.New[id.Event]().String(), EventTitle: "Yoga",
-			EventDateId: id.New[id.EventDate]().String(), StartsAt: at("2026-03-29T01:30:00Z"), Timezone: zone, DurationMinutes: 60,
-			PricingOptionId: id.New[id.PricingOption]().String(),
-			Payment:         &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 2400, Net: 2000, Reference: "secret-ref"}},
-		}
-	}
-	card, pass := booking("Europe/London"), booking("Australia/Lord_Howe")
-	pass.Payment = &bookingv1.Booking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: 3}}
-	pass.BoughtFor, pass.IsCancelled = friend, true
-	txn := &bookingv1.Transaction{Id: id.New[id.Transaction]().String(), Purchaser: buyer, PurchasedAt: at("2026-01-05T18:02:11Z"), Timezone: "America/New_York", Bookings: []*bookingv1.Booking{card, pass}, Version: 3}
-	g.bookings.transactions = []*bookingv1.Transaction{txn}
-	list := "/customer/" + buyer.GetId() + "/bookings"
-
-	wantCustomer := `{"id":"` + buyer.GetId() + `","type":"customer","firstname":"Zoë","lastname":"O'Brien","email":"z@example.com"}`
-	event := func(b *bookingv1.Booking, datetime, zone string) string {
-		return `"event":{"id":"` + b.GetEventId() + `","type":"event","name":"Yoga","date":{"id":"` + b.GetEventDateId() + `","type":"event_date","datetime":"` + datetime + `","tz":"` + zone + `","duration":60}},"pricing_option":{"id":"` + b.GetPricingOptionId() + `"}`
-	}
-	want := `{"id":"` + txn.GetId() + `","type":"event-booking","purchase_date":"2026-01-05T13:02:11","bookings":[` +
-		`{"id":"` + card.GetId() + `","type":"event-booking","is_cancelled":false,"is_refunded":false,"spaces":2,"purchased_by":` + wantCustomer + `,` +
-		event(card, "2026-03-29T02:30:00", "Europe/London") + `,"payment":{"method":"CARD","currency":"GBP","base100gross_price":2400,"base100net_price":2000}},` +
-		`{"id":"` + pass.GetId() + `","type":"event-booking","is_cancelled":true,"is_refunded":false,"spaces":2,"purchased_by":` + wantCustomer + `,` +
-		`"bought_for":{"id":"` + friend.GetId() + `","type":"customer","firstname":"T","lastname":"Ó","email":"t@example.com"},` +
-		event(pass, "2026-03-29T12:30:00", "Australia/Lord_Howe") + `,"payment":{"method":"PASS","currency":"CR","credits_used":3}}]}`
-
-	t.Run("the list has exactly the documented JSON", func(t *testing.T) {
-		a := g.do(request{Method: http.MethodGet, Path: list, Token: g.token()})
-		if a.Code != 200 || a.Body != `{"data":[`+want+`],"total":1,"page":0,"pageSize":30}` {
-			t.Errorf("got  %s\nwant %s", a.Body, want)
-		}
-	})
-	t.Run("a single transaction is the same as in the list", func(t *testing.T) {
-		a := g.do(request{Method: http.MethodGet, Path: "/customer/" + buyer.GetId() + "/booking/" + txn.GetId(), Token: g.token()})
-		if a.Code != 200 || a.Body != `{"data":`+want+`}` || a.Header.Get("ETag") != `"3"` {
-			t.Errorf("got %d %s", a.Code, a.Body)
-		}
-	})
-	t.Run("an empty list is an empty array", func(t *testing.T) {
-		g.bookings.transactions = nil
-		defer func() { g.bookings.transactions = []*bookingv1.Transaction{txn} }()
-		if a := g.do(request{Method: http.MethodGet, Path: list, Token: g.token()}); a.Body != `{"data":[],"total":0,"page":0,"pageSize":30}` {
-			t.Errorf("got %s", a.Body)
-		}
-	})
-	t.Run("passes on the given parameters, and no others", func(t *testing.T) {
-		g.do(request{Method: http.MethodGet, Path: list + "?page=2&pageSize=500&future_only=True&startDate=2026-01-01T00:00:00%2B01:00&endDate=2026-02-01&page_size=7", Token: g.token()})
-		l := g.bookings.listed
-		if l.GetPage() != 2 || l.GetPageSize() != 500 || !l.GetFutureOnly() || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01" {
-			t.Errorf("requested %v", l)
-		}
-		g.do(request{Method: http.MethodGet, Path: list + "?pageSize=99999999999999999999&startDate=2026-01-01T00:00:00+01:00&endDate=2026-02-01T00:00:00+01:00", Token: g.token()})
-		if l := g.bookings.listed; l.GetPageSize() != 2147483647 || l.GetStartDate() != "2026-01-01T00:00:00+01:00" || l.GetEndDate() != "2026-02-01T00:00:00+01:00" {
-			t.Errorf("with unescaped offsets: requested %v", l)
-		}
-		g.do(request{Method: http.MethodGet, Path: list, Token: g.token()})
-		if l := g.bookings.listed; l.Page != nil || l.PageSize != nil || l.GetFutureOnly() || l.StartDate != nil || l.EndDate != nil {
-			t.Errorf("requested %v", l)
-		}
-	})
-	t.Run("gives the service's parameters the names of the interface", func(t *testing.T) {
-		g.bookings.err = fault.InvalidParameter("start_date", "format", "must be a date")
-		defer func() { g.bookings.err = nil }()
-		if a := g.do(request{Method: http.MethodGet, Path: list, Token: g.token()}); a.Code != 400 || !strings.Contains(a.Body, `"message":"startDate must be a date"`) {
-			t.Errorf("got %d %s", a.Code, a.Body)
-		}
-	})
-}
-
 func TestPages(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t)
-	for path, want := range map[string]string{"/openapi.yaml": "openapi: 3.1.0", "/docs": "<html", "/docs/": "<html"} {
+	for path, want := range map[string]string{"/openapi.yaml": "openapi: 3.1.0", "/openapi.json": `{"openapi":"3.1.0"`, "/docs": "<html", "/docs/": "<html"} {
 		res, err := http.Get(g.client.URL + path)
 		if err != nil {
 			t.Fatal(err)

@@ -12,12 +12,8 @@ import (
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
 )
 
-const (
-	defaultPageSize = 30
-	maxPageSize     = 100
-	// chunkTimeout is how long a client can take to read one chunk.
-	chunkTimeout = 30 * time.Second
-)
+// chunkTimeout is how long a client can take to read one chunk.
+const chunkTimeout = 30 * time.Second
 
 // customerList serves GET /customers: the whole list as one streamed document, or one page if page
 // or pageSize is given.
@@ -81,31 +77,21 @@ func (d document) write(b []byte) {
 }
 
 func (c *customerList) page(w http.ResponseWriter, r *http.Request) error {
-	out := &edgeav1.CustomerPage{PageSize: defaultPageSize}
 	var q edge.Query
-	list := &customerv1.ListCustomersRequest{UpdatedSince: q.Instant("updated_since", queryParameter(r, "updated_since"))}
-	if page := q.Int("page", queryParameter(r, "page")); page != nil {
-		out.Page = *page
-	}
-	if size := q.PageSize("pageSize", queryParameter(r, "pageSize")); size != nil {
-		out.PageSize = min(*size, maxPageSize)
-	}
-	if out.Page < 0 {
-		q.Fail(fault.InvalidParameter("page", "min", "must be 0 or more"))
-	}
-	if out.PageSize < 1 {
-		q.Fail(fault.InvalidParameter("pageSize", "min", "must be 1 or more"))
-	}
+	since := q.Instant("updated_since", queryParameter(r, "updated_since"))
+	p := newPage(&q, queryParameter(r, "page"), queryParameter(r, "pageSize"))
 	if err := q.Err(); err != nil {
 		return err
 	}
-	list.PageSize, list.Offset = out.GetPageSize(), int64(out.GetPage())*int64(out.GetPageSize())
-	res, err := c.client.ListCustomers(r.Context(), list)
+	res, err := c.client.ListCustomers(r.Context(), &customerv1.ListCustomersRequest{
+		UpdatedSince: since, PageSize: p.size, Offset: p.offset(),
+	})
 	if err != nil {
 		return err
 	}
-	out.Total, out.Data = res.GetTotal(), edge.Convert(res.GetCustomers(), listedCustomer)
-	c.edge.Write(w, http.StatusOK, out)
+	c.edge.Write(w, http.StatusOK, &edgeav1.CustomerPage{
+		Data: edge.Convert(res.GetCustomers(), listedCustomer), Total: res.GetTotal(), Page: p.number, PageSize: p.size,
+	})
 	return nil
 }
 

@@ -22,12 +22,19 @@ func contract() edge.Interface {
 // routes lists the operations of Interface A. A test compares them with openapi.yaml.
 func routes() []edge.Route {
 	return []edge.Route{
-		{Method: http.MethodPost, Path: "/token", Media: []string{jsonType, formType}, Bodiless: true, Fail: failToken},
+		{Method: http.MethodPost, Path: "/token", Media: []string{jsonType, formType}, Fail: failToken},
 		{Method: http.MethodGet, Path: "/customers", Scope: scopes.CustomersRead, Query: []string{"page", "pageSize", "updated_since"}},
 		{Method: http.MethodGet, Path: "/customer/{id}/profile", Scope: scopes.ProfileRead},
 		{Method: http.MethodPut, Path: "/customer/{id}/profile", Scope: scopes.ProfileWrite},
 		{Method: http.MethodGet, Path: "/customer/{id}/bookings", Scope: scopes.BookingsRead, Query: []string{"page", "pageSize", "future_only", "startDate", "endDate"}},
 		{Method: http.MethodGet, Path: "/customer/{id}/booking/{booking_id}", Scope: scopes.BookingsRead},
+		{Method: http.MethodGet, Path: "/customer/{id}/passes", Scope: scopes.PassesRead, Query: []string{"page", "pageSize", "status"}},
+		{Method: http.MethodGet, Path: "/customer/{id}/pass/{pass_id}", Scope: scopes.PassesRead},
+		{Method: http.MethodGet, Path: "/customer/{id}/notes", Scope: scopes.NotesRead, Query: []string{"page", "pageSize", "kind"}},
+		{Method: http.MethodPost, Path: "/customer/{id}/notes", Scope: scopes.NotesWrite},
+		{Method: http.MethodGet, Path: "/customer/{id}/note/{note_id}", Scope: scopes.NotesRead},
+		{Method: http.MethodPut, Path: "/customer/{id}/note/{note_id}", Scope: scopes.NotesWrite},
+		{Method: http.MethodDelete, Path: "/customer/{id}/note/{note_id}", Scope: scopes.NotesWrite},
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 // Part describes gateway-a to the process that runs it.
@@ -31,10 +32,13 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	return edge.Run(ctx, h, cfg.Addr, cfg.Edge, func(o edge.Options, s *edge.Services) (http.Handler, error) {
+		customer := s.Dial("customer", cfg.CustomerAddr)
 		return newHandler(ctx, o, services{
 			tokens:    authv1.NewTokenServiceClient(s.Dial("auth", cfg.AuthAddr)),
-			customers: customerv1.NewCustomerServiceClient(s.Dial("customer", cfg.CustomerAddr)),
+			customers: customerv1.NewCustomerServiceClient(customer),
+			notes:     customerv1.NewNoteServiceClient(customer),
 			bookings:  bookingv1.NewBookingServiceClient(s.Dial("booking", cfg.BookingAddr)),
+			passes:    passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
 		})
 	})
 }
@@ -43,7 +47,9 @@ func Run(ctx context.Context, h *service.Host) error {
 type services struct {
 	tokens    authv1.TokenServiceClient
 	customers customerv1.CustomerServiceClient
+	notes     customerv1.NoteServiceClient
 	bookings  bookingv1.BookingServiceClient
+	passes    passv1.PassServiceClient
 }
 
 // newHandler returns a handler that serves Interface A with the given services. An API client
@@ -56,7 +62,9 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	tokens := &tokens{edge: e, client: s.tokens}
 	list := &customerList{edge: e, client: s.customers}
 	err = errors.Join(
-		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{customers: s.customers, single: edge.NewCustomers(s.customers), bookings: s.bookings}),
+		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{
+			customers: s.customers, single: edge.NewCustomers(s.customers), bookings: s.bookings, passes: s.passes, notes: s.notes,
+		}),
 		e.Handle(http.MethodPost, "/token", tokens.serve),
 		e.Handle(http.MethodGet, "/customers", list.serve),
 	)

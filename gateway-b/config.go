@@ -13,6 +13,7 @@ type Config struct {
 	CustomerAddr string `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"gRPC addresses of the customer service, separated by commas"`
 	BookingAddr  string `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"gRPC addresses of the booking service, separated by commas"`
 	PassAddr     string `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"gRPC addresses of the pass service, separated by commas"`
+	WebhookAddr  string `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"gRPC addresses of the webhook service, separated by commas"`
 	RateLimit    int    `env:"RATE_LIMIT" envDefault:"100" doc:"requests that an API key without a limit of its own can make in any 60 seconds"`
 	Edge         edge.Config
 }

@@ -9,18 +9,7 @@ import (
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
-	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
-
-// utc formats an instant in UTC with whole seconds, or returns "" for nil.
-func utc(t *timestamppb.Timestamp) string {
-	if t == nil {
-		return ""
-	}
-	return t.AsTime().UTC().Truncate(time.Second).Format(time.RFC3339)
-}
-
-func nullableInt(v *int32) *edgev1.NullableInt { return &edgev1.NullableInt{Value: v} }
 
 // noIdentifier replaces an empty identifier in a call. It is not a valid identifier, so the services
 // respond as if the resource did not exist.
@@ -91,6 +80,19 @@ func (b *body) moment(field string, text *string) (at *timestamppb.Timestamp, lo
 	}
 	b.Add(field, "format", "must be a date-time, for example 2026-03-29T08:30:00Z, or 2026-03-29T09:30:00 in the event's time zone")
 	return nil, ""
+}
+
+// instant reads a date-time with an offset.
+func (b *body) instant(field string, text *string) *timestamppb.Timestamp {
+	if text == nil {
+		return nil
+	}
+	t, err := time.Parse(time.RFC3339, *text)
+	if err != nil || t.Year() < 1 {
+		b.Add(field, "format", "must be a date-time with an offset, for example 2026-03-29T08:30:00Z")
+		return nil
+	}
+	return timestamppb.New(t)
 }
 
 // index returns the path of a member of the i-th entry of a list: "dates[0].startsAt".

@@ -2,62 +2,12 @@ package gatewayb
 
 import (
 	"fmt"
-	"math"
-	"time"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/edge"
-	"reservation.dev/platform/enum"
-	"reservation.dev/platform/eventdates"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
-
-// event converts an event. Its sums count the dates that have not started at now.
-func event(e *bookingv1.Event, now time.Time) *edgebv1.Event {
-	out := &edgebv1.Event{
-		Id: e.GetId(), Title: e.GetTitle(), Description: e.GetDescription(), Type: enum.Name(e.GetType()),
-		Status: enum.Name(e.GetStatus()), Timezone: e.GetTimezone(), Location: e.GetLocation(),
-		FreeCancellationMinutes: nullableInt(e.FreeCancellationMinutes),
-		CreatedAt:               utc(e.GetCreatedAt()), UpdatedAt: utc(e.GetUpdatedAt()),
-	}
-	for _, d := range e.GetDates() {
-		out.Dates = append(out.Dates, &edgebv1.EventDate{
-			Id: d.GetId(), StartsAt: utc(d.GetStartsAt()), Duration: d.GetDurationMinutes(), Timezone: d.GetTimezone(),
-			Capacity: nullableInt(d.Capacity), SpotsTaken: d.GetBooked(), Status: enum.Name(d.GetStatus()),
-		})
-	}
-	summarize(out, eventdates.Summarize(e.GetDates(), now))
-	for _, p := range e.GetPricingOptions() {
-		out.PricingOptions = append(out.PricingOptions, &edgebv1.PricingOption{
-			Id: p.GetId(), Name: p.GetName(), Price: &edgev1.Amount{Minor: p.GetPrice()}, Currency: p.GetCurrency(),
-			Credits: nullableInt(p.Credits), TaxRate: &edgev1.Percentage{BasisPoints: p.GetTaxRateBasisPoints()},
-		})
-	}
-	if r := e.GetRecurrence(); r != nil {
-		out.Recurrence = &edgebv1.Recurrence{Rule: r.GetRule(), Exceptions: r.GetExceptions()}
-	}
-	return out
-}
-
-// summarize sets the members that summarize an event's dates.
-func summarize(out *edgebv1.Event, s eventdates.Summary) {
-	out.StartsAt, out.EndsAt, out.Duration = utc(timestamppb.New(s.StartsAt)), utc(timestamppb.New(s.EndsAt)), s.Minutes
-	out.SpotsTaken = int32(min(s.Taken, math.MaxInt32))
-	out.Capacity, out.SpotsAvailable = sumOf(s.Capacity), sumOf(s.Available)
-}
-
-// sumOf converts a sum over dates. The interface has 32-bit numbers, so a larger sum becomes the
-// largest 32-bit number.
-func sumOf(n *int64) *edgev1.NullableInt {
-	if n == nil {
-		return nullableInt(nil)
-	}
-	shown := int32(min(*n, math.MaxInt32))
-	return nullableInt(&shown)
-}
 
 // topDateNames maps the fields of a date in the service's request to the top-level members of
 // Interface B that described it. date is the path of the date in the service's request.
@@ -87,14 +37,17 @@ func newEvent(in *edgebv1.EventWrite) (out *bookingv1.CreateEventRequest, names 
 	out = &bookingv1.CreateEventRequest{
 		Title: in.GetTitle(), Description: in.GetDescription(), Timezone: in.GetTimezone(), Location: in.GetLocation(),
 		Type: value[bookingv1.EventType](&b, "type", in.Type), Status: value[bookingv1.EventStatus](&b, "status", in.Status),
-		FreeCancellationMinutes: edge.OrEmpty(in.GetFreeCancellationMinutes()).Value,
+		FreeCancellationMinutes: edge.OrEmpty(in.GetFreeCancellationMinutes()).Value, BookingRules: b.bookingRules(in.GetBookingRules()),
 	}
 	b.notEmpty("timezone", in.Timezone)
 	if len(in.GetDates()) > 0 {
 		b.newDates(out, in)
 	} else {
-		b.firstDate(out, in)
-		names = firstDateNames()
+		var date *bookingv1.NewEventDate
+		date, out.Recurrence = b.firstDate(&edgebv1.EventDateAdd{
+			StartsAt: in.StartsAt, EndsAt: in.EndsAt, Duration: in.Duration, Capacity: in.GetCapacity(), Recurrence: in.GetRecurrence(),
+		})
+		out.Dates, names = []*bookingv1.NewEventDate{date}, firstDateNames()
 	}
 	for i, p := range in.GetPricingOptions() {
 		out.PricingOptions = append(out.PricingOptions, b.newPricingOption(i, p))
@@ -130,8 +83,8 @@ func (b *body) newDate(i int, d *edgebv1.EventDateWrite, in *edgebv1.EventWrite)
 	return date
 }
 
-// firstDate converts the date that the top-level members describe, and the recurrence.
-func (b *body) firstDate(out *bookingv1.CreateEventRequest, in *edgebv1.EventWrite) {
+// firstDate converts the date that the members of a body describe, and the recurrence.
+func (b *body) firstDate(in *edgebv1.EventDateAdd) (*bookingv1.NewEventDate, *bookingv1.Recurrence) {
 	if in.StartsAt == nil {
 		b.Add("startsAt", "required", "is required")
 	}
@@ -141,13 +94,14 @@ func (b *body) firstDate(out *bookingv1.CreateEventRequest, in *edgebv1.EventWri
 	date := &bookingv1.NewEventDate{Capacity: capacityOf(in.GetCapacity(), nil)}
 	date.StartsAt, date.LocalStart = b.moment("startsAt", in.StartsAt)
 	b.size(date, "", in.Duration, in.EndsAt)
-	out.Dates = []*bookingv1.NewEventDate{date}
-	if r := in.GetRecurrence(); r != nil {
-		out.Recurrence = &bookingv1.Recurrence{Rule: r.GetRule(), LocalStart: date.GetLocalStart(), Exceptions: r.GetExceptions()}
-		if date.GetStartsAt() != nil {
-			b.Add("startsAt", "local", "must be a local time without an offset if recurrence is given")
-		}
+	r := in.GetRecurrence()
+	if r == nil {
+		return date, nil
 	}
+	if date.GetStartsAt() != nil {
+		b.Add("startsAt", "local", "must be a local time without an offset if recurrence is given")
+	}
+	return date, &bookingv1.Recurrence{Rule: r.GetRule(), LocalStart: date.GetLocalStart(), Exceptions: r.GetExceptions()}
 }
 
 // size sets the duration or the end of a date. at is the path of the members. The booking service
@@ -177,7 +131,7 @@ func (b *body) newPricingOption(i int, p *edgebv1.PricingOptionWrite) *bookingv1
 	b.checkPricingOption(i, p)
 	return &bookingv1.NewPricingOption{
 		Name: p.GetName(), Price: p.GetPrice().GetMinor(), Currency: p.GetCurrency(), TaxRateBasisPoints: p.GetTaxRate().GetBasisPoints(),
-		Credits: edge.OrEmpty(p.GetCredits()).Value,
+		Credits: edge.OrEmpty(p.GetCredits()).Value, WholeCourse: p.GetWholeCourse(),
 	}
 }
 
@@ -205,7 +159,7 @@ func eventUpdate(in *edgebv1.EventWrite) (*bookingv1.UpdateEventRequest, error) 
 	out := &bookingv1.UpdateEventRequest{
 		Title: in.Title, Description: in.Description, Timezone: in.Timezone, Location: in.Location,
 		Type: value[bookingv1.EventType](&b, "type", in.Type), Status: value[bookingv1.EventStatus](&b, "status", in.Status),
-		FreeCancellationMinutes: b.freeCancellation(in.GetFreeCancellationMinutes()),
+		FreeCancellationMinutes: b.freeCancellation(in.GetFreeCancellationMinutes()), BookingRules: b.bookingRules(in.GetBookingRules()),
 	}
 	b.notEmpty("timezone", in.Timezone)
 	if r := in.GetRecurrence(); r != nil {
@@ -240,6 +194,20 @@ func (b *body) freeCancellation(in *edgev1.NullableInt) *int32 {
 	return in.Value
 }
 
+// bookingRules converts booking rules. An absent member means no limit.
+func (b *body) bookingRules(in *edgebv1.BookingRulesWrite) *bookingv1.BookingRules {
+	if in == nil {
+		return nil
+	}
+	if in.MaximumAdvanceDays != nil && in.GetMaximumAdvanceDays() < 1 { // the service would treat 0 as absent
+		b.Add("bookingRules.maximumAdvanceDays", "min", "must be 1 or more, or null")
+	}
+	return &bookingv1.BookingRules{
+		OpensAt: b.instant("bookingRules.opensAt", in.OpensAt), ClosesAt: b.instant("bookingRules.closesAt", in.ClosesAt),
+		MinimumNoticeMinutes: in.GetMinimumNoticeMinutes(), MaximumAdvanceDays: in.GetMaximumAdvanceDays(), OncePerCustomer: in.GetOncePerCustomer(),
+	}
+}
+
 // dateChange converts a change of one date, or of all dates together. at is the path of the members.
 func (b *body) dateChange(at string, start, end *string, minutes *int32, capacity *edgev1.NullableInt) *bookingv1.EventDateChange {
 	change := &bookingv1.EventDateChange{DurationMinutes: minutes}
@@ -259,7 +227,7 @@ func (b *body) dateChange(at string, start, end *string, minutes *int32, capacit
 
 func (b *body) pricingOptionChange(i int, p *edgebv1.PricingOptionWrite) *bookingv1.PricingOptionChange {
 	b.checkPricingOption(i, p)
-	change := &bookingv1.PricingOptionChange{Id: p.GetId(), Name: p.Name, Currency: p.Currency}
+	change := &bookingv1.PricingOptionChange{Id: p.GetId(), Name: p.Name, Currency: p.Currency, WholeCourse: p.WholeCourse}
 	if p.GetPrice() != nil {
 		change.Price = &p.GetPrice().Minor
 	}

@@ -5,18 +5,8 @@ import (
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/money"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
-	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
-
-func passType(t *passv1.PassType) *edgebv1.Pass {
-	return &edgebv1.Pass{
-		Id: t.GetId(), Title: t.GetTitle(), Description: t.GetDescription(), TotalUses: t.GetTotalUses(), ValidityCount: t.GetValidityCount(),
-		ValidityUnit: enum.Name(t.GetValidityUnit()), Price: &edgev1.Amount{Minor: t.GetPrice()}, Currency: t.GetCurrency(),
-		EligibleEventTypes: t.GetEligibleEventTypes(), Status: enum.Name(t.GetStatus()),
-		CreatedAt: utc(t.GetCreatedAt()), UpdatedAt: utc(t.GetUpdatedAt()),
-	}
-}
 
 // newPassType converts the body of POST /passes.
 func newPassType(in *edgebv1.PassWrite) (*passv1.CreatePassTypeRequest, error) {
@@ -24,8 +14,9 @@ func newPassType(in *edgebv1.PassWrite) (*passv1.CreatePassTypeRequest, error) {
 	var b body
 	out := &passv1.CreatePassTypeRequest{
 		Title: in.GetTitle(), Description: in.GetDescription(), TotalUses: in.GetTotalUses(), ValidityCount: in.GetValidityCount(),
-		ValidityUnit: value[passv1.ValidityUnit](&b, "validityUnit", in.ValidityUnit), Price: in.GetPrice().GetMinor(),
+		ValidityUnit: validityUnit(&b, in), Price: in.GetPrice().GetMinor(),
 		Currency: in.GetCurrency(), EligibleEventTypes: in.GetEligibleEventTypes().GetValues(),
+		UnlimitedUses: in.GetUnlimitedUses(), NeverExpires: in.GetNeverExpires(),
 	}
 	b.notEmpty("currency", in.Currency)
 	if in.Status != nil && in.GetStatus() != enum.Name(passv1.PassTypeStatus_PASS_TYPE_STATUS_ACTIVE) {
@@ -40,7 +31,7 @@ func passTypeUpdate(in *edgebv1.PassWrite) (*passv1.UpdatePassTypeRequest, error
 	var b body
 	out := &passv1.UpdatePassTypeRequest{
 		Title: in.Title, Description: in.Description, TotalUses: in.TotalUses, ValidityCount: in.ValidityCount,
-		ValidityUnit: value[passv1.ValidityUnit](&b, "validityUnit", in.ValidityUnit), Currency: in.Currency,
+		ValidityUnit: validityUnit(&b, in), Currency: in.Currency, UnlimitedUses: in.UnlimitedUses, NeverExpires: in.NeverExpires,
 		Status: value[passv1.PassTypeStatus](&b, "status", in.Status),
 	}
 	b.notEmpty("currency", in.Currency)
@@ -53,11 +44,13 @@ func passTypeUpdate(in *edgebv1.PassWrite) (*passv1.UpdatePassTypeRequest, error
 	return out, b.Err()
 }
 
-func customerPass(p *passv1.CustomerPass) *edgebv1.CustomerPass {
-	return &edgebv1.CustomerPass{
-		Id: p.GetId(), CustomerId: p.GetCustomerId(), PassId: p.GetPassTypeId(), RemainingUses: p.GetRemainingUses(),
-		StartDate: p.GetStartDate(), ExpiryDate: p.GetExpiryDate(), Status: enum.Name(p.GetStatus()),
+// validityUnit reads the unit of a validity. A pass type that never expires is shown with an empty
+// one, so that is accepted too.
+func validityUnit(b *body, in *edgebv1.PassWrite) passv1.ValidityUnit {
+	if in.GetNeverExpires() && in.GetValidityUnit() == "" {
+		return passv1.ValidityUnit_VALIDITY_UNIT_UNSPECIFIED
 	}
+	return value[passv1.ValidityUnit](b, "validityUnit", in.ValidityUnit)
 }
 
 // newCustomerPass converts the body of POST /customer-passes.

@@ -1,128 +1,105 @@
 package gatewayb
 
 import (
-	"strings"
+	"maps"
 
 	"reservation.dev/platform/edge"
-	"reservation.dev/platform/enum"
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/money"
+	"reservation.dev/platform/resource"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
-	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
-
-// A registration is a booking of the booking service. Its identifier has another prefix and the same
-// value.
-const (
-	registrationPrefix = "reg_"
-	bookingPrefix      = "booking_"
-)
-
-func registrationID(booking string) string {
-	return registrationPrefix + strings.TrimPrefix(booking, bookingPrefix)
-}
-
-// bookingID returns the booking's identifier, or "" if registration is not an identifier of a
-// registration.
-func bookingID(registration string) string {
-	value, ok := strings.CutPrefix(registration, registrationPrefix)
-	if !ok {
-		return ""
-	}
-	return bookingPrefix + value
-}
-
-// The states of a registration.
-const (
-	statusConfirmed = "confirmed"
-	statusCancelled = "cancelled"
-)
-
-// registration converts a booking. currency is the company's, which a booking paid by pass gets.
-func registration(r *bookingv1.Registration, currency string) *edgebv1.Registration {
-	b := r.GetBooking()
-	attendee := b.GetBoughtFor()
-	if attendee == nil {
-		attendee = r.GetPurchaser()
-	}
-	out := &edgebv1.Registration{
-		Id: registrationID(b.GetId()), EventId: b.GetEventId(), EventDateId: b.GetEventDateId(), EventTitle: b.GetEventTitle(),
-		EventDate: utc(b.GetStartsAt()), CustomerId: attendee.GetId(), CustomerEmail: attendee.GetEmail(),
-		CustomerName: strings.TrimSpace(attendee.GetFirstName() + " " + attendee.GetLastName()), Spots: b.GetSpaces(), Status: statusConfirmed,
-		TransactionId: r.GetTransactionId(), CreatedAt: utc(r.GetCreatedAt()), CancelledAt: &edgev1.NullableText{},
-		Attendance: enum.Name(b.GetAttendance()), Refunded: b.GetIsRefunded(),
-		PassUsed: &edgev1.NullableText{}, DiscountCode: &edgev1.NullableText{}, TotalPaid: &edgev1.Amount{},
-	}
-	if out.GetAttendance() == "" {
-		out.Attendance = enum.Name(bookingv1.Attendance_ATTENDANCE_UNKNOWN)
-	}
-	cancellation(out, b)
-	payment(out, b, currency)
-	return out
-}
-
-// cancellation sets whether and when a registration was cancelled.
-func cancellation(out *edgebv1.Registration, b *bookingv1.Booking) {
-	if !b.GetIsCancelled() {
-		return
-	}
-	out.Status = statusCancelled
-	if at := utc(b.GetCancelledAt()); at != "" {
-		out.CancelledAt.Value = &at
-	}
-}
-
-// payment sets how a registration was paid. If a pass paid, the total is 0 in the company's currency.
-func payment(out *edgebv1.Registration, b *bookingv1.Booking, currency string) {
-	switch p := b.GetPayment().(type) {
-	case *bookingv1.Booking_Card:
-		out.PaymentMethod, out.Currency, out.TotalPaid.Minor = money.MethodCard, p.Card.GetCurrency(), p.Card.GetGross()
-		if code := p.Card.GetDiscountCode(); code != "" {
-			out.DiscountCode.Value = &code
-		}
-	case *bookingv1.Booking_Pass:
-		out.PaymentMethod, out.Currency = money.MethodPass, currency
-		if pass := p.Pass.GetCustomerPassId(); pass != "" {
-			out.PassUsed.Value = &pass
-		}
-	}
-}
 
 // newPurchase converts the body of POST /events/{id}/registrations.
 func newPurchase(event string, in *edgebv1.RegistrationWrite) (*bookingv1.CreateTransactionRequest, error) {
 	in = edge.OrEmpty(in)
 	var b body
 	line := &bookingv1.TransactionLine{
-		EventId: event, EventDateId: identifier(in.EventDateId), PricingOptionId: identifier(in.PricingOptionId), Spaces: 1,
+		EventId: event, EventDateId: identifier(in.EventDateId), PricingOptionId: identifier(in.PricingOptionId), Spaces: b.spots("spots", in.Spots),
 	}
-	out := &bookingv1.CreateTransactionRequest{
-		PurchaserId: in.GetCustomerId(), Lines: []*bookingv1.TransactionLine{line}, DiscountCode: in.GetDiscountCode(),
-		PaymentReference: in.GetPayment().GetReference(), CustomerPassId: in.GetPayment().GetCustomerPassId(),
-	}
+	out := &bookingv1.CreateTransactionRequest{PurchaserId: in.GetCustomerId(), Lines: []*bookingv1.TransactionLine{line}, DiscountCode: in.GetDiscountCode()}
 	b.required("customerId", in.GetCustomerId())
 	if in.PurchasedById != nil {
 		out.PurchaserId, line.BoughtForId = in.GetPurchasedById(), in.GetCustomerId()
 	}
-	if in.Spots != nil {
-		if line.Spaces = in.GetSpots(); line.Spaces < 1 {
-			b.Add("spots", "min", "must be 1 or more")
-		}
-	}
-	if payment := in.GetPayment(); payment != nil {
-		out.PaymentMethod = choice[bookingv1.PaymentMethod](&b, "payment.method", payment.Method, money.BookingMethods())
-		if out.GetPaymentMethod() == bookingv1.PaymentMethod_PAYMENT_METHOD_PASS {
-			out.CustomerPassId = identifier(payment.CustomerPassId)
-		}
-	}
+	out.PaymentMethod, out.CustomerPassId, out.PaymentReference = b.payment(in.GetPayment())
 	return out, b.Err()
+}
+
+// spots converts a number of spots, which is 1 if it is absent. The service would treat 0 as absent.
+func (b *body) spots(field string, spots *int32) int32 {
+	if spots == nil {
+		return 1
+	}
+	if *spots < 1 {
+		b.Add(field, "min", "must be 1 or more")
+	}
+	return *spots
+}
+
+// payment converts how a purchase is paid.
+func (b *body) payment(in *edgebv1.PaymentWrite) (method bookingv1.PaymentMethod, pass, reference string) {
+	if in == nil {
+		return 0, "", ""
+	}
+	method, pass = choice[bookingv1.PaymentMethod](b, "payment.method", in.Method, money.BookingMethods()), in.GetCustomerPassId()
+	if method == bookingv1.PaymentMethod_PAYMENT_METHOD_PASS {
+		pass = identifier(in.CustomerPassId)
+	}
+	return method, pass, in.GetReference()
+}
+
+// paymentNames maps the fields of a payment to the members of payment.
+func paymentNames() map[string]string {
+	return map[string]string{
+		"payment_reference": "payment.reference", "payment_method": "payment.method", "customer_pass_id": "payment.customerPassId",
+	}
 }
 
 // purchaseNames maps the fields of a purchase to the members of the body of
 // POST /events/{id}/registrations.
 func purchaseNames() map[string]string {
-	return map[string]string{
+	names := paymentNames()
+	maps.Copy(names, map[string]string{
 		"lines[0].event_date_id": "eventDateId", "lines[0].spaces": "spots", "lines[0].pricing_option_id": "pricingOptionId",
-		"lines[0].bought_for_id": "customerId", "purchaser_id": "customerId", "payment_reference": "payment.reference",
-		"payment_method": "payment.method", "customer_pass_id": "payment.customerPassId",
+		"lines[0].bought_for_id": "customerId", "purchaser_id": "customerId",
+	})
+	return names
+}
+
+// attendance converts the body of POST /registrations/{id}/attendance.
+func attendance(in *edgebv1.AttendanceWrite) (bookingv1.Attendance, error) {
+	in = edge.OrEmpty(in)
+	var b body
+	if in.Attendance == nil {
+		b.required("attendance", "")
 	}
+	return choice[bookingv1.Attendance](&b, "attendance", in.Attendance, resource.AttendanceNames()), b.Err()
+}
+
+// refund converts the body of POST /registrations/{id}/refund to an amount in minor units, or nil for
+// what is due.
+func refund(in *edgebv1.RefundWrite) (*int64, error) {
+	if in.GetAmount() == nil {
+		return nil, nil
+	}
+	var b body
+	if in.GetAmount().GetMinor() < 1 {
+		b.Add("amount", "range", "must be more than 0")
+	}
+	return &in.GetAmount().Minor, b.Err()
+}
+
+// refundFault gives the fault of a refund the units of Interface B: the service names amounts in minor
+// units.
+func refundFault(err error) error {
+	f := fault.From(err)
+	for i := range f.Fields {
+		if f.Fields[i].Field == "amount" && f.Fields[i].Rule == "range" {
+			f.Fields[i].Message = "must be at most what was paid and is not refunded yet"
+			f.Message = "amount " + f.Fields[i].Message
+		}
+	}
+	return f
 }

@@ -6,7 +6,8 @@
 //  1. Every operation except POST /auth/token verifies the token and the permission that routes.go
 //     names, before it looks at the rest of the request.
 //  2. The services receive the caller's token and authorize the call with it. A client's headers
-//     never become metadata of a call.
+//     never become metadata of a call. A publishable key is exchanged for such a token, and reaches
+//     only the operations that routes.go marks.
 //  3. Every request of an API key counts once against its limit, across all replicas, and every
 //     response says how many requests are left.
 //  4. Every error has the body {error: {code, message, details}} and names fields as the request does.
@@ -16,7 +17,7 @@
 //
 //   - routes.go: the operations, each with its permission and query parameters.
 //   - facade_<resource>.go: a method for each operation, with one call and a conversion.
-//   - convert_<resource>.go: the conversion of the resource in both directions.
+//   - convert_<resource>.go: the conversion of request bodies. Package resource converts responses.
 //   - errors.go: the error body, and the fields whose names differ from the services'.
 //   - token.go: the token operation.
 //   - run.go, config.go: the wiring and the settings.

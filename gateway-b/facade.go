@@ -10,6 +10,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
 // facade implements the operations that the generated handlers serve. Each makes one call with the
@@ -20,7 +21,10 @@ type facade struct {
 	single    *edge.Customers
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
+	waitlist  bookingv1.WaitlistServiceClient
 	passes    passv1.PassServiceClient
+	discounts bookingv1.DiscountServiceClient
+	webhooks  webhookv1.WebhookServiceClient
 	now       func() time.Time
 }
 

@@ -4,9 +4,14 @@ import (
 	"context"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/resource"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
+
+// maxSearchTotal is the highest total of a search, because counting all matches would cost as much as
+// reading them.
+const maxSearchTotal = 10_000
 
 // ListCustomers is GET /customers.
 func (f *facade) ListCustomers(ctx context.Context, req *edgebv1.ListCustomersRequest) (*edgebv1.ListCustomersResponse, error) {
@@ -15,6 +20,10 @@ func (f *facade) ListCustomers(ctx context.Context, req *edgebv1.ListCustomersRe
 	list := &customerv1.ListCustomersRequest{
 		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: customerv1.CustomerOrder(p.sort),
 		Archived: q.Bool("archived", req.Archived), Email: req.GetEmail(),
+		Query: req.GetQ(),
+	}
+	if req.Q != nil {
+		list.TotalLimit = maxSearchTotal
 	}
 	if err := q.Err(); err != nil {
 		return nil, err
@@ -24,7 +33,7 @@ func (f *facade) ListCustomers(ctx context.Context, req *edgebv1.ListCustomersRe
 		return nil, err
 	}
 	return &edgebv1.ListCustomersResponse{
-		Customers: edge.Convert(res.GetCustomers(), customer),
+		Customers: edge.Convert(res.GetCustomers(), resource.Customer),
 		Total:     res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
 }
@@ -35,7 +44,7 @@ func (f *facade) GetCustomer(ctx context.Context, req *edgebv1.GetCustomerReques
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.GetCustomerResponse{Customer: customer(edge.Tag(ctx, c))}, nil
+	return &edgebv1.GetCustomerResponse{Customer: resource.Customer(edge.Tag(ctx, c))}, nil
 }
 
 // CreateCustomer is POST /customers.
@@ -44,7 +53,7 @@ func (f *facade) CreateCustomer(ctx context.Context, req *edgebv1.CreateCustomer
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.CreateCustomerResponse{Customer: customer(setCreated(ctx, "customers", res.GetCustomer()))}, nil
+	return &edgebv1.CreateCustomerResponse{Customer: resource.Customer(setCreated(ctx, "customers", res.GetCustomer()))}, nil
 }
 
 // UpdateCustomer is PUT and PATCH /customers/{id}.
@@ -55,7 +64,7 @@ func (f *facade) UpdateCustomer(ctx context.Context, req *edgebv1.UpdateCustomer
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.UpdateCustomerResponse{Customer: customer(edge.Tag(ctx, res.GetCustomer()))}, nil
+	return &edgebv1.UpdateCustomerResponse{Customer: resource.Customer(edge.Tag(ctx, res.GetCustomer()))}, nil
 }
 
 // DeleteCustomer is DELETE /customers/{id}.

@@ -2,8 +2,10 @@ package gatewayb
 
 import (
 	"context"
+	"slices"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/resource"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
@@ -13,40 +15,30 @@ func (f *facade) ListEvents(ctx context.Context, req *edgebv1.ListEventsRequest)
 	var q edge.Query
 	p := newPage(&q, parameters{req.Page, req.PerPage, req.Cursor, req.Sort, req.UpdatedSince}, 4)
 	list := &bookingv1.ListEventsRequest{
-		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: bookingv1.EventOrder(p.sort), WithDates: true,
+		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: bookingv1.EventOrder(p.sort), WithDates: true, MaxDates: resource.MaxDatesInList,
 		Type: edge.QueryEnum[bookingv1.EventType](&q, "type", req.Type), Status: edge.QueryEnum[bookingv1.EventStatus](&q, "status", req.Status),
 		StartsFrom: q.Instant("startsFrom", req.StartsFrom), StartsBefore: q.Instant("startsBefore", req.StartsBefore),
 	}
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	out := &edgebv1.ListEventsResponse{Page: p.number, PerPage: p.size}
-	for {
-		res, err := f.events.ListEvents(ctx, list)
-		if err != nil {
-			return nil, err
-		}
-		out.Events = append(out.Events, edge.Convert(res.GetEvents(), f.event)...)
-		out.Total, out.NextCursor = res.GetTotal(), nextCursor(res.GetNextPageToken())
-		missing := p.size - int32(len(out.GetEvents()))
-		if out.GetNextCursor() == "" || missing == 0 {
-			return out, nil
-		}
-		// The service returns fewer events than requested if they have very many dates.
-		list.PageSize, list.PageToken, list.Offset = missing, res.GetNextPageToken(), 0
-	}
-}
-
-// event converts an event as of now.
-func (f *facade) event(e *bookingv1.Event) *edgebv1.Event { return event(e, f.now()) }
-
-// GetEvent is GET /events/{id}.
-func (f *facade) GetEvent(ctx context.Context, req *edgebv1.GetEventRequest) (*edgebv1.GetEventResponse, error) {
-	res, err := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: req.GetId()})
+	res, err := f.events.ListEvents(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.GetEventResponse{Event: f.event(edge.Tag(ctx, res.GetEvent()))}, nil
+	return &edgebv1.ListEventsResponse{
+		Events: edge.Convert(res.GetEvents(), resource.Event),
+		Total:  res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
+	}, nil
+}
+
+// GetEvent is GET /events/{id}.
+func (f *facade) GetEvent(ctx context.Context, req *edgebv1.GetEventRequest) (*edgebv1.GetEventResponse, error) {
+	res, err := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: req.GetId(), MaxDates: resource.MaxDates})
+	if err != nil {
+		return nil, err
+	}
+	return &edgebv1.GetEventResponse{Event: resource.Event(edge.Tag(ctx, res.GetEvent()))}, nil
 }
 
 // CreateEvent is POST /events.
@@ -59,7 +51,7 @@ func (f *facade) CreateEvent(ctx context.Context, req *edgebv1.CreateEventReques
 	if err != nil {
 		return nil, renameFields(err, names)
 	}
-	return &edgebv1.CreateEventResponse{Event: f.event(setCreated(ctx, "events", res.GetEvent()))}, nil
+	return &edgebv1.CreateEventResponse{Event: f.changed(setCreated(ctx, "events", res.GetEvent()))}, nil
 }
 
 // UpdateEvent is PUT and PATCH /events/{id}.
@@ -73,13 +65,28 @@ func (f *facade) UpdateEvent(ctx context.Context, req *edgebv1.UpdateEventReques
 	if err != nil {
 		return nil, renameFields(err, topDateNames("only_date"))
 	}
-	return &edgebv1.UpdateEventResponse{Event: f.event(edge.Tag(ctx, res.GetEvent()))}, nil
+	return &edgebv1.UpdateEventResponse{Event: f.changed(edge.Tag(ctx, res.GetEvent()))}, nil
+}
+
+// changed converts the event in the response to a change, which has all its dates. It keeps those that
+// GET /events/{id} shows: the first dates to come, or the last dates if there are none.
+func (f *facade) changed(e *bookingv1.Event) *edgebv1.Event {
+	dates, now := e.GetDates(), f.now()
+	toCome := slices.DeleteFunc(slices.Clone(dates), func(d *bookingv1.EventDate) bool {
+		return d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED || !d.GetStartsAt().AsTime().After(now)
+	})
+	if len(toCome) > 0 {
+		e.Dates = toCome[:min(len(toCome), resource.MaxDates)]
+	} else {
+		e.Dates = dates[max(0, len(dates)-resource.MaxDates):]
+	}
+	return resource.Event(e)
 }
 
 // missingEventOr returns wrong, the fault of a request, or the fault of a missing event if the
 // event that the request names does not exist.
 func (f *facade) missingEventOr(ctx context.Context, id string, wrong error) error {
-	_, look := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: id})
+	_, look := f.events.GetEvent(ctx, &bookingv1.GetEventRequest{Id: id, MaxDates: 1})
 	return missingOr(look, wrong)
 }
 

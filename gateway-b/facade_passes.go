@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/resource"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
@@ -24,7 +25,7 @@ func (f *facade) ListPasses(ctx context.Context, req *edgebv1.ListPassesRequest)
 		return nil, err
 	}
 	return &edgebv1.ListPassesResponse{
-		Passes: edge.Convert(res.GetPassTypes(), passType),
+		Passes: edge.Convert(res.GetPassTypes(), resource.Pass),
 		Total:  res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
 }
@@ -35,7 +36,7 @@ func (f *facade) GetPass(ctx context.Context, req *edgebv1.GetPassRequest) (*edg
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.GetPassResponse{Pass: passType(edge.Tag(ctx, res.GetPassType()))}, nil
+	return &edgebv1.GetPassResponse{Pass: resource.Pass(edge.Tag(ctx, res.GetPassType()))}, nil
 }
 
 // CreatePass is POST /passes.
@@ -48,7 +49,7 @@ func (f *facade) CreatePass(ctx context.Context, req *edgebv1.CreatePassRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.CreatePassResponse{Pass: passType(setCreated(ctx, "passes", res.GetPassType()))}, nil
+	return &edgebv1.CreatePassResponse{Pass: resource.Pass(setCreated(ctx, "passes", res.GetPassType()))}, nil
 }
 
 // UpdatePass is PUT and PATCH /passes/{id}.
@@ -63,7 +64,7 @@ func (f *facade) UpdatePass(ctx context.Context, req *edgebv1.UpdatePassRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.UpdatePassResponse{Pass: passType(edge.Tag(ctx, res.GetPassType()))}, nil
+	return &edgebv1.UpdatePassResponse{Pass: resource.Pass(edge.Tag(ctx, res.GetPassType()))}, nil
 }
 
 // ListCustomerPasses is GET /customer-passes.
@@ -83,7 +84,7 @@ func (f *facade) ListCustomerPasses(ctx context.Context, req *edgebv1.ListCustom
 		return nil, err
 	}
 	return &edgebv1.ListCustomerPassesResponse{
-		CustomerPasses: edge.Convert(res.GetCustomerPasses(), customerPass),
+		CustomerPasses: edge.Convert(res.GetCustomerPasses(), resource.CustomerPass),
 		Total:          res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
 }
@@ -94,7 +95,7 @@ func (f *facade) GetCustomerPass(ctx context.Context, req *edgebv1.GetCustomerPa
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.GetCustomerPassResponse{CustomerPass: customerPass(edge.Tag(ctx, res.GetCustomerPass()))}, nil
+	return &edgebv1.GetCustomerPassResponse{CustomerPass: resource.CustomerPass(edge.Tag(ctx, res.GetCustomerPass()))}, nil
 }
 
 // CreateCustomerPass is POST /customer-passes.
@@ -107,7 +108,7 @@ func (f *facade) CreateCustomerPass(ctx context.Context, req *edgebv1.CreateCust
 	if err != nil {
 		return nil, renameFields(err, map[string]string{"purchase.gross": "payment.amount", "purchase": "payment"})
 	}
-	return &edgebv1.CreateCustomerPassResponse{CustomerPass: customerPass(setCreated(ctx, "customer-passes", res.GetCustomerPass()))}, nil
+	return &edgebv1.CreateCustomerPassResponse{CustomerPass: resource.CustomerPass(setCreated(ctx, "customer-passes", res.GetCustomerPass()))}, nil
 }
 
 // UpdateCustomerPass is PUT and PATCH /customer-passes/{id}.
@@ -122,5 +123,28 @@ func (f *facade) UpdateCustomerPass(ctx context.Context, req *edgebv1.UpdateCust
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.UpdateCustomerPassResponse{CustomerPass: customerPass(edge.Tag(ctx, res.GetCustomerPass()))}, nil
+	return &edgebv1.UpdateCustomerPassResponse{CustomerPass: resource.CustomerPass(edge.Tag(ctx, res.GetCustomerPass()))}, nil
+}
+
+// ledgerOrders is how many of sorts the ledger supports: oldest and newest first.
+const ledgerOrders = 2
+
+// ListLedger is GET /customer-passes/{id}/ledger.
+func (f *facade) ListLedger(ctx context.Context, req *edgebv1.ListLedgerRequest) (*edgebv1.ListLedgerResponse, error) {
+	var q edge.Query
+	p := newPage(&q, parameters{page: req.Page, perPage: req.PerPage, cursor: req.Cursor, sort: req.Sort}, ledgerOrders)
+	if err := q.Err(); err != nil {
+		_, look := f.passes.GetCustomerPass(ctx, &passv1.GetCustomerPassRequest{Id: req.GetId()})
+		return nil, missingOr(look, err)
+	}
+	res, err := f.passes.ListLedgerEntries(ctx, &passv1.ListLedgerEntriesRequest{
+		CustomerPassId: req.GetId(), PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), Descending: p.sort != orderCreated,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &edgebv1.ListLedgerResponse{
+		Ledger: edge.Convert(res.GetEntries(), resource.LedgerEntry),
+		Total:  res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
+	}, nil
 }

@@ -5,12 +5,16 @@ import (
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/resource"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
 )
 
-const reasonAlreadyCancelled = "ALREADY_CANCELLED"
+const (
+	reasonAlreadyCancelled = "ALREADY_CANCELLED"
+	reasonAlreadyRefunded  = "ALREADY_REFUNDED"
+)
 
 // ListRegistrations is GET /events/{id}/registrations.
 func (f *facade) ListRegistrations(ctx context.Context, req *edgebv1.ListRegistrationsRequest) (*edgebv1.ListRegistrationsResponse, error) {
@@ -28,11 +32,15 @@ func (f *facade) ListRegistrations(ctx context.Context, req *edgebv1.ListRegistr
 	if err != nil {
 		return nil, err
 	}
-	currency := companyCurrency(ctx)
 	return &edgebv1.ListRegistrationsResponse{
-		Registrations: edge.Convert(res.GetRegistrations(), func(r *bookingv1.Registration) *edgebv1.Registration { return registration(r, currency) }),
+		Registrations: edge.Convert(res.GetRegistrations(), registrationIn(companyCurrency(ctx))),
 		Total:         res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
 	}, nil
+}
+
+// registrationIn returns the conversion of registrations in a company's currency.
+func registrationIn(currency string) func(*bookingv1.Registration) *edgebv1.Registration {
+	return func(r *bookingv1.Registration) *edgebv1.Registration { return resource.Registration(r, currency) }
 }
 
 // cancelledFilter reads the status filter of registrations; nil means any status.
@@ -40,10 +48,10 @@ func cancelledFilter(q *edge.Query, status *string) *bool {
 	if status == nil {
 		return nil
 	}
-	if *status != statusConfirmed && *status != statusCancelled {
+	if *status != resource.StatusConfirmed && *status != resource.StatusCancelled {
 		q.Fail(fault.InvalidParameter("status", "enum", "must be confirmed or cancelled"))
 	}
-	is := *status == statusCancelled
+	is := *status == resource.StatusCancelled
 	return &is
 }
 
@@ -58,7 +66,7 @@ func (f *facade) CreateRegistration(ctx context.Context, req *edgebv1.CreateRegi
 		return nil, renameFields(err, purchaseNames())
 	}
 	t := edge.Tag(ctx, res.GetTransaction())
-	made := registration(&bookingv1.Registration{
+	made := resource.Registration(&bookingv1.Registration{
 		Booking: t.GetBookings()[0], TransactionId: t.GetId(), Purchaser: t.GetPurchaser(), CreatedAt: t.GetBookings()[0].GetCreatedAt(),
 	}, companyCurrency(ctx))
 	edge.Created(ctx, base+"/events/"+req.GetId()+"/registrations/"+made.GetId())
@@ -67,33 +75,30 @@ func (f *facade) CreateRegistration(ctx context.Context, req *edgebv1.CreateRegi
 
 // GetRegistration is GET /events/{id}/registrations/{registration_id}.
 func (f *facade) GetRegistration(ctx context.Context, req *edgebv1.GetRegistrationRequest) (*edgebv1.GetRegistrationResponse, error) {
-	res, err := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: bookingID(req.GetRegistrationId())})
+	res, err := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: resource.BookingID(req.GetRegistrationId())})
 	if fault.Is(err, fault.NotFound) || err == nil && res.GetRegistration().GetBooking().GetEventId() != req.GetId() {
 		return nil, fault.Missing("registration")
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &edgebv1.GetRegistrationResponse{Registration: registration(edge.Tag(ctx, res.GetRegistration()), companyCurrency(ctx))}, nil
+	return &edgebv1.GetRegistrationResponse{Registration: taggedRegistration(ctx, res.GetRegistration())}, nil
 }
 
 // DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 func (f *facade) DeleteRegistration(ctx context.Context, req *edgebv1.DeleteRegistrationRequest) (*edgebv1.DeleteRegistrationResponse, error) {
 	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{
-		BookingId: bookingID(req.GetRegistrationId()), EventId: req.GetId(), ExpectedVersion: edge.ExpectedVersion(ctx),
+		BookingId: resource.BookingID(req.GetRegistrationId()), EventId: req.GetId(), ExpectedVersion: edge.ExpectedVersion(ctx),
 	})
-	if fault.Is(err, fault.NotFound) {
-		return nil, fault.Missing("registration")
-	}
 	if err != nil {
-		return nil, err
+		return nil, registrationFault(err)
 	}
 	if !res.GetChanged() {
-		return nil, fault.Refuse(reasonAlreadyCancelled, "the registration is already cancelled")
+		return nil, alreadyCancelled()
 	}
 	outcome := res.GetOutcome()
 	return &edgebv1.DeleteRegistrationResponse{
-		Id: req.GetRegistrationId(), Deleted: true, Status: statusCancelled, Late: outcome.GetLate(),
+		Id: req.GetRegistrationId(), Deleted: true, Status: resource.StatusCancelled, Late: outcome.GetLate(),
 		CreditsReturned: outcome.GetCreditsReturned(), RefundDue: &edgev1.Amount{Minor: outcome.GetRefundDue()},
 	}, nil
 }
@@ -104,4 +109,121 @@ func companyCurrency(ctx context.Context) string {
 		return c.Currency
 	}
 	return ""
+}
+
+// ListAllRegistrations is GET /registrations.
+func (f *facade) ListAllRegistrations(ctx context.Context, req *edgebv1.ListAllRegistrationsRequest) (*edgebv1.ListAllRegistrationsResponse, error) {
+	var q edge.Query
+	p := newPage(&q, parameters{req.Page, req.PerPage, req.Cursor, req.Sort, req.UpdatedSince}, 4)
+	list := &bookingv1.ListRegistrationsRequest{
+		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: bookingv1.RegistrationOrder(p.sort),
+		EventId: identifier(req.EventId), EventDateId: identifier(req.EventDateId), CustomerId: identifier(req.CustomerId),
+		PurchaserId: identifier(req.PurchasedById), Cancelled: cancelledFilter(&q, req.Status),
+		Attendance: queryChoice[bookingv1.Attendance](&q, "attendance", req.Attendance, resource.AttendanceNames()),
+		StartsFrom: q.Instant("startsFrom", req.StartsFrom), StartsBefore: q.Instant("startsBefore", req.StartsBefore),
+	}
+	if err := q.Err(); err != nil {
+		return nil, err
+	}
+	res, err := f.bookings.ListRegistrations(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	return &edgebv1.ListAllRegistrationsResponse{
+		Registrations: edge.Convert(res.GetRegistrations(), registrationIn(companyCurrency(ctx))),
+		Total:         res.GetTotal(), Page: p.number, PerPage: p.size, NextCursor: nextCursor(res.GetNextPageToken()),
+	}, nil
+}
+
+// GetRegistrationById is GET /registrations/{id}.
+func (f *facade) GetRegistrationById(ctx context.Context, req *edgebv1.GetRegistrationByIdRequest) (*edgebv1.GetRegistrationByIdResponse, error) {
+	res, err := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: resource.BookingID(req.GetId())})
+	if err != nil {
+		return nil, registrationFault(err)
+	}
+	return &edgebv1.GetRegistrationByIdResponse{Registration: taggedRegistration(ctx, res.GetRegistration())}, nil
+}
+
+// CancelRegistration is POST /registrations/{id}/cancel.
+func (f *facade) CancelRegistration(ctx context.Context, req *edgebv1.CancelRegistrationRequest) (*edgebv1.CancelRegistrationResponse, error) {
+	res, err := f.bookings.CancelBooking(ctx, &bookingv1.CancelBookingRequest{
+		BookingId: resource.BookingID(req.GetId()), WaivePolicy: req.GetCancellation().GetWaivePolicy(), Reason: req.GetCancellation().GetReason(),
+		ExpectedVersion: edge.ExpectedVersion(ctx),
+	})
+	if err != nil {
+		return nil, registrationFault(err)
+	}
+	if !res.GetChanged() {
+		return nil, alreadyCancelled()
+	}
+	return &edgebv1.CancelRegistrationResponse{Registration: taggedRegistration(ctx, res.GetRegistration())}, nil
+}
+
+// PreviewCancellation is GET /registrations/{id}/cancellation-preview.
+func (f *facade) PreviewCancellation(ctx context.Context, req *edgebv1.PreviewCancellationRequest) (*edgebv1.PreviewCancellationResponse, error) {
+	res, err := f.bookings.PreviewCancellation(ctx, &bookingv1.PreviewCancellationRequest{BookingId: resource.BookingID(req.GetId())})
+	if err != nil {
+		return nil, registrationFault(err)
+	}
+	if res.GetAlreadyCancelled() {
+		return nil, alreadyCancelled()
+	}
+	return resource.CancellationPreview(res.GetOutcome(), companyCurrency(ctx)), nil
+}
+
+// RefundRegistration is POST /registrations/{id}/refund.
+func (f *facade) RefundRegistration(ctx context.Context, req *edgebv1.RefundRegistrationRequest) (*edgebv1.RefundRegistrationResponse, error) {
+	amount, err := refund(req.GetRefund())
+	if err != nil {
+		return nil, f.missingRegistrationOr(ctx, req.GetId(), err)
+	}
+	res, err := f.bookings.RefundBooking(ctx, &bookingv1.RefundBookingRequest{
+		BookingId: resource.BookingID(req.GetId()), Amount: amount, ExpectedVersion: edge.ExpectedVersion(ctx),
+	})
+	if err != nil {
+		return nil, refundFault(registrationFault(err))
+	}
+	if !res.GetChanged() {
+		return nil, fault.Refuse(reasonAlreadyRefunded, "nothing is left to refund")
+	}
+	return &edgebv1.RefundRegistrationResponse{Registration: taggedRegistration(ctx, res.GetRegistration())}, nil
+}
+
+// RecordAttendance is POST /registrations/{id}/attendance. It sets a value, so recording the same
+// attendance again succeeds.
+func (f *facade) RecordAttendance(ctx context.Context, req *edgebv1.RecordAttendanceRequest) (*edgebv1.RecordAttendanceResponse, error) {
+	attended, err := attendance(req.GetAttendance())
+	if err != nil {
+		return nil, f.missingRegistrationOr(ctx, req.GetId(), err)
+	}
+	res, err := f.bookings.RecordAttendance(ctx, &bookingv1.RecordAttendanceRequest{
+		BookingId: resource.BookingID(req.GetId()), Attendance: attended, ExpectedVersion: edge.ExpectedVersion(ctx),
+	})
+	if err != nil {
+		return nil, registrationFault(err)
+	}
+	return &edgebv1.RecordAttendanceResponse{Registration: taggedRegistration(ctx, res.GetRegistration())}, nil
+}
+
+// taggedRegistration converts a registration and sets the ETag of the response.
+func taggedRegistration(ctx context.Context, r *bookingv1.Registration) *edgebv1.Registration {
+	return resource.Registration(edge.Tag(ctx, r), companyCurrency(ctx))
+}
+
+// missingRegistrationOr is missingEventOr for a registration.
+func (f *facade) missingRegistrationOr(ctx context.Context, id string, wrong error) error {
+	_, look := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: resource.BookingID(id)})
+	return registrationFault(missingOr(look, wrong))
+}
+
+// registrationFault calls a missing booking a registration.
+func registrationFault(err error) error {
+	if fault.Is(err, fault.NotFound) {
+		return fault.Missing("registration")
+	}
+	return err
+}
+
+func alreadyCancelled() error {
+	return fault.Refuse(reasonAlreadyCancelled, "the registration is already cancelled")
 }

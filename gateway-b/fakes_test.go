@@ -59,18 +59,13 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		services: &fakes{}, limiter: limiter, log: &edgetest.Log{},
 	}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
-	policy := rpc.Policy{authv1.TokenService_IssueToken_FullMethodName: rpc.Public}
-	for _, desc := range []struct {
-		name    string
-		methods []string
-	}{
-		{customerv1.CustomerService_ServiceDesc.ServiceName, []string{"ListCustomers", "GetCustomer", "CreateCustomer", "UpdateCustomer", "DeleteCustomer"}},
-		{bookingv1.EventService_ServiceDesc.ServiceName, []string{"ListEvents", "GetEvent", "CreateEvent", "UpdateEvent", "DeleteEvent"}},
-		{bookingv1.BookingService_ServiceDesc.ServiceName, []string{"ListRegistrations", "GetRegistration", "CreateTransaction", "CancelBooking"}},
-		{passv1.PassService_ServiceDesc.ServiceName, []string{"ListPassTypes", "GetPassType", "CreatePassType", "UpdatePassType", "ListCustomerPasses", "GetCustomerPass", "AssignCustomerPass", "UpdateCustomerPass"}},
+	policy := rpc.Policy{authv1.TokenService_IssueToken_FullMethodName: rpc.Public, authv1.TokenService_ExchangePublishableKey_FullMethodName: rpc.Public}
+	for _, desc := range []*grpc.ServiceDesc{
+		&customerv1.CustomerService_ServiceDesc, &bookingv1.EventService_ServiceDesc, &bookingv1.BookingService_ServiceDesc,
+		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,
 	} {
-		for _, method := range desc.methods {
-			policy["/"+desc.name+"/"+method] = rpc.AnyToken
+		for method := range rpc.PolicyOf(desc) {
+			policy[method] = rpc.AnyToken
 		}
 	}
 	conn := edgetest.Services(t, rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: policy}, func(s grpc.ServiceRegistrar) {
@@ -78,13 +73,15 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		customerv1.RegisterCustomerServiceServer(s, fakeCustomers{fakes: g.services})
 		bookingv1.RegisterEventServiceServer(s, fakeEvents{fakes: g.services})
 		bookingv1.RegisterBookingServiceServer(s, fakeBookings{fakes: g.services})
+		bookingv1.RegisterWaitlistServiceServer(s, fakeWaitlist{fakes: g.services})
 		passv1.RegisterPassServiceServer(s, fakePasses{fakes: g.services})
 	})
 
 	options := edge.Options{Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: limiter, RateLimit: 100}
 	handler, err := newHandler(t.Context(), options, services{
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
-		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn), passes: passv1.NewPassServiceClient(conn),
+		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn), waitlist: bookingv1.NewWaitlistServiceClient(conn),
+		passes: passv1.NewPassServiceClient(conn),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -192,11 +189,7 @@ type fakeEvents struct {
 }
 
 func (f fakeEvents) ListEvents(ctx context.Context, req *bookingv1.ListEventsRequest) (*bookingv1.ListEventsResponse, error) {
-	res, err := reply[*bookingv1.ListEventsResponse](ctx, f.fakes, req)
-	if n := int(req.GetPageSize()); err == nil && n < len(res.GetEvents()) {
-		return &bookingv1.ListEventsResponse{Events: res.GetEvents()[:n], NextPageToken: res.GetNextPageToken(), Total: res.GetTotal()}, nil
-	}
-	return res, err
+	return reply[*bookingv1.ListEventsResponse](ctx, f.fakes, req)
 }
 func (f fakeEvents) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (*bookingv1.GetEventResponse, error) {
 	return reply[*bookingv1.GetEventResponse](ctx, f.fakes, req)
@@ -209,6 +202,22 @@ func (f fakeEvents) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventR
 }
 func (f fakeEvents) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequest) (*bookingv1.DeleteEventResponse, error) {
 	return reply[*bookingv1.DeleteEventResponse](ctx, f.fakes, req)
+}
+
+func (f fakeEvents) ListEventDates(ctx context.Context, req *bookingv1.ListEventDatesRequest) (*bookingv1.ListEventDatesResponse, error) {
+	return reply[*bookingv1.ListEventDatesResponse](ctx, f.fakes, req)
+}
+func (f fakeEvents) GetEventDate(ctx context.Context, req *bookingv1.GetEventDateRequest) (*bookingv1.GetEventDateResponse, error) {
+	return reply[*bookingv1.GetEventDateResponse](ctx, f.fakes, req)
+}
+func (f fakeEvents) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEventDateRequest) (*bookingv1.UpdateEventDateResponse, error) {
+	return reply[*bookingv1.UpdateEventDateResponse](ctx, f.fakes, req)
+}
+func (f fakeEvents) CancelEventDate(ctx context.Context, req *bookingv1.CancelEventDateRequest) (*bookingv1.CancelEventDateResponse, error) {
+	return reply[*bookingv1.CancelEventDateResponse](ctx, f.fakes, req)
+}
+func (f fakeEvents) AddEventDates(ctx context.Context, req *bookingv1.AddEventDatesRequest) (*bookingv1.AddEventDatesResponse, error) {
+	return reply[*bookingv1.AddEventDatesResponse](ctx, f.fakes, req)
 }
 
 type fakeBookings struct {
@@ -227,6 +236,55 @@ func (f fakeBookings) CreateTransaction(ctx context.Context, req *bookingv1.Crea
 }
 func (f fakeBookings) CancelBooking(ctx context.Context, req *bookingv1.CancelBookingRequest) (*bookingv1.CancelBookingResponse, error) {
 	return reply[*bookingv1.CancelBookingResponse](ctx, f.fakes, req)
+}
+
+func (f fakeBookings) PreviewCancellation(ctx context.Context, req *bookingv1.PreviewCancellationRequest) (*bookingv1.PreviewCancellationResponse, error) {
+	return reply[*bookingv1.PreviewCancellationResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) RefundBooking(ctx context.Context, req *bookingv1.RefundBookingRequest) (*bookingv1.RefundBookingResponse, error) {
+	return reply[*bookingv1.RefundBookingResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) RecordAttendance(ctx context.Context, req *bookingv1.RecordAttendanceRequest) (*bookingv1.RecordAttendanceResponse, error) {
+	return reply[*bookingv1.RecordAttendanceResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) ListCompanyTransactions(ctx context.Context, req *bookingv1.ListCompanyTransactionsRequest) (*bookingv1.ListCompanyTransactionsResponse, error) {
+	return reply[*bookingv1.ListCompanyTransactionsResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) GetTransaction(ctx context.Context, req *bookingv1.GetTransactionRequest) (*bookingv1.GetTransactionResponse, error) {
+	return reply[*bookingv1.GetTransactionResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesRequest) (*bookingv1.HoldPlacesResponse, error) {
+	return reply[*bookingv1.HoldPlacesResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) GetHold(ctx context.Context, req *bookingv1.GetHoldRequest) (*bookingv1.GetHoldResponse, error) {
+	return reply[*bookingv1.GetHoldResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequest) (*bookingv1.ConfirmHoldResponse, error) {
+	return reply[*bookingv1.ConfirmHoldResponse](ctx, f.fakes, req)
+}
+func (f fakeBookings) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequest) (*bookingv1.ReleaseHoldResponse, error) {
+	return reply[*bookingv1.ReleaseHoldResponse](ctx, f.fakes, req)
+}
+
+type fakeWaitlist struct {
+	bookingv1.UnimplementedWaitlistServiceServer
+	*fakes
+}
+
+func (f fakeWaitlist) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRequest) (*bookingv1.JoinWaitlistResponse, error) {
+	return reply[*bookingv1.JoinWaitlistResponse](ctx, f.fakes, req)
+}
+func (f fakeWaitlist) ListWaitlist(ctx context.Context, req *bookingv1.ListWaitlistRequest) (*bookingv1.ListWaitlistResponse, error) {
+	return reply[*bookingv1.ListWaitlistResponse](ctx, f.fakes, req)
+}
+func (f fakeWaitlist) GetWaitlistEntry(ctx context.Context, req *bookingv1.GetWaitlistEntryRequest) (*bookingv1.GetWaitlistEntryResponse, error) {
+	return reply[*bookingv1.GetWaitlistEntryResponse](ctx, f.fakes, req)
+}
+func (f fakeWaitlist) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlistRequest) (*bookingv1.LeaveWaitlistResponse, error) {
+	return reply[*bookingv1.LeaveWaitlistResponse](ctx, f.fakes, req)
+}
+func (f fakeWaitlist) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequest) (*bookingv1.AcceptOfferResponse, error) {
+	return reply[*bookingv1.AcceptOfferResponse](ctx, f.fakes, req)
 }
 
 type fakePasses struct {
@@ -281,9 +339,20 @@ func aCustomer() *customerv1.Customer {
 	}
 }
 
+// anEvent returns an event with the given dates to come.
 func anEvent(dates ...*bookingv1.EventDate) *bookingv1.Event {
+	summary := &bookingv1.DatesSummary{Upcoming: int32(len(dates)), Dates: int32(len(dates)), Capacity: new(int64)}
+	for i, d := range dates {
+		if i == 0 {
+			summary.Next, summary.StartsAt, summary.DurationMinutes = d, d.GetStartsAt(), d.GetDurationMinutes()
+		}
+		summary.EndsAt = timestamppb.New(d.GetStartsAt().AsTime().Add(time.Duration(d.GetDurationMinutes()) * time.Minute))
+		summary.Booked += int64(d.GetBooked())
+		*summary.Capacity += int64(d.GetCapacity())
+	}
 	return &bookingv1.Event{
-		Id: "evt_" + idOf, Title: "Morning Flow", Type: bookingv1.EventType_EVENT_TYPE_CLASS, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
+		Summary: summary,
+		Id:      "evt_" + idOf, Title: "Morning Flow", Type: bookingv1.EventType_EVENT_TYPE_CLASS, Status: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED,
 		Timezone: "Europe/London", Dates: dates, Version: 2, CreatedAt: at("2026-03-01T10:00:00Z"), UpdatedAt: at("2026-03-01T10:00:00Z"),
 		PricingOptions: []*bookingv1.PricingOption{{Id: "po-" + idOf, Name: "Drop-in", Price: 1250, Currency: "GBP", TaxRateBasisPoints: 1750}},
 	}
@@ -305,6 +374,38 @@ func aRegistration() *bookingv1.Registration {
 			StartsAt: at("2026-03-30T08:30:00Z"), Timezone: "Europe/London", DurationMinutes: 60, PricingOptionId: "po-" + idOf, CreatedAt: at("2026-03-01T10:00:00Z"),
 			Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 2500, Net: 2083, DiscountCode: "SPRING"}},
 		},
+	}
+}
+
+func aTransaction() *bookingv1.Transaction {
+	r := aRegistration()
+	return &bookingv1.Transaction{
+		Id: r.GetTransactionId(), Purchaser: r.GetPurchaser(), PurchasedAt: r.GetCreatedAt(), UpdatedAt: r.GetCreatedAt(), Version: 5,
+		Bookings: []*bookingv1.Booking{r.GetBooking(), r.GetBooking()},
+	}
+}
+
+func aHold(status bookingv1.HoldStatus) *bookingv1.Hold {
+	return &bookingv1.Hold{
+		Id: "txn_" + idOf, PurchaserId: "cust_" + idOf, ExpiresAt: at("2026-03-01T10:15:00Z"), CreatedAt: at("2026-03-01T10:00:00Z"),
+		Bookings: []*bookingv1.Booking{aRegistration().GetBooking()}, Status: status, Version: 1,
+	}
+}
+
+func aScheduledDate() *bookingv1.ScheduledDate {
+	twelve, price := int32(12), int64(1250)
+	return &bookingv1.ScheduledDate{
+		Date: aDate("2026-03-30T08:30:00Z", &twelve, 3), EventId: "evt_" + idOf, EventTitle: "Morning Flow", EventType: bookingv1.EventType_EVENT_TYPE_CLASS,
+		EventStatus: bookingv1.EventStatus_EVENT_STATUS_PUBLISHED, Location: "Studio 1", Waiting: 2, LowestPrice: &price, Currency: "GBP",
+		Available: true, ClosesAt: at("2026-03-30T07:30:00Z"), UpdatedAt: at("2026-03-01T10:00:00Z"), Version: 6,
+	}
+}
+
+func aWaitlistEntry(state bookingv1.WaitlistState) *bookingv1.WaitlistEntry {
+	return &bookingv1.WaitlistEntry{
+		Id: "wait_" + idOf, EventId: "evt_" + idOf, EventDateId: "date_" + idOf, CustomerId: "cust_" + idOf, Spaces: 2, PricingOptionId: "po-" + idOf,
+		Mode: bookingv1.WaitlistMode_WAITLIST_MODE_OFFER, State: state, TransactionId: "txn_" + idOf, OfferMinutes: 15,
+		PassedOverReason: "NOT_ENOUGH_PLACES", PassedOverAt: at("2026-03-01T11:00:00Z"), JoinedAt: at("2026-03-01T10:00:00Z"), UpdatedAt: at("2026-03-01T10:00:00Z"), Version: 3,
 	}
 }
 

@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"go.yaml.in/yaml/v3"
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/devkit/testkit/openapitest"
 	"reservation.dev/gateway-b/openapi"
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/resource"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/token"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -40,12 +42,42 @@ func TestRoutesAreTheContract(t *testing.T) { // invariant 5
 	}
 }
 
+// TestPermissionsAreTheContract compares the permission of each operation with openapi.yaml, where the
+// scopes of the security requirement name it.
+func TestPermissionsAreTheContract(t *testing.T) { // invariant 5
+	t.Parallel()
+	var contract struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(openapi.Description, &contract); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range routes() {
+		path := strings.ReplaceAll(strings.TrimPrefix(r.Path, base), "{registration_id}", "{registrationId}")
+		node := contract.Paths[path][strings.ToLower(r.Method)]
+		var operation struct {
+			Security    []map[string][]string
+			Description string
+		}
+		if err := node.Decode(&operation); err != nil {
+			t.Fatal(err)
+		}
+		want, sentence := []map[string][]string{}, ""
+		if r.Scope != "" {
+			want, sentence = append(want, map[string][]string{"bearer": {r.Scope}}), "Requires the permission `"+r.Scope+"`."
+		}
+		if fmt.Sprint(operation.Security) != fmt.Sprint(want) || !strings.Contains(operation.Description, sentence) {
+			t.Errorf("%s %s: openapi.yaml requires %v in %q, routes.go %v", r.Method, path, operation.Security, operation.Description, want)
+		}
+	}
+}
+
 // TestEnumsAreTheContract compares the names of the enum values with openapi.yaml.
 func TestEnumsAreTheContract(t *testing.T) { // invariant 5
 	t.Parallel()
 	for name, values := range map[string][]string{
 		"EventType": enum.Names[bookingv1.EventType](), "EventStatus": enum.Names[bookingv1.EventStatus](),
-		"CustomerPassStatus": enum.Names[passv1.CustomerPassStatus](), "attendance": enum.Names[bookingv1.Attendance](),
+		"CustomerPassStatus": enum.Names[passv1.CustomerPassStatus](), "attendance": resource.AttendanceNames(),
 		"validityUnit": enum.Names[passv1.ValidityUnit](), "status": enum.Names[passv1.PassTypeStatus](),
 	} {
 		list := "enum: [" + strings.Join(values, ", ") + "]"
@@ -68,16 +100,25 @@ func TestEveryPermissionHasARoute(t *testing.T) { // invariant 1
 	}
 }
 
+// pathOf returns the path of a resource for a route.
 func pathOf(template string) string {
-	template = strings.TrimPrefix(template, base)
-	prefix := map[bool]string{true: "evt_", false: "cust_"}[strings.HasPrefix(template, "/events")]
-	switch {
-	case strings.HasPrefix(template, "/passes"):
-		prefix = "pass_"
-	case strings.HasPrefix(template, "/customer-passes"):
-		prefix = "cp_"
+	prefixes := map[string]string{
+		"customers": "cust_", "events": "evt_", "event-dates": "date_", "registrations": "reg_", "transactions": "txn_", "holds": "hold_",
+		"waitlist-entries": "wait_", "passes": "pass_", "customer-passes": "cp_",
 	}
-	return strings.NewReplacer("{id}", prefix+idOf, "{registration_id}", "reg_"+idOf).Replace(template)
+	collection, _, _ := strings.Cut(strings.TrimPrefix(template, base+"/"), "/")
+	return strings.NewReplacer(base, "", "{id}", prefixes[collection]+idOf, "{registration_id}", "reg_"+idOf).Replace(template)
+}
+
+// collectionOf returns the path of the collection to which a POST adds a resource.
+func collectionOf(path string) string {
+	switch {
+	case strings.HasSuffix(path, "/dates"):
+		return "/event-dates"
+	case strings.HasSuffix(path, "/waitlist"):
+		return "/waitlist-entries"
+	}
+	return path
 }
 
 func TestAccess(t *testing.T) { // invariant 1
@@ -127,6 +168,51 @@ func TestAccess(t *testing.T) { // invariant 1
 	}
 }
 
+// operation is a request, and what the gateway makes of it.
+type operation struct {
+	method, path, body string
+	code               int
+	want               []string // parts of the response
+	call               string   // the request to the service, as text
+}
+
+// check sends the request of an operation to a gateway whose services have the given responses.
+func (g *gateway) check(t *testing.T, tt operation, answers []proto.Message) {
+	t.Helper()
+	g.services.prepare(nil, answers...)
+	a := g.do(request{Method: tt.method, Path: tt.path, Body: tt.body, Token: g.token()})
+	if a.Code != tt.code || a.Header.Get("RateLimit-Remaining") != "99" {
+		t.Fatalf("got %d %s", a.Code, a.Body)
+	}
+	for _, want := range tt.want {
+		if !strings.Contains(a.Body, want) {
+			t.Errorf("%s is missing in %s", want, a.Body)
+		}
+	}
+	g.services.mu.Lock()
+	defer g.services.mu.Unlock()
+	call := strings.ReplaceAll(fmt.Sprint(g.services.requests[len(g.services.requests)-1]), "  ", " ")
+	if call != tt.call {
+		t.Errorf("called with %s\nwant        %s", call, tt.call)
+	}
+	wantLocation := ""
+	if tt.code == http.StatusCreated {
+		wantLocation = base + collectionOf(tt.path) + "/"
+	}
+	untagged := tt.method == "DELETE" || strings.HasSuffix(tt.path, "/dates")
+	if tag := a.Header.Get("ETag"); (tag != "") == untagged {
+		t.Errorf("ETag %q", tag)
+	}
+	if location := a.Header.Get("Location"); (location != "") != (tt.code == 201) || !strings.HasPrefix(location, wantLocation) {
+		t.Errorf("Location %q", location)
+	}
+	for name := range g.services.metadata {
+		if strings.HasPrefix(name, "grpcgateway") {
+			t.Errorf("a header became metadata: %s", name)
+		}
+	}
+}
+
 // TestOperations sends one request of each kind, and checks the request to the service and the
 // response. The client checks each response against openapi.yaml as well.
 func TestOperations(t *testing.T) {
@@ -156,12 +242,7 @@ func TestOperations(t *testing.T) {
 		&passv1.UpdateCustomerPassResponse{CustomerPass: aCustomerPass()},
 	}
 	const eventPath, registrations = "/events/evt_" + idOf, "/events/evt_" + idOf + "/registrations"
-	tests := []struct {
-		method, path, body string
-		code               int
-		want               []string // parts of the response
-		call               string   // the request to the service, as text
-	}{
+	tests := []operation{
 		{"GET", "/customers?page=2&perPage=500&sort=-updatedAt&archived=false&email=Z%40x&updatedSince=2026-03-01T00:00:00%2B01:00", "", 200,
 			[]string{`"customers":[{"id":"cust_`, `"total":41,"page":2,"perPage":100,"nextCursor":"next"`, `"createdAt":"2026-03-01T10:00:00Z"`},
 			`page_size:100 offset:100 updated_since:{seconds:1772319600} order:CUSTOMER_ORDER_UPDATED_DESC archived:false email:"Z@x"`},
@@ -174,7 +255,7 @@ func TestOperations(t *testing.T) {
 		{"DELETE", "/customers/cust_" + idOf, "", 200, []string{`{"id":"cust_` + idOf + `","deleted":true}`}, `id:"cust_` + idOf + `"`},
 		{"GET", "/events?type=workshop&status=published&startsFrom=2026-03-01T00:00:00Z", "", 200,
 			[]string{`"startsAt":"2026-03-30T08:30:00Z","endsAt":"2026-03-30T09:30:00Z","duration":60,"capacity":12,"spotsTaken":3,"spotsAvailable":9`, `"price":12.5`, `"taxRate":17.5`, `"credits":null`},
-			`page_size:25 order:EVENT_ORDER_CREATED with_dates:true type:EVENT_TYPE_WORKSHOP status:EVENT_STATUS_PUBLISHED starts_from:{seconds:1772323200}`},
+			`page_size:25 order:EVENT_ORDER_CREATED with_dates:true max_dates:3 type:EVENT_TYPE_WORKSHOP status:EVENT_STATUS_PUBLISHED starts_from:{seconds:1772323200}`},
 		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T09:30:00","timezone":"Europe/London","duration":60,"capacity":0,"pricingOptions":[{"name":"B","price":12.5,"taxRate":20,"credits":1}]}`, 201, nil,
 			`title:"A" timezone:"Europe/London" dates:{duration_minutes:60 capacity:0 local_start:"2026-03-30T09:30:00"} pricing_options:{name:"B" price:1250 credits:1 tax_rate_basis_points:2000}`},
 		{"POST", "/events", `{"title":"A","startsAt":"2026-03-30T08:30:00Z","endsAt":"2026-03-30T10:00:00Z","capacity":null}`, 201, nil, `title:"A" dates:{starts_at:{seconds:1774859400} ends_at:{seconds:1774864800}}`},
@@ -212,36 +293,7 @@ func TestOperations(t *testing.T) {
 		{"PUT", "/customer-passes/cp_" + idOf, `{"status":"paused","remainingUses":0,"reason":"x"}`, 200, nil, `id:"cp_` + idOf + `" remaining_uses:0 status:CUSTOMER_PASS_STATUS_PAUSED reason:"x"`},
 	}
 	for _, tt := range tests {
-		t.Run(tt.method+" "+tt.path+" "+tt.body, func(t *testing.T) {
-			g.services.prepare(nil, answers...)
-			a := g.do(request{Method: tt.method, Path: tt.path, Body: tt.body, Token: g.token()})
-			if a.Code != tt.code || a.Header.Get("RateLimit-Remaining") != "99" {
-				t.Fatalf("got %d %s", a.Code, a.Body)
-			}
-			for _, want := range tt.want {
-				if !strings.Contains(a.Body, want) {
-					t.Errorf("%s is missing in %s", want, a.Body)
-				}
-			}
-			g.services.mu.Lock()
-			defer g.services.mu.Unlock()
-			call := strings.ReplaceAll(fmt.Sprint(g.services.requests[len(g.services.requests)-1]), "  ", " ")
-			if call != tt.call {
-				t.Errorf("called with %s\nwant        %s", call, tt.call)
-			}
-			if location := a.Header.Get("Location"); (location != "") != (tt.code == 201) || tt.code == 201 && !strings.HasPrefix(location, base+strings.SplitN(tt.path, "?", 2)[0]+"/") {
-				t.Errorf("Location %q", location)
-			}
-			single := tt.method != "DELETE" && (tt.method != "GET" || strings.HasSuffix(tt.path, idOf))
-			if tag := a.Header.Get("ETag"); (tag != "") != single {
-				t.Errorf("ETag %q", tag)
-			}
-			for name := range g.services.metadata {
-				if strings.HasPrefix(name, "grpcgateway") {
-					t.Errorf("a header became metadata: %s", name)
-				}
-			}
-		})
+		t.Run(tt.method+" "+tt.path+" "+tt.body, func(t *testing.T) { g.check(t, tt, answers) })
 	}
 }
 
@@ -394,7 +446,7 @@ func TestCancellation(t *testing.T) {
 func TestPages(t *testing.T) {
 	t.Parallel()
 	g := newGateway(t, unlimited{})
-	for _, path := range []string{"/openapi.yaml", "/docs", base + "/openapi.yaml", base + "/docs"} {
+	for _, path := range []string{"/openapi.yaml", "/openapi.json", "/docs", base + "/openapi.yaml", base + "/openapi.json", base + "/docs"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.client.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -407,29 +459,5 @@ func TestPages(t *testing.T) {
 		if res.StatusCode != http.StatusOK {
 			t.Errorf("%s: %s", path, res.Status)
 		}
-	}
-}
-
-// TestEventsInParts uses a service that needs several responses for one page.
-func TestEventsInParts(t *testing.T) {
-	t.Parallel()
-	g := newGateway(t, unlimited{})
-	e := anEvent(aDate("2026-03-30T08:30:00Z", nil, 3))
-	g.services.prepare(nil, &bookingv1.ListEventsResponse{Events: []*bookingv1.Event{e, e}, NextPageToken: "more", Total: 9})
-	a := g.do(request{Method: http.MethodGet, Path: "/events?perPage=5&page=2", Token: g.token()})
-	if n := strings.Count(a.Body, `"title"`); n != 5 || !strings.Contains(a.Body, `"total":9,"page":2,"perPage":5,"nextCursor":"more"`) {
-		t.Errorf("%d events: %s", n, a.Body)
-	}
-	want := []string{
-		`page_size:5 offset:5 order:EVENT_ORDER_CREATED with_dates:true`,
-		`page_size:3 page_token:"more" order:EVENT_ORDER_CREATED with_dates:true`,
-		`page_size:1 page_token:"more" order:EVENT_ORDER_CREATED with_dates:true`,
-	}
-	var got []string
-	for _, req := range g.services.requests {
-		got = append(got, strings.ReplaceAll(fmt.Sprint(req), "  ", " "))
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("requested %q", got)
 	}
 }

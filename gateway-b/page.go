@@ -80,3 +80,15 @@ func nextCursor(token string) *string {
 	}
 	return &token
 }
+
+// queryChoice returns the position of a parameter in names, counted from 1, or 0 if it is absent.
+func queryChoice[T ~int32](q *edge.Query, name string, value *string, names []string) T {
+	if value == nil {
+		return 0
+	}
+	i := slices.Index(names, *value)
+	if i < 0 {
+		q.Fail(fault.InvalidParameter(name, "enum", fault.OneOf(names)))
+	}
+	return T(i + 1)
+}

@@ -14,6 +14,7 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
 // Part describes gateway-b to the process that runs it.
@@ -40,7 +41,10 @@ func Run(ctx context.Context, h *service.Host) error {
 			customers: customerv1.NewCustomerServiceClient(s.Dial("customer", cfg.CustomerAddr)),
 			events:    bookingv1.NewEventServiceClient(booking),
 			bookings:  bookingv1.NewBookingServiceClient(booking),
+			waitlist:  bookingv1.NewWaitlistServiceClient(booking),
 			passes:    passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
+			discounts: bookingv1.NewDiscountServiceClient(booking),
+			webhooks:  webhookv1.NewWebhookServiceClient(s.Dial("webhook", cfg.WebhookAddr)),
 		})
 	})
 }
@@ -51,7 +55,10 @@ type services struct {
 	customers customerv1.CustomerServiceClient
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
+	waitlist  bookingv1.WaitlistServiceClient
 	passes    passv1.PassServiceClient
+	discounts bookingv1.DiscountServiceClient
+	webhooks  webhookv1.WebhookServiceClient
 }
 
 // newHandler returns a handler that serves Interface B with the given services.
@@ -60,10 +67,12 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	if err != nil {
 		return nil, err
 	}
+	e.AcceptPublishableKeys(s.tokens)
 	tokens := &tokens{edge: e, client: s.tokens}
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
-			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, passes: s.passes, now: time.Now,
+			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
+			discounts: s.discounts, webhooks: s.webhooks, now: time.Now,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

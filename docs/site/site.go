@@ -178,7 +178,12 @@ func (c *content) convert(pages *converter) error {
 		page string
 		text []byte
 	}{{"/docs/interface-a", gatewaya.Description}, {"/docs/interface-b", gatewayb.Description}, {"/docs/webhooks-reference", webhook.Description}} {
+		description, err := reference.JSON(d.text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.page, err)
+		}
 		c.files[d.page+"/openapi.yaml"] = static.New("application/yaml", static.Revalidate, d.text)
+		c.files[d.page+"/openapi.json"] = static.New("application/json", static.Revalidate, description)
 		c.aliases[d.page+"/"] = d.page
 	}
 	var sections []section

@@ -10,10 +10,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	"reservation.dev/docs"
 	"reservation.dev/platform/reference"
@@ -247,8 +250,32 @@ func TestRequests(t *testing.T) {
 			if body := bodyOf(t, s.get(at+"/openapi.yaml")); !strings.HasPrefix(body, "openapi: 3.1.0\n") {
 				t.Errorf("%s/openapi.yaml begins %.40q", at, body)
 			}
+			if !reflect.DeepEqual(decodedYAML(t, bodyOf(t, s.get(at+"/openapi.yaml"))), decodedJSON(t, bodyOf(t, s.get(at+"/openapi.json")))) {
+				t.Errorf("%s: openapi.json has another content than openapi.yaml", at)
+			}
 		}
 	})
+}
+
+// decodedYAML returns a description in the types of encoding/json.
+func decodedYAML(t *testing.T, text string) (value any) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
+	plain, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return decodedJSON(t, string(plain))
+}
+
+func decodedJSON(t *testing.T, text string) (value any) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatal(err)
+	}
+	return value
 }
 
 func TestSearchIndex(t *testing.T) { // invariant 1

@@ -102,6 +102,9 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 	if err != nil {
 		return nil, err
 	}
+	if e.isPublishable(raw) {
+		return e.authenticatePublishable(ctx, r, s, raw)
+	}
 	claims, err := e.opts.Verifier.Verify(ctx, raw)
 	if err != nil {
 		f := fault.From(err)
@@ -188,19 +191,8 @@ func readQuery(r *http.Request, names []string, declared map[string]bounds.Bound
 
 // readBody checks the media type of the body and limits its size.
 func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
-	accepted := s.route.Media
-	if len(accepted) == 0 {
-		accepted = []string{contentType}
-	}
-	media, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
-		media = ""
-	}
-	if s.route.Bodiless && r.ContentLength == 0 && len(r.Header.Values("Content-Type")) == 0 {
-		media = accepted[0]
-	}
-	charset := params["charset"]
-	if !slices.Contains(accepted, media) || (charset != "" && !strings.EqualFold(charset, "utf-8")) {
+	accepted := s.route.media()
+	if !slices.Contains(accepted, mediaOf(r.Header, accepted)) {
 		return fault.New(fault.Invalid, fault.ReasonUnsupportedMediaType,
 			"the Content-Type must be "+strings.Join(accepted, " or "))
 	}
@@ -209,4 +201,28 @@ func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 	}
 	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), exchange: s}
 	return nil
+}
+
+// formType is the media type that "curl -d" sends by default.
+const formType = "application/x-www-form-urlencoded"
+
+// mediaOf returns the media type of a body; "" if it is malformed or not UTF-8. A body without a
+// Content-Type is JSON, and so is a form where forms are not accepted, because many clients add that
+// Content-Type to any body.
+func mediaOf(h http.Header, accepted []string) string {
+	given := h.Get("Content-Type")
+	if given == "" {
+		return contentType
+	}
+	media, params, err := mime.ParseMediaType(given)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return ""
+	}
+	if charset := params["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return ""
+	}
+	if media == formType && !slices.Contains(accepted, formType) {
+		return contentType
+	}
+	return media
 }

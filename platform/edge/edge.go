@@ -5,7 +5,22 @@
 // A request passes through these steps:
 //
 //	request id → route (404, 405) → token (401) → rate limit (429) → scope (403) → query (400)
-//	→ media type (415) → size (413) → JSON (400) → the gateway's facade
+//	→ media type (415) → size (413) → JSON (400) → the gateway's facade → ETag (304) → compression
+//
+// With a publishable key (publishable.go), the token is the one for which the edge exchanged the key,
+// and the origin of the page takes the place of the scope.
+//
+// Invariants of responses:
+//
+//  1. A response with a secret or a token, of a page or of a path without a route is never compressed,
+//     cached or compared. Neither is an error compared or cached.
+//  2. Two responses with one ETag have the same bytes, and a 304 stands for the body that the client
+//     would get now.
+//  3. If-Match compares versions only, and accepts the ETags of earlier releases.
+//  4. A body that is cut short never looks complete.
+//  5. A publishable key reaches only the operations that are marked for it, and the page of an origin
+//     that the key does not list can read nothing.
+//  6. The memory and the calls that unknown keys cause are bounded.
 package edge
 
 import (
@@ -37,15 +52,26 @@ type Route struct {
 	Query []string
 	// Media are the accepted media types of the body; empty means JSON.
 	Media []string
-	// Bodiless accepts a request without a body and Content-Type as an empty body of the first media
-	// type.
+	// Bodiless accepts an empty body as an empty JSON object.
 	Bodiless bool
+	// Publishable lets web pages call the operation with a publishable key instead of a token.
+	Publishable bool
+	// Secret means that responses contain a secret. They are not compressed, because the length of a
+	// compressed secret reveals something about it, and have no ETag.
+	Secret bool
 	// Fail responds to requests that the edge refuses; nil means Edge.Fail.
 	Fail func(e *Edge, w http.ResponseWriter, r *http.Request, f *fault.Error)
 }
 
 func (r *Route) hasBody() bool {
 	return r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch
+}
+
+func (r *Route) media() []string {
+	if len(r.Media) > 0 {
+		return r.Media
+	}
+	return []string{contentType}
 }
 
 // Interface describes a public interface.
@@ -92,6 +118,7 @@ type Edge struct {
 	query  map[string]bounds.Bound
 	timing *prometheus.HistogramVec
 	pages  map[string]*static.File // by path
+	keys   *publishableKeys        // nil: the interface accepts none
 }
 
 // New returns an edge without operations. Register the facade on Mux, and other handlers with Handle.
@@ -168,7 +195,14 @@ func (e *Edge) Write(w http.ResponseWriter, code int, m proto.Message) {
 
 // routingFailed responds to a request that matches no route.
 func (e *Edge) routingFailed(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
-	allowed := e.allowed(r.URL.EscapedPath())
+	matching := e.matching(r.URL.EscapedPath())
+	if e.preflight(w, r, matching) {
+		return
+	}
+	allowed := make([]string, len(matching))
+	for i, route := range matching {
+		allowed[i] = route.Method
+	}
 	if code == http.StatusBadRequest || len(allowed) == 0 {
 		e.failPath(w, r)
 		return
@@ -188,26 +222,28 @@ func (e *Edge) failMethod(w http.ResponseWriter, r *http.Request, allowed ...str
 		"the method "+r.Method+" is not allowed for this path; use "+strings.Join(allowed, ", ")))
 }
 
-// allowed returns the methods of the routes that match path. path is escaped as the client sent it,
-// because routes match only its plain spelling.
-func (e *Edge) allowed(path string) []string {
-	var methods []string
+// matching returns the routes that match path. path is escaped as the client sent it, because routes
+// match only its plain spelling.
+func (e *Edge) matching(path string) []*Route {
+	var found []*Route
 	got := strings.Split(path, "/")
 	for i := range e.api.Routes {
-		want := strings.Split(e.api.Routes[i].Path, "/")
-		if len(want) != len(got) {
-			continue
-		}
-		fits := true
-		for j := range want {
-			if want[j] != got[j] && !strings.HasPrefix(want[j], "{") {
-				fits = false
-				break
-			}
-		}
-		if fits {
-			methods = append(methods, e.api.Routes[i].Method)
+		if matches(strings.Split(e.api.Routes[i].Path, "/"), got) {
+			found = append(found, &e.api.Routes[i])
 		}
 	}
-	return methods
+	return found
+}
+
+// matches reports whether the segments of a path fit the segments of a pattern.
+func matches(pattern, path []string) bool {
+	if len(pattern) != len(path) {
+		return false
+	}
+	for i := range pattern {
+		if pattern[i] != path[i] && !strings.HasPrefix(pattern[i], "{") {
+			return false
+		}
+	}
+	return true
 }

@@ -3,8 +3,6 @@ package edge
 import (
 	"context"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"go.opentelemetry.io/otel/trace"
 
@@ -21,6 +19,10 @@ type exchange struct {
 	response  http.Header
 	// fault is the error of reading the body.
 	fault *fault.Error
+	// version is the version of the resource in the response; "" if it has none.
+	version string
+	// digest is the digest of the resource; "": the one of the response's body.
+	digest string
 	// created makes the status of a success 201.
 	created bool
 	// failed is the fault in the response, or nil.
@@ -43,51 +45,10 @@ func Claims(ctx context.Context) *token.Claims {
 	return nil
 }
 
-// versioned is a resource with a version.
-type versioned interface{ GetVersion() int64 }
-
-// Tag sets the ETag of the response to the resource's version, and returns the resource.
-func Tag[R versioned](ctx context.Context, resource R) R {
-	if s := exchangeOf(ctx); s != nil {
-		s.response.Set("ETag", `"`+strconv.FormatInt(resource.GetVersion(), 10)+`"`)
-	}
-	return resource
-}
-
 // Created makes the response a 201 with the Location of the created resource.
 func Created(ctx context.Context, location string) {
 	if s := exchangeOf(ctx); s != nil {
 		s.created = true
 		s.response.Set("Location", location)
 	}
-}
-
-// ExpectedVersion returns the version in If-Match, or nil if any version matches. From a list it
-// returns the highest version, because versions only increase and a lower one cannot be current. A
-// weak tag (RFC 9110, section 13.1.1) or a tag that is not a version never matches. It becomes -1.
-func ExpectedVersion(ctx context.Context) *int64 {
-	s := exchangeOf(ctx)
-	if s == nil {
-		return nil
-	}
-	tags := strings.TrimSpace(strings.Join(s.request.Values("If-Match"), ","))
-	if tags == "" || tags == "*" {
-		return nil
-	}
-	version := int64(-1)
-	// If a tag contains a comma, none of its pieces is a version.
-	for tag := range strings.SplitSeq(tags, ",") {
-		version = max(version, versionOf(strings.TrimSpace(tag)))
-	}
-	return &version
-}
-
-// versionOf returns the version of a strong tag, or -1.
-func versionOf(tag string) int64 {
-	inner, opened := strings.CutPrefix(tag, `"`)
-	inner, closed := strings.CutSuffix(inner, `"`)
-	if n, err := strconv.ParseInt(inner, 10, 64); opened && closed && err == nil {
-		return n
-	}
-	return -1
 }

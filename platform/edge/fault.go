@@ -88,7 +88,6 @@ func Details(f *fault.Error) map[string]any {
 // setFaultHeaders sets the response headers of a fault, which are the same on both interfaces.
 func setFaultHeaders(h http.Header, f *fault.Error) {
 	h.Set("Content-Type", contentType)
-	h.Del("ETag")
 	h.Del("Location")
 	if f.RetryAfter > 0 {
 		seconds := int64((f.RetryAfter + 999_999_999) / 1_000_000_000)
@@ -107,9 +106,11 @@ func setFaultHeaders(h http.Header, f *fault.Error) {
 		}
 		h.Set("WWW-Authenticate", challenge)
 	case fault.Forbidden:
+		challenge := `Bearer realm="reservation", error="insufficient_scope"`
 		if scope := f.Meta["scope"]; scope != "" {
-			h.Set("WWW-Authenticate", `Bearer realm="reservation", error="insufficient_scope", scope="`+scope+`"`)
+			challenge += `, scope="` + scope + `"`
 		}
+		h.Set("WWW-Authenticate", challenge)
 	}
 }
 

@@ -32,6 +32,8 @@ func (e *Edge) Handler() http.Handler {
 		h.Set("Cache-Control", "no-store")
 		// grpc-gateway would apply this header, which is not part of any interface.
 		r.Header.Del("Grpc-Timeout")
+		// It would leave out the Content-Length for a client that accepts trailers, which no response has.
+		r.Header.Del("Te")
 
 		traced, span := telemetry.StartRequest(r, s.requestID)
 		s.span = span
@@ -61,13 +63,18 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *exchange, began time.Ti
 		} else {
 			f := fault.New(fault.Internal, fault.ReasonInternal, "internal error").
 				Because(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-			if aborted = rec.wrote; aborted {
+			if aborted = !rec.discard(); aborted {
 				// The response has started. Cut it, so that the client does not take it for complete.
 				s.failed = f
 			} else {
 				e.Fail(rec, r, f)
 			}
 		}
+	}
+	if aborted {
+		rec.discard()
+	} else {
+		rec.finish()
 	}
 	route := "none"
 	if s.route != nil {
@@ -118,36 +125,6 @@ func methodLabel(method string) string {
 	}
 	return "other"
 }
-
-// recorder records the status and the size of a response.
-type recorder struct {
-	http.ResponseWriter
-	exchange *exchange
-	code     int
-	bytes    int64
-	wrote    bool
-}
-
-func (r *recorder) WriteHeader(code int) {
-	if r.wrote {
-		return
-	}
-	r.wrote, r.code = true, code
-	r.ResponseWriter.WriteHeader(code)
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	if !r.wrote && r.exchange.created {
-		r.WriteHeader(http.StatusCreated)
-	}
-	r.wrote = true
-	n, err := r.ResponseWriter.Write(b)
-	r.bytes += int64(n)
-	return n, err
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // ListenAndServe serves h at addr until ctx ends, and then waits at most drain for requests to
 // finish. It calls listening when it accepts connections.

@@ -40,10 +40,15 @@ func (marshaler) Marshal(v any) ([]byte, error) {
 	scratch := scratches.Get().(*[]byte)
 	*scratch = AppendJSON((*scratch)[:0], m)
 	out := bytes.Clone(*scratch)
+	recycle(scratch)
+	return out, nil
+}
+
+// recycle makes a buffer reusable, unless it has grown too large to keep.
+func recycle(scratch *[]byte) {
 	if cap(*scratch) <= maxScratch {
 		scratches.Put(scratch)
 	}
-	return out, nil
 }
 
 func (marshaler) Unmarshal(data []byte, v any) error {
@@ -69,6 +74,9 @@ func (m marshaler) read(r io.Reader, v any) error {
 	data, err := io.ReadAll(r)
 	if err != nil {
 		return bodyFault(err)
+	}
+	if b, ok := r.(*body); ok && b.exchange.route.Bodiless && len(bytes.TrimSpace(data)) == 0 {
+		data = []byte("{}")
 	}
 	return m.Unmarshal(data, v)
 }

@@ -12,11 +12,13 @@ import (
 // operation instead.
 func (e *Edge) pagePath(r *http.Request) (path string, ok bool) {
 	path = r.URL.Path
-	if below, found := strings.CutPrefix(path, e.api.Base); found && (below == "/openapi.yaml" || below == "/docs" || below == "/docs/") {
+	if below, found := strings.CutPrefix(path, e.api.Base); found && (isDescription(below) || below == "/docs" || below == "/docs/") {
 		return below, true
 	}
-	return path, path == "/openapi.yaml" || path == "/docs" || strings.HasPrefix(path, "/docs/")
+	return path, isDescription(path) || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }
+
+func isDescription(path string) bool { return path == "/openapi.yaml" || path == "/openapi.json" }
 
 // servePage answers with a page, or with the interface's error if there is none at the path.
 func (e *Edge) servePage(w http.ResponseWriter, r *http.Request) {
@@ -33,18 +35,26 @@ func (e *Edge) servePage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", reference.Policy("'self'"))
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("X-Frame-Options", "DENY")
+	if isDescription(r.URL.Path) { // tools in browsers read it, and it contains nothing of a company
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+	}
 	page.ServeHTTP(w, r)
 }
 
-// newPages returns the interface's description, at /openapi.yaml, and the reference that
-// shows it and sends requests, at /docs, with the files that the reference loads.
+// newPages returns the interface's description, at /openapi.yaml and /openapi.json, and the reference
+// that shows it and sends requests, at /docs, with the files that the reference loads.
 func newPages(api Interface) (map[string]*static.File, error) {
 	r, err := reference.New("/docs/")
 	if err != nil {
 		return nil, err
 	}
 	pages := r.Files
+	description, err := reference.JSON(api.OpenAPI)
+	if err != nil {
+		return nil, err
+	}
 	pages["/openapi.yaml"] = static.New("application/yaml", static.Revalidate, api.OpenAPI)
+	pages["/openapi.json"] = static.New(contentType, static.Revalidate, description)
 	pages["/docs"] = r.Page(reference.Options{Title: api.Title, URL: "/openapi.yaml", TryIt: true})
 	pages["/docs/"] = pages["/docs"]
 	return pages, nil

@@ -38,6 +38,17 @@ func TestPages(t *testing.T) {
 		if w := get("/openapi.yaml"); w.Body.String() != "openapi: 3.1.0\n" || w.Header().Get("Content-Type") != "application/yaml" {
 			t.Errorf("%s %v", w.Body, w.Header())
 		}
+		if w := get("/openapi.json"); w.Body.String() != `{"openapi":"3.1.0"}`+"\n" || w.Header().Get("Content-Type") != "application/json" {
+			t.Errorf("%s %v", w.Body, w.Header())
+		}
+	})
+	t.Run("let the pages of any origin read the description, and nothing else", func(t *testing.T) {
+		t.Parallel()
+		for path, want := range map[string]string{"/openapi.yaml": "*", "/openapi.json": "*", "/docs": ""} {
+			if got := get(path).Header().Get("Access-Control-Allow-Origin"); got != want {
+				t.Errorf("%s: got %q", path, got)
+			}
+		}
 	})
 	t.Run("allow no scripts of other servers or from text, and no frames", func(t *testing.T) {
 		t.Parallel()

@@ -162,6 +162,7 @@ func TestExpectedVersion(t *testing.T) {
 	for tag, want := range map[string]int64{
 		`"7"`: 7, `"x"`: -1, `7`: -1, `W/"7"`: -1, `"7`: -1, `"`: -1, `""`: -1, `"-1"`: -1,
 		`"5", "7"`: 7, `"7","x"`: 7, `"7" , "5"`: 7, `W/"9", "7"`: 7, `"a,b", "7"`: 7, `*, "x"`: -1,
+		`"7-00ff00ff00ff00ff"`: 7, `"7-00ff00ff00ff00ff-gzip"`: 7, `"0-00ff00ff00ff00ff"`: 0, `"7-"`: 7, `"-7"`: -1, `"-"`: -1, `W/"7-00ff00ff00ff00ff"`: -1,
 	} {
 		ctx := context.WithValue(t.Context(), exchangeKey{}, &exchange{request: http.Header{"If-Match": {tag}}})
 		if got := ExpectedVersion(ctx); got == nil || *got != want {

@@ -44,7 +44,9 @@ func valueFor(name protoreflect.FullName) *value {
 		return &value{nullable: true, append: appendNullableInt, read: readNullableInt}
 	case "reservation.edge.v1.NullableText":
 		return &value{nullable: true, append: appendNullableText, read: readNullableText}
-	case "reservation.edge.v1.TextList":
+	case "reservation.edge.v1.Json":
+		return &value{append: func(b []byte, m proto.Message) []byte { return append(b, m.(*edgev1.Json).GetText()...) }}
+	case "reservation.edge.v1.TextList", "reservation.edge.v1.IdentifierList":
 		return &value{append: appendTextList, read: readTextList}
 	}
 	return nil
@@ -94,7 +96,7 @@ func readNullableText(d *decoder, tok json.Token, m proto.Message, depth int) (r
 
 func appendTextList(b []byte, m proto.Message) []byte {
 	b = append(b, '[')
-	for i, s := range m.(*edgev1.TextList).GetValues() {
+	for i, s := range m.(interface{ GetValues() []string }).GetValues() {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -113,10 +115,10 @@ func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule,
 	if tok != json.Delim('[') {
 		return ruleType, "must be an array", d.rest(tok, depth)
 	}
-	list := m.(*edgev1.TextList)
-	bound := d.bound(m.ProtoReflect().Descriptor().Fields().ByName("values"))
+	field := m.ProtoReflect().Descriptor().Fields().ByName("values")
+	list, bound := m.ProtoReflect().Mutable(field).List(), d.bound(field)
 	for d.dec.More() {
-		if len(list.Values) == bound.Items {
+		if list.Len() == bound.Items {
 			return bounds.RuleItems, bound.TooMany(), d.array(depth + 1)
 		}
 		tok, err := d.dec.Token()
@@ -135,7 +137,7 @@ func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule,
 			rule, problem = tooLong, "has an item that is too long: each item "+phrase
 			continue
 		}
-		list.Values = append(list.Values, s)
+		list.Append(protoreflect.ValueOfString(s))
 	}
 	if _, err := d.dec.Token(); err != nil {
 		return "", "", syntaxFault(err)

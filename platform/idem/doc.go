@@ -14,6 +14,7 @@
 //
 //  1. With one key, at most one run commits, even if requests are concurrent.
 //  2. The response is stored if and only if the effects of the write are.
-//  3. Keys of different companies, and of different callers, are independent.
+//  3. Keys of different companies, callers and kinds of resources are independent. Only while a
+//     request with a key is running, another kind with the same key is IDEMPOTENCY_IN_PROGRESS.
 //  4. A response can be replayed for 24 hours. After that, the key is free.
 package idem

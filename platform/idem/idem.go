@@ -26,17 +26,18 @@ var (
 		"the first request with this idempotency key is still in progress; try again later").After(time.Second)
 )
 
-type requestKey struct{ key, caller string }
+type requestKey struct{ key, caller, kind string }
 
 type ctxKey struct{}
 
-// WithKey returns ctx with the idempotency key of the request; "" means no key. Keys of different
-// callers are independent.
-func WithKey(ctx context.Context, key, caller string) context.Context {
+// WithKey returns ctx with the idempotency key of the request; "" means no key. kind is the kind of
+// resource that the request is about, such as "events". Keys of different callers, and of different
+// kinds, are independent.
+func WithKey(ctx context.Context, key, caller, kind string) context.Context {
 	if key == "" {
 		return ctx
 	}
-	return context.WithValue(ctx, ctxKey{}, requestKey{key: key, caller: caller})
+	return context.WithValue(ctx, ctxKey{}, requestKey{key: key, caller: caller, kind: kind})
 }
 
 // Key returns the idempotency key of ctx, or "".
@@ -45,6 +46,10 @@ func Key(ctx context.Context) string {
 	return k.key
 }
 
+// The first kind of resource with which a caller uses a key has the row of the caller, like every request
+// of the previous release. Further kinds have rows of their own, whose caller ends with the kind. One lock
+// protects all of them.
+//
 // lockSQL is a separate statement, so that the next one sees the rows that the previous holder of a
 // lock committed.
 const (
@@ -54,18 +59,18 @@ const (
 
 	// The company is joined, because PostgreSQL does not use an expression with an index of a table
 	// with row-level security.
-	findSQL = `select n.i, found.request_hash, found.response
-		from unnest($1::text[], $2::text[]) with ordinality n(caller, key, i)
+	findSQL = `select n.i, found.caller, found.kind, found.request_hash, found.response
+		from unnest($1::text[], $2::text[], $3::text[]) with ordinality n(caller, key, own, i)
 		cross join (select coalesce(app_company(), '00000000-0000-0000-0000-000000000000') as id offset 0) company
-		cross join lateral (select k.request_hash, k.response from idempotency_keys k
-			where k.company_id = company.id and k.caller = n.caller and k.key = n.key and k.expires_at > now() offset 0) found`
+		cross join lateral (select k.caller, k.kind, k.request_hash, k.response from idempotency_keys k
+			where k.company_id = company.id and k.caller = any (array[n.caller, n.own]) and k.key = n.key and k.expires_at > now() offset 0) found`
 
 	// Replace a row that has expired but is not pruned yet.
-	saveSQL = `insert into idempotency_keys as i (company_id, caller, key, request_hash, response, expires_at)
+	saveSQL = `insert into idempotency_keys as i (company_id, caller, key, kind, request_hash, response, expires_at)
 		select coalesce((select app_company()), '00000000-0000-0000-0000-000000000000'),
-			n.caller, n.key, n.request_hash, n.response, now() + make_interval(secs => $5)
-		from unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[]) n(caller, key, request_hash, response)
-		on conflict (company_id, caller, key) do update set request_hash = excluded.request_hash,
+			n.caller, n.key, n.kind, n.request_hash, n.response, now() + make_interval(secs => $6)
+		from unnest($1::text[], $2::text[], $3::text[], $4::bytea[], $5::bytea[]) n(caller, key, kind, request_hash, response)
+		on conflict (company_id, caller, key) do update set kind = excluded.kind, request_hash = excluded.request_hash,
 			response = excluded.response, created_at = excluded.created_at, expires_at = excluded.expires_at
 		where i.expires_at <= now()`
 )

@@ -43,6 +43,7 @@ func newWorld(t *testing.T) world {
 type request struct {
 	scope       pg.Scope
 	key, caller string
+	kind        string
 	body        proto.Message
 	during      func() error // called while the request runs
 }
@@ -54,7 +55,7 @@ func (w world) request(key, body string) request {
 // do serves a request: it writes a row, and responds with a number that is unique to the run.
 func (w world) do(ctx context.Context, r request) (answer string, err error) {
 	resp := &wrapperspb.StringValue{}
-	err = w.db.InTx(idem.WithKey(ctx, r.key, r.caller), r.scope, func(ctx context.Context, tx *pg.Tx) error {
+	err = w.db.InTx(idem.WithKey(ctx, r.key, r.caller, r.kind), r.scope, func(ctx context.Context, tx *pg.Tx) error {
 		return idem.Do(ctx, tx, r.body, resp, func() error {
 			if _, err := tx.Exec(ctx, `insert into effects values ($1)`, r.key); err != nil {
 				return err
@@ -114,7 +115,7 @@ func TestDo(t *testing.T) {
 		w := newWorld(t)
 		runs := 0
 		serve := func(resp proto.Message) {
-			err := w.db.InTx(idem.WithKey(t.Context(), "k", "m2m_a"), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
+			err := w.db.InTx(idem.WithKey(t.Context(), "k", "m2m_a", "things"), pg.For(w.company), func(ctx context.Context, tx *pg.Tx) error {
 				return idem.Do(ctx, tx, wrapperspb.String("a"), resp, func() error {
 					runs++
 					return nil
@@ -209,6 +210,56 @@ func TestDoRefusals(t *testing.T) {
 		}
 		if n := w.effects(t); n != 4 {
 			t.Errorf("%d effects", n)
+		}
+	})
+	t.Run("keys of different kinds of resources are independent (invariant 3)", func(t *testing.T) {
+		w := newWorld(t)
+		answers := map[string]string{}
+		for _, kind := range []string{"events", "passes", "customers", ""} {
+			r := w.request("k", "body of "+kind)
+			r.kind = kind
+			answers[kind] = w.mustDo(t, r)
+		}
+		for kind, answer := range answers {
+			r := w.request("k", "body of "+kind)
+			r.kind = kind
+			if again := w.mustDo(t, r); again != answer {
+				t.Errorf("%q: got %q, then %q", kind, answer, again)
+			}
+			r.body = wrapperspb.String("another body")
+			_, err := w.do(t.Context(), r)
+			wantReason(t, err, fault.ReasonIdempotencyKeyReused)
+		}
+		if n := w.effects(t); n != 4 {
+			t.Errorf("%d effects", n)
+		}
+	})
+	t.Run("a key of the previous release applies to every kind", func(t *testing.T) {
+		w := newWorld(t)
+		r := w.request("k", "a")
+		r.kind = "events"
+		first := w.mustDo(t, r)
+		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, `update idempotency_keys set kind = null`)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again := w.mustDo(t, r); again != first {
+			t.Errorf("got %q, then %q", first, again)
+		}
+		r.kind, r.body = "passes", wrapperspb.String("b")
+		_, err = w.do(t.Context(), r)
+		wantReason(t, err, fault.ReasonIdempotencyKeyReused)
+	})
+	t.Run("the previous release finds the response of the first kind", func(t *testing.T) {
+		w := newWorld(t)
+		r := w.request("k", "a")
+		r.kind = "events"
+		w.mustDo(t, r)
+		if n := w.count(t, `select count(*) from idempotency_keys where caller = 'm2m_a' and key = 'k'`); n != 1 {
+			t.Errorf("%d rows", n)
 		}
 	})
 	t.Run("an invalid key is refused", func(t *testing.T) {
@@ -363,7 +414,7 @@ func TestWrite(t *testing.T) {
 	store := pg.Store{DB: w.db}
 	runs := 0
 	write := func(key, body string, fail error) (*wrapperspb.StringValue, error) {
-		return idem.Write(idem.WithKey(t.Context(), key, "m2m_a"), store, w.company, wrapperspb.String(body), &wrapperspb.StringValue{Value: "left over"},
+		return idem.Write(idem.WithKey(t.Context(), key, "m2m_a", "things"), store, w.company, wrapperspb.String(body), &wrapperspb.StringValue{Value: "left over"},
 			func(ctx context.Context, tx *pg.Tx) error {
 				runs++
 				_, err := tx.Exec(ctx, `insert into effects values ($1)`, key)

@@ -19,6 +19,7 @@ type Request struct {
 	id   requestKey
 	hash []byte
 
+	row      string // the caller of the row in which the response is stored
 	stored   []byte // the hash and response of an earlier request with the key; nil if there is none
 	response []byte
 	locked   bool // this transaction holds the key
@@ -43,11 +44,11 @@ func RequestOf(ctx context.Context, req proto.Message) (*Request, error) {
 // Lookup returns the queries that lock the keys of requests until the end of the transaction, and then
 // read the stored responses. If two of the requests have the same key, only the first one gets it.
 func Lookup(requests ...*Request) []pg.Query {
-	callers, keys := make([]string, len(requests)), make([]string, len(requests))
-	taken := map[requestKey]bool{}
+	callers, keys, own := make([]string, len(requests)), make([]string, len(requests)), make([]string, len(requests))
+	taken := map[[2]string]bool{}
 	for i, r := range requests {
-		callers[i], keys[i] = r.id.caller, r.id.key
-		r.stored, r.response, r.locked = nil, nil, false // the transaction may be a repeated one
+		callers[i], keys[i], own[i] = r.id.caller, r.id.key, r.id.ownRow()
+		r.row, r.stored, r.response, r.locked = r.id.caller, nil, nil, false // the transaction may be a repeated one
 	}
 	next := 0
 	return []pg.Query{
@@ -55,20 +56,35 @@ func Lookup(requests ...*Request) []pg.Query {
 			r := requests[next]
 			next++
 			err := rows.Scan(&r.locked)
-			r.locked = r.locked && !taken[r.id]
-			taken[r.id] = true
+			lock := [2]string{r.id.caller, r.id.key}
+			r.locked = r.locked && !taken[lock]
+			taken[lock] = true
 			return err
 		})},
-		{SQL: findSQL, Args: []any{callers, keys}, Scan: pg.Each(func(rows pgx.Rows) error {
+		{SQL: findSQL, Args: []any{callers, keys, own}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var i int
+			var caller string
+			var kind *string
 			var hash, response []byte
-			err := rows.Scan(&i, &hash, &response)
+			err := rows.Scan(&i, &caller, &kind, &hash, &response)
 			if err == nil {
-				requests[i-1].stored, requests[i-1].response = hash, response
+				requests[i-1].found(caller, kind, hash, response)
 			}
 			return err
 		})},
 	}
+}
+
+// ownRow returns the caller of the row of a kind that is not the first with its key.
+func (k requestKey) ownRow() string { return k.caller + "/" + k.kind }
+
+// found takes a row with the key of r. kind is nil in a row of the previous release.
+func (r *Request) found(caller string, kind *string, hash, response []byte) {
+	if caller == r.id.caller && kind != nil && *kind != r.id.kind {
+		r.row = r.id.ownRow()
+		return
+	}
+	r.stored, r.response = hash, response
 }
 
 // Replay reports whether an earlier request with the key is complete, and fills resp with its
@@ -102,12 +118,12 @@ func (r *Request) Respond(resp proto.Message) (err error) {
 // queued until the commit.
 func Save(requests ...*Request) pg.Query {
 	n := len(requests)
-	callers, keys := make([]string, n), make([]string, n)
+	callers, keys, kinds := make([]string, n), make([]string, n), make([]string, n)
 	hashes, responses := make([][]byte, n), make([][]byte, n)
 	for i, r := range requests {
-		callers[i], keys[i], hashes[i], responses[i] = r.id.caller, r.id.key, r.hash, r.response
+		callers[i], keys[i], kinds[i], hashes[i], responses[i] = r.row, r.id.key, r.id.kind, r.hash, r.response
 	}
-	return pg.Query{SQL: saveSQL, Args: []any{callers, keys, hashes, responses, Kept.Seconds()}}.Affecting(n)
+	return pg.Query{SQL: saveSQL, Args: []any{callers, keys, kinds, hashes, responses, Kept.Seconds()}}.Affecting(n)
 }
 
 // Fingerprint identifies the caller and the key within a company, without revealing them.

@@ -18,19 +18,25 @@ func Currencies() []string { return []string{GBP, EUR, USD} }
 // IsCurrency reports whether code is a supported currency.
 func IsCurrency(code string) bool { return slices.Contains(Currencies(), code) }
 
-// The payment methods of a booking.
+// The payment methods. The money of every method except MethodPass was collected outside the platform,
+// and with MethodFree there is none.
 const (
-	MethodCard = "CARD"
-	MethodPass = "PASS"
+	MethodCard         = "CARD"
+	MethodPass         = "PASS"
+	MethodCash         = "CASH"
+	MethodBankTransfer = "BANK_TRANSFER"
+	MethodOnline       = "ONLINE"
+	MethodOther        = "OTHER"
+	MethodFree         = "FREE"
 )
 
-// BookingMethods returns the payment methods of a booking, the default first.
-func BookingMethods() []string { return []string{MethodCard, MethodPass} }
-
-// MethodFree is the payment method of a pass that is given away.
-const MethodFree = "FREE"
+// BookingMethods returns the payment methods of a booking, the default first. The order is that of
+// the booking service's numbers, which start at 1.
+func BookingMethods() []string {
+	return []string{MethodCard, MethodPass, MethodCash, MethodBankTransfer, MethodOnline, MethodOther, MethodFree}
+}
 
 // PassMethods returns the payment methods of a customer pass, the default first.
 func PassMethods() []string {
-	return []string{MethodCard, "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", MethodFree}
+	return []string{MethodCard, MethodCash, MethodBankTransfer, MethodOnline, MethodOther, MethodFree}
 }

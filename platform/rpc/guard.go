@@ -40,7 +40,7 @@ type guard struct {
 	log         *slog.Logger
 	verifier    *token.Verifier
 	policy      Policy
-	idempotency func(ctx context.Context, key, caller string) context.Context
+	idempotency func(ctx context.Context, key, caller, kind string) context.Context
 	durations   *prometheus.HistogramVec
 	callers     *callers // nil means any caller
 	bounds      *bounds.Checker
@@ -124,7 +124,7 @@ func (g *guard) admit(ctx context.Context, method string) (context.Context, erro
 	if len(key) > 1 || !IsVisibleASCII(key[0], MaxIdempotencyKey) {
 		return ctx, fault.InvalidParameter(mdIdempotency, "format", "must be 1 to 255 visible ASCII characters")
 	}
-	return g.idempotency(ctx, key[0], claims.Subject), nil
+	return g.idempotency(ctx, key[0], claims.Subject, kindOf(scope)), nil
 }
 
 // companyOf returns the company of a call: the one that the token names or, if it names none, the one

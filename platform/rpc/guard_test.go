@@ -299,8 +299,8 @@ func TestRequestIDs(t *testing.T) {
 func TestIdempotencyKeys(t *testing.T) {
 	type keyed struct{}
 	p := newPart(t, func(o *rpc.ServerOptions) {
-		o.Idempotency = func(ctx context.Context, key, caller string) context.Context {
-			return context.WithValue(ctx, keyed{}, caller+" "+key)
+		o.Idempotency = func(ctx context.Context, key, caller, kind string) context.Context {
+			return context.WithValue(ctx, keyed{}, caller+" "+key+" "+kind)
 		}
 	})
 	authorization := []string{"authorization", "Bearer " + p.issuer.Sign(token.Claims{Subject: "m2m_7", Company: p.company, Scopes: []string{"customers:read"}})}
@@ -314,7 +314,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	t.Run("a key reaches the method with its caller", func(t *testing.T) {
 		for _, key := range []string{"k", "!", strings.Repeat("x", 255)} {
 			ctx, _, err := p.received(func() error { return p.raw(unary, with(key)...) })
-			if err != nil || ctx.Value(keyed{}) != "m2m_7 "+key {
+			if err != nil || ctx.Value(keyed{}) != "m2m_7 "+key+" customers" {
 				t.Fatalf("got %v, %v", ctx.Value(keyed{}), err)
 			}
 		}

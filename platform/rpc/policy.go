@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"reservation.dev/platform/scopes"
 	accessv1 "reservation.dev/proto/gen/reservation/access/v1"
 )
 
@@ -71,6 +72,24 @@ func requirement(method protoreflect.MethodDescriptor) string {
 	default:
 		return ""
 	}
+}
+
+// kindOf returns the kind of resource of a method that needs one of the scopes: the part of the scope
+// before the colon, or "" if the method needs no scope. If there are several scopes, it is that of the last one that Interface B has, because
+// a collection of Interface B is a kind of resource, and other scopes include more than one.
+func kindOf(requirement string) string {
+	alternatives := strings.Split(requirement, "|")
+	kind := alternatives[0]
+	for _, scope := range alternatives {
+		if slices.Contains(scopes.InterfaceB(), scope) {
+			kind = scope
+		}
+	}
+	kind, _, isScope := strings.Cut(kind, ":")
+	if !isScope {
+		return ""
+	}
+	return kind
 }
 
 // Check returns an error that lists the methods of the given services without an entry, and the

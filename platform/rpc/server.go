@@ -72,9 +72,9 @@ type ServerOptions struct {
 	Metrics prometheus.Registerer
 	// Part is the service's name, the label part of the metrics; "" means that Metrics adds it.
 	Part string
-	// Idempotency puts a received idempotency key and its caller into the context; nil means that
-	// keys are ignored. See idem.WithKey.
-	Idempotency func(ctx context.Context, key, caller string) context.Context
+	// Idempotency puts a received idempotency key, its caller and the kind of resource of the method
+	// into the context; nil means that keys are ignored. See idem.WithKey.
+	Idempotency func(ctx context.Context, key, caller, kind string) context.Context
 	// Health serves grpc.health.v1; nil means a server that always reports serving.
 	Health grpc_health_v1.HealthServer
 	// MaxAge is how long a connection can live; 0 means 10 min.

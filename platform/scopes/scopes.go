@@ -60,6 +60,18 @@ func InterfaceA() []string {
 	return []string{CustomersRead, ProfileRead, ProfileWrite, BookingsRead, PassesRead, NotesRead, NotesWrite}
 }
 
+// InToken returns the scopes that the token of an API client with the granted scopes carries. To
+// show the passes of a customer, Interface A calls the pass service with CustomerPassesRead, which a
+// client cannot have on its own.
+func InToken(granted []string) []string {
+	if !slices.Contains(granted, PassesRead) {
+		return granted
+	}
+	carried := append(slices.Clone(granted), CustomerPassesRead)
+	slices.Sort(carried)
+	return slices.Compact(carried)
+}
+
 // InterfaceB returns the permissions that an API key can have in addition to Everything. They are
 // sorted, like the scopes of a token.
 func InterfaceB() []string {

@@ -15,6 +15,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"reservation.dev/platform/negotiate"
 )
 
 // Cache-Control values. A file with Forever must be served at a path that changes with
@@ -70,7 +72,7 @@ func (f *File) ServeHTTP(w http.ResponseWriter, r *http.Request) { f.Serve(w, r,
 
 // Serve responds with the status. A status other than 200 is sent without an ETag.
 func (f *File) Serve(w http.ResponseWriter, r *http.Request, status int) {
-	zipped := f.zipped != nil && acceptsGzip(r.Header)
+	zipped := f.zipped != nil && negotiate.Coding(r.Header, "gzip") != ""
 	etag := `"` + f.hash[:32]
 	if zipped {
 		etag += "-gzip"
@@ -83,7 +85,7 @@ func (f *File) Serve(w http.ResponseWriter, r *http.Request, status int) {
 	}
 	if status == http.StatusOK {
 		h.Set("ETag", etag)
-		if matches(r.Header.Values("If-None-Match"), etag) {
+		if negotiate.Matches(r.Header, etag) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
@@ -118,34 +120,6 @@ func (f *File) decompress(w io.Writer) {
 		return // the response is cut short: the embedded file is damaged
 	}
 	_, _ = io.Copy(w, plain)
-}
-
-// acceptsGzip reports whether Accept-Encoding lists gzip without ruling it out.
-func acceptsGzip(h http.Header) bool {
-	for _, header := range h.Values("Accept-Encoding") {
-		for coding := range strings.SplitSeq(header, ",") {
-			name, weight, _ := strings.Cut(coding, ";")
-			if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-				q, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(weight), "q="), 64)
-				return err != nil || q > 0
-			}
-		}
-	}
-	return false
-}
-
-// matches reports whether If-None-Match lists the ETag. The comparison is weak, as RFC 9110
-// requires, because a proxy can weaken the ETag.
-func matches(values []string, etag string) bool {
-	for _, header := range values {
-		for candidate := range strings.SplitSeq(header, ",") {
-			candidate = strings.TrimSpace(candidate)
-			if candidate == "*" || strings.TrimPrefix(candidate, "W/") == etag {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func hashOf(body []byte) string {

@@ -23,8 +23,28 @@ const (
 	AllOfCustomers = "customer.v1.*"
 )
 
-// BookingConfirmed is published by the booking service.
-const BookingConfirmed = "booking.v1.booking_confirmed"
+// The booking service publishes these.
+const (
+	EventCreated       = "booking.v1.event_created"
+	EventDatesAdded    = "booking.v1.event_dates_added"
+	EventUpdated       = "booking.v1.event_updated"
+	EventCancelled     = "booking.v1.event_cancelled"
+	EventDateUpdated   = "booking.v1.event_date_updated"
+	EventDateCancelled = "booking.v1.event_date_cancelled"
 
-// CustomerPassAssigned is published by the pass service.
-const CustomerPassAssigned = "pass.v1.customer_pass_assigned"
+	BookingConfirmed   = "booking.v1.booking_confirmed"
+	BookingCancelled   = "booking.v1.booking_cancelled"
+	BookingRefunded    = "booking.v1.booking_refunded"
+	AttendanceRecorded = "booking.v1.attendance_recorded"
+
+	HoldExpired     = "booking.v1.hold_expired"
+	WaitlistJoined  = "booking.v1.waitlist_joined"
+	WaitlistOffered = "booking.v1.waitlist_offered"
+	WaitlistEnded   = "booking.v1.waitlist_ended"
+)
+
+// The pass service publishes these.
+const (
+	CustomerPassAssigned = "pass.v1.customer_pass_assigned"
+	CustomerPassUpdated  = "pass.v1.customer_pass_updated"
+)

@@ -29,14 +29,16 @@ const (
 	KindService = "service"
 	// KindAdministrator is a person in the dashboard.
 	KindAdministrator = "administrator"
+	// KindPublishable is a publishable key of web pages.
+	KindPublishable = "publishable"
 )
 
 // Claims are the claims of a verified token. They are shared between requests and must not be
 // changed.
 type Claims struct {
-	// Subject is the identifier of the credential or administrator: m2m_…, key_…, svc_… or admin_….
+	// Subject is the identifier of the credential or administrator: m2m_…, key_…, svc_…, pub_… or admin_….
 	Subject string
-	// Kind is KindClient, KindKey, KindService or KindAdministrator.
+	// Kind is one of the kinds above.
 	Kind string
 	// Session is the session of an administrator: sess_…; "" for other kinds.
 	Session string
@@ -100,7 +102,7 @@ func (w *wire) claims(issuer string) (*Claims, error) {
 		return nil, errors.New("no expiry")
 	case w.RegisteredClaims.Subject == "":
 		return nil, errors.New("no subject")
-	case !slices.Contains([]string{KindClient, KindKey, KindService, KindAdministrator}, w.Kind):
+	case !slices.Contains([]string{KindClient, KindKey, KindService, KindAdministrator, KindPublishable}, w.Kind):
 		return nil, fmt.Errorf("kind %q", w.Kind)
 	case w.RateLimit < 0:
 		return nil, fmt.Errorf("rate limit %d", w.RateLimit)

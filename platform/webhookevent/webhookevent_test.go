@@ -1,6 +1,7 @@
 package webhookevent_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,39 @@ func TestEveryTypeOfTheProtocolIsListed(t *testing.T) {
 	}
 	if got := webhookevent.Type("registration.forgotten"); got != webhookv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		t.Errorf("an unknown name is of type %s", got)
+	}
+}
+
+func TestEventsAreListedInTheOrderOfTheirTypes(t *testing.T) {
+	t.Parallel()
+	if types := webhookevent.Types(); !slices.IsSorted(types) {
+		t.Errorf("got %v", types)
+	}
+}
+
+// An endpoint that was created before there were other events receives no more than before.
+func TestTheDefaultEventsAreThoseOfTheSpecification(t *testing.T) {
+	t.Parallel()
+	want := []string{"registration.created", "pass.purchased", "event.purchased"}
+	if got := webhookevent.DefaultNames(); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	for _, e := range webhookevent.All() {
+		if e.IsDefault() != slices.Contains(want, e.Name) || e.IsDefault() && e.Previous {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestEventsAreDescribed(t *testing.T) {
+	t.Parallel()
+	for _, e := range webhookevent.All() {
+		if e.Title == "" || !strings.HasSuffix(e.Summary, ".") || len(e.Follows) == 0 {
+			t.Errorf("%+v", e)
+		}
+		if !e.IsDefault() && (e.Resource.Words() == "" || e.Resource.Tag() == "") {
+			t.Errorf("the resource %s of %s has no words", e.Resource, e.Name)
+		}
 	}
 }
 

@@ -11,6 +11,9 @@ var clientScopes = []grant{
 	{scopes.ProfileRead, msg("settings.api_client.scope.profile_read.title"), msg("settings.api_client.scope.profile_read.about")},
 	{scopes.ProfileWrite, msg("settings.api_client.scope.profile_write.title"), msg("settings.api_client.scope.profile_write.about")},
 	{scopes.BookingsRead, msg("settings.api_client.scope.bookings_read.title"), msg("settings.api_client.scope.bookings_read.about")},
+	{scopes.PassesRead, msg("settings.api_client.scope.passes_read.title"), msg("settings.api_client.scope.passes_read.about")},
+	{scopes.NotesRead, msg("settings.api_client.scope.notes_read.title"), msg("settings.api_client.scope.notes_read.about")},
+	{scopes.NotesWrite, msg("settings.api_client.scope.notes_write.title"), msg("settings.api_client.scope.notes_write.about")},
 }
 
 // apiClientKind returns the credentials of Interface A.

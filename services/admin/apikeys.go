@@ -14,10 +14,20 @@ var keyPermissions = []grant{
 	{scopes.EventsWrite, msg("settings.api_key.permission.events_write.title"), msg("settings.api_key.permission.events_write.about")},
 	{scopes.RegistrationsRead, msg("settings.api_key.permission.registrations_read.title"), msg("settings.api_key.permission.registrations_read.about")},
 	{scopes.RegistrationsWrite, msg("settings.api_key.permission.registrations_write.title"), msg("settings.api_key.permission.registrations_write.about")},
+	{scopes.TransactionsRead, msg("settings.api_key.permission.transactions_read.title"), msg("settings.api_key.permission.transactions_read.about")},
+	{scopes.TransactionsWrite, msg("settings.api_key.permission.transactions_write.title"), msg("settings.api_key.permission.transactions_write.about")},
+	{scopes.HoldsRead, msg("settings.api_key.permission.holds_read.title"), msg("settings.api_key.permission.holds_read.about")},
+	{scopes.HoldsWrite, msg("settings.api_key.permission.holds_write.title"), msg("settings.api_key.permission.holds_write.about")},
+	{scopes.WaitlistRead, msg("settings.api_key.permission.waitlist_read.title"), msg("settings.api_key.permission.waitlist_read.about")},
+	{scopes.WaitlistWrite, msg("settings.api_key.permission.waitlist_write.title"), msg("settings.api_key.permission.waitlist_write.about")},
+	{scopes.DiscountsRead, msg("settings.api_key.permission.discounts_read.title"), msg("settings.api_key.permission.discounts_read.about")},
+	{scopes.DiscountsWrite, msg("settings.api_key.permission.discounts_write.title"), msg("settings.api_key.permission.discounts_write.about")},
 	{scopes.PassesRead, msg("settings.api_key.permission.passes_read.title"), msg("settings.api_key.permission.passes_read.about")},
 	{scopes.PassesWrite, msg("settings.api_key.permission.passes_write.title"), msg("settings.api_key.permission.passes_write.about")},
 	{scopes.CustomerPassesRead, msg("settings.api_key.permission.customer_passes_read.title"), msg("settings.api_key.permission.customer_passes_read.about")},
 	{scopes.CustomerPassesWrite, msg("settings.api_key.permission.customer_passes_write.title"), msg("settings.api_key.permission.customer_passes_write.about")},
+	{scopes.WebhooksRead, msg("settings.api_key.permission.webhooks_read.title"), msg("settings.api_key.permission.webhooks_read.about")},
+	{scopes.WebhooksWrite, msg("settings.api_key.permission.webhooks_write.title"), msg("settings.api_key.permission.webhooks_write.about")},
 }
 
 // apiKeyKind returns the credentials of Interface B.

@@ -106,7 +106,7 @@ func (endpointFormPage) head() (*message, string) {
 
 func (r *request) newEndpoint() error {
 	f := newForm()
-	f.values["events"] = webhookevent.Names()
+	f.values["events"] = webhookevent.DefaultNames()
 	return r.render("webhook-new", endpointFormPage{f, webhookEvents()})
 }
 

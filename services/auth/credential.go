@@ -59,12 +59,20 @@ func (c *Credential) rotate(now time.Time) (secret string) {
 	return secret
 }
 
-// granting returns the scopes that a token of the credential can have.
+// granting returns the scopes that can be granted to a token of the credential.
 func (c *Credential) granting() []string {
 	if c.Kind == kindKey {
 		return scopes.Expand(c.Scopes)
 	}
 	return c.Scopes
+}
+
+// inToken returns the scopes that a token carries if the given scopes are granted to it.
+func (c *Credential) inToken(granted []string) []string {
+	if c.Kind == kindClient {
+		return scopes.InToken(granted)
+	}
+	return granted
 }
 
 // setScopes replaces the scopes, and reports whether one was removed.

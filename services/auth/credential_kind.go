@@ -92,10 +92,13 @@ func parseSubject(subject string) (credential id.UUID, kind string, ok bool) {
 	return id.UUID{}, "", false
 }
 
-// subjectUUID returns the identifier of a credential or an administrator.
+// subjectUUID returns the identifier of a credential, a publishable key or an administrator.
 func subjectUUID(subject string) (u id.UUID, ok bool) {
 	if administrator, err := id.Parse[id.Administrator](subject); err == nil {
 		return administrator.UUID(), true
+	}
+	if key, err := id.Parse[id.PublishableKey](subject); err == nil {
+		return key.UUID(), true
 	}
 	u, _, ok = parseSubject(subject)
 	return u, ok

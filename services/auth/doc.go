@@ -22,6 +22,9 @@
 // credential (svc_, gRPC). A token names the kind of its credential. The token of an API key has
 // the scopes of the key's permissions and the key's own rate limit.
 //
+// A publishable key (pub_) is different: it has no secret, because web pages show
+// it. gateway-b exchanges it for a token that reads what the company publishes, and nothing else.
+//
 // Tokens are signed here and verified in every other service without a call to auth. Verifiers
 // follow two subjects of the identity stream, which keeps the latest event of each subject
 // permanently: the public keys, and the lowest valid generation of each revoked credential.
@@ -39,10 +42,10 @@
 //  1. Only the hash of a secret is stored. The secret is shown once, in the response that
 //     creates it, and is in no log, event or row. The replay of a request with an idempotency
 //     key does nothing and shows no secret.
-//  2. A credential gets a token exactly while it is active. Unknown, expired, disabled and
+//  2. A credential or publishable key gets a token exactly while it is active. Unknown, expired, disabled and
 //     deleted credentials and replaced secrets get the same response at the same cost.
 //  3. Rotating, disabling or deleting a credential, removing a scope or permission, and changing
-//     a rate limit raise the generation and publish it in the same commit. Tokens issued before
+//     a rate limit or the origins of a publishable key raise the generation and publish it in the same commit. Tokens issued before
 //     are revoked everywhere within a second, and stay revoked after any restart.
 //  4. A token lives no longer than its credential. It carries what the credential may do, how
 //     often, and for which company, at the moment of issue.
@@ -80,7 +83,8 @@
 //  17. Callers cannot grant more than they have: a credential that is created, changed, rotated or
 //     enabled has no scope, rate limit or expiry beyond the caller's, and only the caller's
 //     company. The platform's own calls and owners in the dashboard have no rate limit or expiry,
-//     and only they can grant the permission that includes all others.
+//     and only they can grant the permission that includes all others. A publishable key grants
+//     nothing: what it reads is public.
 //  18. A token that names a company is bound to it, even a token of the platform: it cannot be
 //     used for another company, and neither reads nor changes anything of the platform. The same
 //     holds for a call whose metadata name a company.

@@ -7,6 +7,9 @@ import (
 // ReasonInvalidScope: a requested scope is not one of the credential's.
 const ReasonInvalidScope = "INVALID_SCOPE"
 
+// ReasonTooManyKeys: the company has as many publishable keys as it can have.
+const ReasonTooManyKeys = "TOO_MANY_KEYS"
+
 // Reasons of faults about administrators.
 const (
 	ReasonSignInExpired         = "SIGN_IN_EXPIRED"
@@ -28,6 +31,16 @@ const (
 // invalidCredentials is the same for every cause, so that it reveals nothing.
 func invalidCredentials() *fault.Error {
 	return fault.New(fault.Unauthenticated, fault.ReasonInvalidCredentials, "the client credentials are invalid")
+}
+
+// unknownPublishableKey is the same for every cause. A publishable key is not secret, so the message can
+// say what is wrong.
+func unknownPublishableKey() *fault.Error {
+	return fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the publishable key does not exist or is disabled")
+}
+
+func tooManyKeys() error {
+	return fault.Refuse(ReasonTooManyKeys, "the company already has 50 publishable keys; delete one first")
 }
 
 func adminEmailExists() *fault.Error {

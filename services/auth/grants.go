@@ -25,7 +25,7 @@ func (g grantor) allows(before, after Credential) error {
 	if handsOver(before, after) {
 		before = Credential{}
 	}
-	for _, scope := range after.Scopes {
+	for _, scope := range after.inToken(after.Scopes) {
 		if !before.covers(scope) && !g.has(scope) {
 			return fault.MissingScope(scope)
 		}
@@ -48,7 +48,7 @@ func handsOver(before, after Credential) bool {
 
 // covers reports whether the credential already has a scope.
 func (c *Credential) covers(scope string) bool {
-	return slices.Contains(c.Scopes, scope) || (scope != scopes.Everything && slices.Contains(c.granting(), scope))
+	return slices.Contains(c.Scopes, scope) || (scope != scopes.Everything && slices.Contains(c.inToken(c.granting()), scope))
 }
 
 // has reports whether the caller has a scope. The permission that includes all others also includes

@@ -33,7 +33,7 @@ func TestCredentialsCannotExceedTheCaller(t *testing.T) {
 	w := newWorld(t)
 	r := w.start()
 	company := r.company()
-	_, ctx := r.machine(company, "api-keys:write", "api-clients:write", "service-credentials:write", "events:read", "profile:read")
+	_, ctx := r.machine(company, "api-keys:write", "api-clients:write", "service-credentials:write", "events:read", "passes:read", "profile:read")
 	boss := r.administrator(company, owner)
 	strongKey, _ := r.key(company)
 	weakKey, _ := r.key(company, "events:read")
@@ -95,6 +95,7 @@ func TestCredentialsCannotExceedTheCaller(t *testing.T) {
 		"a stronger key that was disabled":                  {r.enableKey(ctx, offKey), "customers:read"},
 		"a client with the caller's scopes":                 {createClient("profile:read"), ""},
 		"a client with another scope":                       {createClient("profile:read", "bookings:read"), "bookings:read"},
+		"a client whose token carries another scope":        {createClient("passes:read"), "customer-passes:read"},
 		"a scope more":                                      {updateClient(weakClient, "profile:read", "profile:write"), "profile:write"},
 		"the secret of a stronger client":                   {rotateClient(strongClient), "bookings:read"},
 		"the secret of a client that is not stronger":       {rotateClient(weakClient), ""},

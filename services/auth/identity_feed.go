@@ -44,12 +44,19 @@ func (f *identityFeed) republish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	publishable, err := f.store.revokedPublishableKeys(ctx, since)
+	if err != nil {
+		return err
+	}
 	var events []outbox.Event
 	for _, c := range credentials {
 		events = append(events, revoked(c.Subject(), c.Generation))
 	}
 	for _, a := range administrators {
 		events = append(events, revoked(a.ID.String(), a.Generation))
+	}
+	for _, k := range publishable {
+		events = append(events, revoked(k.ID.String(), k.Generation))
 	}
 	return f.publish(ctx, events...)
 }

@@ -20,6 +20,7 @@ func (s *Server) sweepOnce(ctx context.Context) error {
 		return errors.Join(
 			s.store.pruneSessions(ctx, tx, now.Add(-s.sessions.idle), now),
 			s.store.pruneFailures(ctx, tx, now.Add(-failuresForgotten)),
+			s.store.prunePublishableKeys(ctx, tx, now.Add(-longestToken-clockSkew)),
 			s.sweepPendings(ctx, tx, now),
 			s.store.pruneResets(ctx, tx, now.Add(-resetKept)))
 	})

@@ -21,6 +21,7 @@ type Server struct {
 	authv1.UnimplementedApiClientServiceServer
 	authv1.UnimplementedApiKeyServiceServer
 	authv1.UnimplementedServiceCredentialServiceServer
+	authv1.UnimplementedPublishableKeyServiceServer
 	authv1.UnimplementedTokenServiceServer
 	authv1.UnimplementedSigningKeyServiceServer
 	authv1.UnimplementedAdministratorServiceServer
@@ -54,6 +55,7 @@ func (s *Server) register(srv grpc.ServiceRegistrar) {
 	authv1.RegisterApiClientServiceServer(srv, s)
 	authv1.RegisterApiKeyServiceServer(srv, s)
 	authv1.RegisterServiceCredentialServiceServer(srv, s)
+	authv1.RegisterPublishableKeyServiceServer(srv, s)
 	authv1.RegisterTokenServiceServer(srv, s)
 	authv1.RegisterSigningKeyServiceServer(srv, s)
 	authv1.RegisterAdministratorServiceServer(srv, s)

@@ -14,6 +14,7 @@ func Policy() rpc.Policy {
 		&authv1.ApiKeyService_ServiceDesc,
 		&authv1.AuditService_ServiceDesc,
 		&authv1.CompanyService_ServiceDesc,
+		&authv1.PublishableKeyService_ServiceDesc,
 		&authv1.ServiceCredentialService_ServiceDesc,
 		&authv1.SigningKeyService_ServiceDesc,
 		&authv1.TokenService_ServiceDesc,

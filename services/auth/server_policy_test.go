@@ -10,7 +10,7 @@ import (
 
 func TestPolicyCoversEveryMethod(t *testing.T) {
 	t.Parallel()
-	err := Policy().Check(&authv1.CompanyService_ServiceDesc, &authv1.ApiClientService_ServiceDesc, &authv1.ApiKeyService_ServiceDesc, &authv1.ServiceCredentialService_ServiceDesc,
+	err := Policy().Check(&authv1.CompanyService_ServiceDesc, &authv1.ApiClientService_ServiceDesc, &authv1.ApiKeyService_ServiceDesc, &authv1.ServiceCredentialService_ServiceDesc, &authv1.PublishableKeyService_ServiceDesc,
 		&authv1.TokenService_ServiceDesc, &authv1.SigningKeyService_ServiceDesc)
 	if err != nil {
 		t.Error(err)

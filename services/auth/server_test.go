@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +46,27 @@ func TestTokens(t *testing.T) { // invariants 2 and 4
 		}
 		if c.Subject != clientID || c.Company.String() != company || c.Zone != "Europe/London" || c.Currency != "GBP" || c.Generation != 1 || c.Kind != token.KindClient {
 			t.Errorf("got %+v", c)
+		}
+	})
+	t.Run("the token of a client that reads passes also reads customer passes, which is not a scope of clients", func(t *testing.T) {
+		client, secret := r.client(company, "passes:read", "profile:read")
+		for requested, want := range map[string][]string{
+			"":             {"customer-passes:read", "passes:read", "profile:read"},
+			"passes:read":  {"customer-passes:read", "passes:read"},
+			"profile:read": {"profile:read"},
+		} {
+			res, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: client, ClientSecret: secret, Scope: requested})
+			if err != nil {
+				t.Fatal(err)
+			}
+			claims, err := r.verifier.Verify(t.Context(), res.GetAccessToken())
+			if err != nil || !slices.Equal(claims.Scopes, want) || strings.Contains(res.GetScope(), "customer-passes") {
+				t.Errorf("%q: the token has %v, the response %q, %v", requested, claims, res.GetScope(), err)
+			}
+		}
+		_, err := r.tokens.IssueToken(t.Context(), &authv1.IssueTokenRequest{ClientId: client, ClientSecret: secret, Scope: "customer-passes:read"})
+		if f := fault.From(err); f == nil || f.Reason != ReasonInvalidScope {
+			t.Errorf("requested alone: got %v", err)
 		}
 	})
 	t.Run("a token has only the requested scopes, and never more than its credential", func(t *testing.T) {

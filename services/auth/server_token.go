@@ -32,10 +32,15 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 		return nil, err
 	}
 	s.throttle.passed(key)
+	scopes, err := granted(c.granting(), req.GetScope())
+	if err != nil {
+		return nil, err
+	}
 	claims, err := s.claims(ctx, req, c, now)
 	if err != nil {
 		return nil, err
 	}
+	claims.Scopes = c.inToken(scopes)
 	raw, err := s.keys.sign(claims)
 	if err != nil {
 		return nil, err
@@ -44,7 +49,7 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 		s.log.Warn("the last use of a credential is not stored", "credential", c.Subject(), "error", err.Error())
 	}
 	return &authv1.IssueTokenResponse{
-		AccessToken: raw, ExpiresIn: int32(claims.ExpiresAt.Sub(now) / time.Second), Scope: strings.Join(claims.Scopes, " "),
+		AccessToken: raw, ExpiresIn: int32(claims.ExpiresAt.Sub(now) / time.Second), Scope: strings.Join(scopes, " "),
 		RateLimit: c.RateLimit,
 	}, nil
 }
@@ -98,12 +103,8 @@ func (s *Server) refuse(ctx context.Context, key throttleKey) error {
 	}
 }
 
-// claims returns the claims of a credential's token.
+// claims returns the claims of a credential's token, except its scopes.
 func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Credential, now time.Time) (token.Claims, error) {
-	scopes, err := granted(c.granting(), req.GetScope())
-	if err != nil {
-		return token.Claims{}, err
-	}
 	lifetime := tokenLifetime
 	if requested := time.Duration(req.GetLifetimeSeconds()) * time.Second; requested != 0 && c.Kind == kindService {
 		if requested < time.Second || requested > longestToken {
@@ -116,7 +117,7 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 		return token.Claims{}, err
 	}
 	claims := token.Claims{
-		Subject: c.Subject(), Kind: c.Kind, Company: company, Scopes: scopes, Generation: c.Generation,
+		Subject: c.Subject(), Kind: c.Kind, Company: company, Generation: c.Generation,
 		// A token carries whole seconds.
 		IssuedAt: now.Truncate(time.Second), ID: s.newID().String(),
 	}
@@ -127,14 +128,20 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 	if c.ExpiresAt != nil && c.ExpiresAt.Before(claims.ExpiresAt) {
 		claims.ExpiresAt = *c.ExpiresAt
 	}
-	if !company.IsZero() {
-		tenant, err := s.store.company(ctx, company)
-		if err != nil {
-			return token.Claims{}, err
-		}
-		claims.Zone, claims.Currency, claims.CompanyVersion = tenant.Timezone, tenant.Currency, tenant.Version
+	return claims, s.addCompany(ctx, &claims)
+}
+
+// addCompany adds what tokens say of the company that they are bound to.
+func (s *Server) addCompany(ctx context.Context, claims *token.Claims) error {
+	if claims.Company.IsZero() {
+		return nil
 	}
-	return claims, nil
+	tenant, err := s.store.company(ctx, claims.Company)
+	if err != nil {
+		return err
+	}
+	claims.Zone, claims.Currency, claims.CompanyVersion = tenant.Timezone, tenant.Currency, tenant.Version
+	return nil
 }
 
 func isWanted(kind string, wanted authv1.CredentialKind) bool {

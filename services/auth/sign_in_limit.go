@@ -2,11 +2,11 @@ package auth
 
 import (
 	"crypto/sha256"
-	"net/netip"
 	"time"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/ratelimit"
 )
 
 // Passwords can be guessed, so failed sign-ins are not counted like those of machines
@@ -30,25 +30,12 @@ const (
 
 // limitEmail counts the attempts for an e-mail address from one network.
 func limitEmail(email, address string) signInLimit {
-	return signInLimit{subject: "pair\x00" + emailKey(email) + "\x00" + network(address), free: 5, longest: 30 * time.Second}
+	return signInLimit{subject: "pair\x00" + emailKey(email) + "\x00" + ratelimit.Network(address), free: 5, longest: 30 * time.Second}
 }
 
 // limitNetwork counts all attempts from one network by unknown browsers.
 func limitNetwork(address string) signInLimit {
-	return signInLimit{subject: "address\x00" + network(address), free: 50, longest: 10 * time.Second}
-}
-
-// network returns the address range that one caller has: an IPv4 address, or an IPv6 /64.
-func network(address string) string {
-	parsed, err := netip.ParseAddr(address)
-	if err != nil {
-		return address
-	}
-	parsed = parsed.Unmap().WithZone("")
-	if parsed.Is4() {
-		return parsed.String()
-	}
-	return netip.PrefixFrom(parsed, 64).Masked().String()
+	return signInLimit{subject: "address\x00" + ratelimit.Network(address), free: 50, longest: 10 * time.Second}
 }
 
 // limitDevice counts the attempts in a browser in which the administrator has signed in.

@@ -10,7 +10,6 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
-	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/store"
 )
@@ -61,20 +60,23 @@ func (s *Server) emptyDate(ctx context.Context, company id.Company, date id.Even
 	}
 }
 
-// emptyBatch cancels a batch of bookings of a date, or releases a batch of holds, and reports
-// whether there may be more. When nothing is left, it removes the mark of the date.
+// emptyBatch cancels a batch of bookings of a date, or releases a batch of holds, or closes a batch of
+// waitlist entries, and reports whether there may be more. When nothing is left, it removes the mark of the date.
 func (s *Server) emptyBatch(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (more bool, err error) {
 	if cancelled, err := s.cancelBookings(ctx, tx, company, date); err != nil || cancelled > 0 {
 		return true, err
 	}
-	holds, err := s.store.HoldsOf(ctx, tx, company, date, cancelBatch)
+	holds, err := s.store.HoldsOf(ctx, tx, company, date, releaseBatch)
 	if err != nil {
 		return false, err
 	}
 	if len(holds) > 0 {
-		if released, err := s.release(ctx, tx, company, holds, model.Held); err != nil || released > 0 {
+		if released, err := s.release(ctx, tx, company, holds, model.HoldExpired, model.Held); err != nil || released > 0 {
 			return true, err
 		}
+	}
+	if closed, err := s.closeWaitlist(ctx, tx, company, date); err != nil || closed > 0 {
+		return true, err
 	}
 	return false, s.store.FinishClosing(ctx, tx, company, date)
 }
@@ -86,20 +88,37 @@ func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Compa
 	if err != nil || len(booked) == 0 {
 		return 0, err
 	}
-	now := s.now()
-	done := model.CancelAll(company, booked, now)
-	if err := s.store.SaveCancelled(ctx, tx, company, date, booked, done.Refunded, done.Spaces, now); err != nil {
+	reason, err := s.store.ClosingReason(ctx, tx, company, date)
+	if err != nil {
 		return 0, err
 	}
-	if err := s.oweCredits(ctx, tx, company, done.Returns); err != nil {
+	now := pg.Instant(s.now())
+	returns, events, err := cancelAll(company, booked, reason, now)
+	if err != nil {
 		return 0, err
 	}
-	events := make([]outbox.Event, len(booked))
-	for i := range booked {
-		events[i] = bookingCancelled(convert.Snapshot(&booked[i].Transaction, booked[i].Booking()))
+	if err := s.store.SaveCancelled(ctx, tx, company, date, booked, reason, now); err != nil {
+		return 0, err
 	}
-	tx.AfterCommit(func() { s.returnCreditsLater(done.Returns) })
+	if err := s.oweCredits(ctx, tx, company, returns); err != nil {
+		return 0, err
+	}
+	tx.AfterCommit(func() { s.returnCreditsLater(returns) })
 	return len(booked), s.append(ctx, tx, company, now, events...)
+}
+
+// cancelAll cancels bookings of a date, regardless of the cancellation policy. All bookings of one
+// transaction get its next version.
+func cancelAll(company id.Company, booked []model.Registration, reason string, now time.Time) (returns []model.CreditReturn, events []outbox.Event, err error) {
+	for i := range booked {
+		o := model.CancellationPolicy{}.Outcome(booked[i].Booking(), true, now)
+		done, err := takeSteps(company, &booked[i].Transaction, now, cancellation(&o, reason, now))
+		if err != nil {
+			return nil, nil, err
+		}
+		returns, events = append(returns, done.returns...), append(events, done.events...)
+	}
+	return returns, events, nil
 }
 
 // FinishClosings empties closed dates that a crash left unfinished, until ctx ends. Any number of

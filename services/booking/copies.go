@@ -3,11 +3,14 @@ package booking
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/bus"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/inbox"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/tenancy"
@@ -27,11 +30,14 @@ const copyBatch = 500
 type Copies struct {
 	store     *store.Store
 	companies *tenancy.Companies
+	leaver    *leaver
 }
 
-// NewCopies returns a Copies that writes to db.
-func NewCopies(db *pg.DB, companies *tenancy.Companies) *Copies {
-	return &Copies{store: store.New(db), companies: companies}
+// NewCopies returns a Copies that writes to db, and appends the events of deleted customers' waitlist
+// entries to box.
+func NewCopies(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies) *Copies {
+	s := store.New(db)
+	return &Copies{store: s, companies: companies, leaver: &leaver{store: s, outbox: box, now: time.Now, newID: id.NewUUID}}
 }
 
 // Run consumes events until ctx ends.
@@ -82,7 +88,7 @@ func (c *Copies) keep(ctx context.Context, tx *pg.Tx, customers []model.Customer
 	if err := c.store.KeepCustomers(ctx, tx, customers); err != nil {
 		return err
 	}
-	return c.store.LeaveWaitlists(ctx, tx, customers)
+	return c.leaver.leave(ctx, tx, customers)
 }
 
 // customerFromEvent returns the customer in an event. ok is false if the event does not change a

@@ -43,7 +43,7 @@ func TestCopies(t *testing.T) {
 	t.Parallel()
 	t.Run("events of the customer service update the copy of a customer", func(t *testing.T) {
 		w := newWorld(t)
-		copies := NewCopies(w.db, w.server.companies)
+		copies := NewCopies(w.db, w.server.outbox, w.server.companies)
 		var created customerv1.CustomerCreated
 		var updated customerv1.CustomerUpdated
 		var deleted customerv1.CustomerDeleted
@@ -68,7 +68,7 @@ func TestCopies(t *testing.T) {
 	})
 	t.Run("events of a company update its copy", func(t *testing.T) {
 		w := newWorld(t)
-		copies := NewCopies(w.db, w.server.companies)
+		copies := NewCopies(w.db, w.server.outbox, w.server.companies)
 		snapshot := func(zone string, version int64) *authv1.CompanySnapshot {
 			return &authv1.CompanySnapshot{Id: w.company.String(), Timezone: zone, Currency: "EUR", Version: version}
 		}
@@ -91,7 +91,7 @@ func TestCopies(t *testing.T) {
 		b := testkit.Bus(t)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- NewCopies(w.db, w.server.companies).Run(ctx, b) }()
+		go func() { done <- NewCopies(w.db, w.server.outbox, w.server.companies).Run(ctx, b) }()
 		var all []bus.Message
 		for n := range 2000 {
 			all = append(all, w.updateMessage(t, id.New[id.Customer](), fmt.Sprint(n), 1))
@@ -116,7 +116,7 @@ func TestOrderOfCopies(t *testing.T) {
 	t.Parallel()
 	t.Run("an older version changes nothing, in one batch or in several (invariant 8)", func(t *testing.T) {
 		w := newWorld(t)
-		copies := NewCopies(w.db, w.server.companies)
+		copies := NewCopies(w.db, w.server.outbox, w.server.companies)
 		ann, ben := id.New[id.Customer](), id.New[id.Customer]()
 		for _, batch := range [][]bus.Message{
 			{w.updateMessage(t, ann, "third", 3), w.updateMessage(t, ben, "ben", 1), w.updateMessage(t, ann, "first", 1), w.updateMessage(t, ann, "second", 2)},
@@ -133,7 +133,7 @@ func TestOrderOfCopies(t *testing.T) {
 	})
 	t.Run("a repeated delivery changes nothing (invariant 8)", func(t *testing.T) {
 		w := newWorld(t)
-		copies := NewCopies(w.db, w.server.companies)
+		copies := NewCopies(w.db, w.server.outbox, w.server.companies)
 		ann := id.New[id.Customer]()
 		m := w.updateMessage(t, ann, "ann", 1)
 		for range 3 {
@@ -151,7 +151,7 @@ func TestOrderOfCopies(t *testing.T) {
 		theirs := w.updateMessage(t, ann, "theirs", 9)
 		theirs.Company = id.New[id.Company]()
 		batch := []bus.Message{w.updateMessage(t, ann, "ours", 1), theirs, w.eventMessage("customer.v1.customer_merged", []byte("whatever"))}
-		if err := NewCopies(w.db, w.server.companies).handle(t.Context(), batch); err != nil {
+		if err := NewCopies(w.db, w.server.outbox, w.server.companies).handle(t.Context(), batch); err != nil {
 			t.Fatal(err)
 		}
 		if a, b := w.copyOf(w.company, ann), w.copyOf(theirs.Company, ann); a != "ours  <> v1" || b != "theirs  <> v9" {
@@ -162,7 +162,7 @@ func TestOrderOfCopies(t *testing.T) {
 		w := newWorld(t)
 		ann := id.New[id.Customer]()
 		good, bad := w.updateMessage(t, ann, "ann", 1), w.eventMessage("customer.v1.customer_updated", []byte{0xff})
-		copies := NewCopies(w.db, w.server.companies)
+		copies := NewCopies(w.db, w.server.outbox, w.server.companies)
 		if err := copies.handle(t.Context(), []bus.Message{good, bad}); err == nil {
 			t.Fatal("no error")
 		}

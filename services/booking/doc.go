@@ -20,8 +20,12 @@
 //	hold ──▶ held ── paid ──▶ confirmed, or pending
 //	           └──── expired, or released by the caller ──▶ released
 //
+// A hold that ended without a purchase is copied to ended_holds, where it can be read for 30 days
+// (release.go). Its transaction is removed after a day, so that lists and counts of bookings stay fast.
+//
 // A customer can join the waitlist of a full date. Spaces that become free are offered to, or
-// booked for, the waiting customers (waitlist_promotion.go).
+// booked for, the waiting customers (waitlist_promotion.go). Entries that still wait when the date
+// starts or is cancelled are closed (waitlist_end.go).
 //
 // Customers' names come from a copy that customer.* events keep up to date. A customer who is not
 // in the copy yet is fetched from the customer service. Reads, and purchases by customers in the
@@ -65,14 +69,17 @@
 //     credits taken and its spaces free, even if something fails or crashes in between. Its payments
 //     reconcile with the redemptions of the pass service.
 //  16. A hold has its spaces until it is confirmed, released or expires; then they are freed, once.
-//     It becomes a purchase at most once, and never after its expiry.
+//     It becomes a purchase at most once, and never after its expiry. The commit that ends it without
+//     a purchase keeps it readable for 30 days. If no caller released it, this commit publishes one
+//     hold_expired, or, for the offer of a waitlist entry, the waitlist_ended of the entry.
 //  17. A discount code is never used more often than its limit, under any concurrency. A purchase
 //     that fails or is undone does not count as a use.
 //  18. Spaces that become free go first to the customers who wait for the date, in the order in
 //     which they joined, in the commit that frees the spaces. An entry that does not fit or is
 //     refused is passed over: the reason is recorded, and the entry keeps its position.
 //  19. A waitlist entry is served once: it ends with one booking or with none. An open offer has its
-//     spaces, and no other entry has any.
+//     spaces, and no other entry has any. Each change of an entry raises its version, and the commit
+//     that ends it, in whichever way, publishes one waitlist_ended.
 //  20. An ended pricing option is not part of its event and cannot be bought, except by customers who
 //     already wait at its price. Existing bookings keep it. An event that has pricing options keeps
 //     at least one.
@@ -83,4 +90,20 @@
 //     these locks the rows of its customers in the copy for key share, in the commit in which it
 //     decides. The confirmation first commits the deletion, and then waits until nobody holds such
 //     a lock.
+//  23. Booking rules are applied in the commit that decides, to purchases, holds and waitlist
+//     entries. Holds and offers that exist are confirmed regardless. Imports are not limited.
+//  24. If an event allows one booking per customer, no customer attends a date with two bookings
+//     that are confirmed, held or pending, except through imports and bookings made before the rule.
+//     The decision reads them under the lock of the date.
+//  25. A whole course is booked as one line: every date that is to come at the commit, or none. The
+//     parts of its price, its discount and its credits add up to those of the line, and the largest
+//     parts come first.
+//  26. A caller that only has catalog:read sees published events and their dates, and no others.
+//  27. The events of one change of an event show each difference once: every event begins with the
+//     state in which the one before it ended.
+//  28. The outcomes of a booking agree. Refunds add up to at most the price, and the flag is set from
+//     the first one on. Money is due only after a cancellation in time, and then what is due and what
+//     was refunded add up to the price.
+//  29. Every change of a transaction sets its time of the last change, also a change by the previous
+//     release, so that a list by last change returns it.
 package booking

@@ -12,6 +12,21 @@ import (
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
+// erase erases a customer, twice: an erasure can be repeated.
+func (w *world) erase(gone id.Customer) (privacy.Erasure, *privacy.Participant) {
+	w.t.Helper()
+	e := privacy.Erasure{Company: w.company, Customer: gone, At: time.Now(), Left: &customerv1.CustomerSnapshot{
+		Id: gone.String(), FirstName: "Erased", LastName: "customer", Email: "erased@customer.invalid", Version: 1000,
+	}}
+	participant := NewParticipant(w.db, nil, testkit.Log(w.t))
+	for range 2 {
+		if err := participant.Erase(w.t.Context(), e); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return e, participant
+}
+
 func TestErasure(t *testing.T) { // invariant 21
 	t.Parallel()
 	w := newWorld(t)
@@ -27,15 +42,7 @@ func TestErasure(t *testing.T) { // invariant 21
 		}
 		bought = append(bought, res.GetTransaction())
 	}
-	e := privacy.Erasure{Company: w.company, Customer: gone, At: time.Now(), Left: &customerv1.CustomerSnapshot{
-		Id: gone.String(), FirstName: "Erased", LastName: "customer", Email: "erased@customer.invalid", Version: 1000,
-	}}
-	participant := NewParticipant(w.db, nil, testkit.Log(t))
-	for range 2 { // it can be repeated
-		if err := participant.Erase(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
-	}
+	e, participant := w.erase(gone)
 	count := func(sql string) int64 {
 		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), sql)
 		if err != nil {

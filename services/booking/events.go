@@ -30,6 +30,7 @@ const (
 	subjectWaitlistOffered    = "booking.v1.waitlist_offered"
 	subjectWaitlistPassedOver = "booking.v1.waitlist_passed_over"
 	subjectWaitlistEnded      = "booking.v1.waitlist_ended"
+	subjectHoldExpired        = "booking.v1.hold_expired"
 	subjectDataErased         = "booking.v1.customer_data_erased"
 )
 
@@ -37,72 +38,98 @@ func eventCreated(e *bookingv1.Event) outbox.Event {
 	return outbox.Event{Subject: subjectEventCreated, Payload: &bookingv1.EventCreated{Event: e}}
 }
 
-func eventDatesAdded(e *model.Event, dates []*bookingv1.EventDate) outbox.Event {
+func eventDatesAdded(step model.EventStep, dates []*bookingv1.EventDate, now time.Time) outbox.Event {
+	e := step.After
 	return outbox.Event{Subject: subjectEventDatesAdded, Payload: &bookingv1.EventDatesAdded{
-		EventId: e.ID.String(), Dates: dates, Version: e.Version,
+		EventId: e.ID.String(), Dates: dates, Version: e.Version, Event: convert.Event(e.Shown(now)), Previous: convert.Event(step.Before.Shown(now)),
 	}}
 }
 
-// eventUpdated returns the event of a change of e. It omits the dates, whose changes have their own
-// events.
-func eventUpdated(e *model.Event) outbox.Event {
-	undated := *e
-	undated.Dates = nil
-	return outbox.Event{Subject: subjectEventUpdated, Payload: &bookingv1.EventUpdated{Event: convert.Event(&undated)}}
+func eventUpdated(step model.EventStep, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectEventUpdated, Payload: &bookingv1.EventUpdated{
+		Event: convert.Event(step.After.Shown(now)), Previous: convert.Event(step.Before.Shown(now)),
+	}}
 }
 
 func eventDeleted(e *model.Event) outbox.Event {
 	return outbox.Event{Subject: subjectEventDeleted, Payload: &bookingv1.EventDeleted{EventId: e.ID.String(), Version: e.Version}}
 }
 
-func eventCancelled(e *model.Event, reason string) outbox.Event {
+func eventCancelled(step model.EventStep, reason string, now time.Time) outbox.Event {
+	e := step.After
 	return outbox.Event{Subject: subjectEventCancelled, Payload: &bookingv1.EventCancelled{
-		EventId: e.ID.String(), Reason: reason, Version: e.Version,
+		EventId: e.ID.String(), Reason: reason, Version: e.Version, Event: convert.Event(e.Shown(now)), Previous: convert.Event(step.Before.Shown(now)),
 	}}
 }
 
-func eventDateUpdated(e *model.Event, d *model.EventDate) outbox.Event {
+// dateStep is a change of a date.
+type dateStep struct{ before, after *model.ScheduledDate }
+
+// dateSteps returns the changes of dates in a step of their event. waiting is the number of entries that
+// wait for each date.
+func dateSteps(step model.EventStep, dates []id.EventDate, waiting map[id.EventDate]int32, now time.Time) []dateStep {
+	before, after := step.Before.DatesByID(), step.After.DatesByID()
+	steps := make([]dateStep, len(dates))
+	for i, d := range dates {
+		steps[i] = dateStep{before: step.Before.Schedule(before[d], waiting[d], now), after: step.After.Schedule(after[d], waiting[d], now)}
+	}
+	return steps
+}
+
+func (d *dateStep) updated(now time.Time) outbox.Event {
 	return outbox.Event{Subject: subjectDateUpdated, Payload: &bookingv1.EventDateUpdated{
-		EventId: e.ID.String(), Date: convert.Date(d), Version: e.Version,
+		EventId: d.after.Event.String(), Date: convert.Date(&d.after.EventDate), Version: d.after.Version,
+		Scheduled: convert.ScheduledDate(d.after, now), Previous: convert.ScheduledDate(d.before, now),
 	}}
 }
 
-func eventDateCancelled(e *model.Event, d *model.EventDate, reason string) outbox.Event {
+func (d *dateStep) cancelled(reason string, now time.Time) outbox.Event {
 	return outbox.Event{Subject: subjectDateCancelled, Payload: &bookingv1.EventDateCancelled{
-		EventId: e.ID.String(), Date: convert.Date(d), Reason: reason, Version: e.Version,
+		EventId: d.after.Event.String(), Date: convert.Date(&d.after.EventDate), Reason: reason, Version: d.after.Version,
+		Scheduled: convert.ScheduledDate(d.after, now), Previous: convert.ScheduledDate(d.before, now),
 	}}
-}
-
-func attendanceRecorded(b *bookingv1.BookingSnapshot) outbox.Event {
-	return outbox.Event{Subject: subjectAttendance, Payload: &bookingv1.AttendanceRecorded{Booking: b}}
 }
 
 func bookingConfirmed(b *bookingv1.BookingSnapshot) outbox.Event {
 	return outbox.Event{Subject: subjectBookingConfirmed, Payload: &bookingv1.BookingConfirmed{Booking: b}}
 }
 
-func bookingCancelled(b *bookingv1.BookingSnapshot) outbox.Event {
-	return outbox.Event{Subject: subjectBookingCancelled, Payload: &bookingv1.BookingCancelled{Booking: b}}
+func bookingCancelled(after, before *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectBookingCancelled, Payload: &bookingv1.BookingCancelled{Booking: after, Previous: before}}
 }
 
-func bookingRefunded(b *bookingv1.BookingSnapshot) outbox.Event {
-	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: b}}
+func bookingRefunded(after, before *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectBookingRefunded, Payload: &bookingv1.BookingRefunded{Booking: after, Previous: before}}
+}
+
+func attendanceRecorded(after, before *bookingv1.BookingSnapshot) outbox.Event {
+	return outbox.Event{Subject: subjectAttendance, Payload: &bookingv1.AttendanceRecorded{Booking: after, Previous: before}}
 }
 
 func waitlistJoined(w *model.WaitlistEntry, now time.Time) outbox.Event {
 	return outbox.Event{Subject: subjectWaitlistJoined, Payload: &bookingv1.WaitlistJoined{Entry: convert.AnnouncedEntry(w, now)}}
 }
 
-func waitlistOffered(w *model.WaitlistEntry, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistOffered, Payload: &bookingv1.WaitlistOffered{Entry: convert.AnnouncedEntry(w, now)}}
+func waitlistOffered(w, before *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistOffered, Payload: &bookingv1.WaitlistOffered{
+		Entry: convert.AnnouncedEntry(w, now), Previous: convert.PreviousEntry(before),
+	}}
 }
 
-func waitlistPassedOver(w *model.WaitlistEntry, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistPassedOver, Payload: &bookingv1.WaitlistPassedOver{Entry: convert.AnnouncedEntry(w, now)}}
+func waitlistPassedOver(w, before *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistPassedOver, Payload: &bookingv1.WaitlistPassedOver{
+		Entry: convert.AnnouncedEntry(w, now), Previous: convert.PreviousEntry(before),
+	}}
 }
 
-func waitlistEnded(w *model.WaitlistEntry, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistEnded, Payload: &bookingv1.WaitlistEnded{Entry: convert.AnnouncedEntry(w, now)}}
+func waitlistEnded(w, before *model.WaitlistEntry, now time.Time) outbox.Event {
+	return outbox.Event{Subject: subjectWaitlistEnded, Payload: &bookingv1.WaitlistEnded{
+		Entry: convert.AnnouncedEntry(w, now), Previous: convert.PreviousEntry(before),
+	}}
+}
+
+func holdExpired(h, before *model.Hold) outbox.Event {
+	return outbox.Event{Subject: subjectHoldExpired, Payload: &bookingv1.HoldExpired{Hold: convert.Hold(h), Previous: convert.Hold(before)}}
 }
 
 // append adds events of the company to the commit of tx.

@@ -63,10 +63,10 @@ func TestGoldenEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking}); err != nil {
+	if _, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: booking, Reason: "Max is ill."}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: booking}); err != nil {
+	if _, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: booking, Amount: new(int64(1000))}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.events.UpdateEvent(w.ctx, &bookingv1.UpdateEventRequest{
@@ -137,6 +137,38 @@ func TestGoldenWaitlistEvents(t *testing.T) {
 		subjectWaitlistJoined: &bookingv1.WaitlistJoined{}, subjectWaitlistOffered: &bookingv1.WaitlistOffered{},
 		subjectWaitlistPassedOver: &bookingv1.WaitlistPassedOver{}, subjectWaitlistEnded: &bookingv1.WaitlistEnded{},
 	})
+}
+
+func TestGoldenHoldEvent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	at := time.Date(2026, 1, 31, 9, 30, 0, 0, time.UTC)
+	serial := byte(0)
+	w.server.now = func() time.Time { return at }
+	w.server.newID = func() id.UUID { serial++; return id.UUID{0x01, 0x9c, 15: serial} }
+	known := func(n byte, first string) id.Customer {
+		return w.customers.add(w.company, model.CustomerRecord{Version: 1, Customer: model.Customer{
+			ID: id.Customer{0x01, 0x9c, 15: n}, FirstName: first, LastName: "O'Brien", Email: "zoe@example.com",
+		}})
+	}
+	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{
+		Title: "Sunrise yoga", Dates: []*bookingv1.NewEventDate{{
+			StartsAt: timestamppb.New(time.Date(2026, 3, 29, 8, 30, 0, 0, time.UTC)), DurationMinutes: 60}},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000}},
+	})
+	w.code(percent("SPRING", 1000))
+	_, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{
+		PurchaserId: known(0xf1, "Zoë").String(), Minutes: 20, DiscountCode: "SPRING",
+		Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 2}, {EventId: e.GetId(), BoughtForId: known(0xf2, "Max").String()}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at = at.Add(20 * time.Minute)
+	if err := w.server.expireOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.wantGolden("booking.v1.hold%", map[string]proto.Message{subjectHoldExpired: &bookingv1.HoldExpired{}})
 }
 
 // wantGolden compares the events in the outbox, one for each subject, with the golden files.

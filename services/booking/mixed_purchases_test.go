@@ -79,7 +79,7 @@ func (w *mixedWorld) work(client int) {
 			continue
 		}
 		key := fmt.Sprint(client, "-", n)
-		ctx := idem.WithKey(w.serverCtx, key, "buyer")
+		ctx := idem.WithKey(w.serverCtx, key, "buyer", "transactions")
 		if r.IntN(3) > 0 {
 			other = req
 		}

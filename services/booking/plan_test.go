@@ -120,6 +120,8 @@ func literal(a any) (typ, value string) {
 		return uuids(a)
 	case []id.EventDate:
 		return uuids(a)
+	case []id.WaitlistEntry:
+		return uuids(a)
 	case []int32:
 		return "integer[]", "'" + strings.NewReplacer("[", "{", "]", "}", " ", ",").Replace(fmt.Sprint(a)) + "'"
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"time"
 
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
@@ -15,6 +16,7 @@ import (
 // NewParticipant returns the participant that erases customers in db.
 func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Participant {
 	s := store.New(db)
+	leaver := &leaver{store: s, outbox: box, now: time.Now, newID: id.NewUUID}
 	return &privacy.Participant{
 		Service: "booking", Done: subjectDataErased, DB: db, Outbox: box, Log: log, Now: time.Now,
 		Erase: func(ctx context.Context, e privacy.Erasure) error {
@@ -22,7 +24,7 @@ func NewParticipant(db *pg.DB, box *outbox.Outbox, log *slog.Logger) *privacy.Pa
 			if err != nil {
 				return err
 			}
-			return s.Erase(ctx, left)
+			return s.Erase(ctx, left, leaver.leave)
 		},
 		Names: func(ctx context.Context, e privacy.Erasure) ([]string, error) {
 			return s.CustomerIdentifiers(ctx, e.Company, e.Customer)

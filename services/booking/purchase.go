@@ -188,7 +188,7 @@ func (c *sharedCommit) lock(ctx context.Context, wait, alone bool, first ...pg.Q
 func (c *sharedCommit) decide(ctx context.Context) error {
 	// The clock is read under the lock, so that a buyer who waited for the lock past the
 	// start time is refused.
-	c.now = c.Server.now()
+	c.now = pg.Instant(c.Server.now())
 	for i, p := range c.purchases {
 		p.Refused, p.replayed = nil, false // the commit may be a retry
 		if p.key != nil {
@@ -269,8 +269,15 @@ func (c *sharedCommit) confirm(p *purchase) error {
 	for i := range p.Bought.Bookings {
 		p.Bought.Bookings[i].Payment.CustomerPass = p.paid
 	}
-	c.sale.Confirmed = append(c.sale.Confirmed, store.Confirmation{Transaction: p.Bought, Pass: p.paid})
+	p.Bought.UpdatedAt = c.now
+	waiter := c.payable.Waiter(p.Bought.ID)
+	c.sale.Confirmed = append(c.sale.Confirmed, store.Confirmation{Transaction: p.Bought, Pass: p.paid, Waiter: waiter})
 	c.events = append(c.events, confirmations(p.Bought, p.cause)...)
+	if waiter != nil {
+		before := *waiter
+		waiter.Book(c.now)
+		c.events = append(c.events, waitlistEnded(waiter, &before, c.now))
+	}
 	delete(c.payable.Pending, p.Bought.ID) // a second attempt finds it confirmed
 	return c.respond(p)
 }
@@ -306,7 +313,7 @@ func (c *sharedCommit) respond(p *purchase) error {
 
 // save stores what was granted and confirmed, with the responses and the events, when tx commits.
 func (c *sharedCommit) save(ctx context.Context) error {
-	c.sale.Offer = c.offer
+	c.sale.Offer, c.sale.Now = c.offer, c.now
 	store.SaveSale(c.tx, c.company, c.sale)
 	return c.append(ctx, c.tx, c.company, c.now, c.events...)
 }

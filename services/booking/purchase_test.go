@@ -33,7 +33,7 @@ func TestCreateTransaction(t *testing.T) {
 		}
 		got := resp.GetTransaction()
 		first, second := got.GetBookings()[0], got.GetBookings()[1]
-		want := &bookingv1.CardPayment{Currency: "GBP", Gross: 2400, Net: 2000, Reference: "ch_1"}
+		want := &bookingv1.CardPayment{Method: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, Currency: "GBP", Gross: 2400, Net: 2000, Reference: "ch_1"}
 		if !proto.Equal(first.GetCard(), want) || first.GetSpaces() != 2 || second.GetSpaces() != 1 || second.GetCard().GetNet() != 1000 {
 			t.Errorf("got %v", got)
 		}

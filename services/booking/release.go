@@ -3,12 +3,15 @@ package booking
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
+	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/store"
 )
@@ -20,52 +23,86 @@ const (
 	expiriesEvery = time.Second
 	// removalsEvery is the interval between removals of old released transactions.
 	removalsEvery = time.Minute
-	// expiryBatch is the number of expired transactions that are released in one commit.
+	// expiryBatch is the number of expired transactions that one run releases.
 	expiryBatch = 200
+	// releaseBatch is the number of holds that are released in one commit. A hold has up to 200
+	// bookings, which are read and announced.
+	releaseBatch = 50
 	// callsAtOnce is the maximum number of concurrent calls to the pass service.
 	callsAtOnce = 8
 	// undoTime is how long a process has to undo a purchase before another process can claim it.
 	undoTime = 30 * time.Second
 	// keptReleased is how long released transactions are kept.
 	keptReleased = 24 * time.Hour
+	// keptHolds is how long holds can be read after they have ended.
+	keptHolds = 30 * 24 * time.Hour
+	// closeBatch is the number of waitlist entries that are closed in one commit.
+	closeBatch = 500
+	// closingDates is the number of dates whose waitlists are closed in one run.
+	closingDates = 100
 )
 
 // release frees the spaces of the transactions that have one of the statuses, and returns their
 // number. It reduces the use counts of their discount codes, and the freed spaces go to the
-// waitlist.
-func (s *Server) release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from ...model.TransactionStatus) (int, error) {
-	done, err := s.store.Release(ctx, tx, company, all, from, s.now())
-	if err != nil || done.Transactions == 0 {
+// waitlist. Those that are holds end with the status as.
+func (s *Server) release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, as model.HoldStatus, from ...model.TransactionStatus) (int, error) {
+	done, err := s.store.Release(ctx, tx, company, all, from)
+	if err != nil || done.Count() == 0 {
 		return 0, err
 	}
-	return done.Transactions, s.promoteReleased(ctx, tx, company, done.Dates, done.Waiters)
+	if err := s.endHolds(ctx, tx, company, done.Holds, as); err != nil {
+		return 0, err
+	}
+	return done.Count(), s.promoteReleased(ctx, tx, company, done.Dates, done.Waiters)
+}
+
+// endHolds keeps holds whose spaces are free, so that they can still be read, and publishes the
+// expired ones. The end of an offer is published as the end of its waitlist entry.
+func (s *Server) endHolds(ctx context.Context, tx *pg.Tx, company id.Company, holds []*model.Hold, as model.HoldStatus) error {
+	now := s.now()
+	ended := make([]store.EndedHold, len(holds))
+	var events []outbox.Event
+	for i, h := range holds {
+		after := h.Ended(as)
+		content, err := convert.EndedHold(after)
+		if err != nil {
+			return err
+		}
+		ended[i] = store.EndedHold{Hold: after, Content: content}
+		if as == model.HoldExpired && !h.Offer {
+			events = append(events, holdExpired(after, h))
+		}
+	}
+	store.KeepEndedHolds(tx, company, ended, pg.Instant(now))
+	return s.append(ctx, tx, company, now, events...)
 }
 
 // releaseUndone releases a transaction whose redemption is cancelled.
 func (s *Server) releaseUndone(ctx context.Context, company id.Company, t id.Transaction) error {
 	return s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := s.release(ctx, tx, company, []id.Transaction{t}, model.Undoing)
+		_, err := s.release(ctx, tx, company, []id.Transaction{t}, model.HoldExpired, model.Undoing)
 		return err
 	})
 }
 
-// Expire releases expired holds, undoes purchases by pass that were interrupted, and returns owed
-// credits, until ctx ends. Any number of processes can run it at the same time. A slow pass service
+// Expire releases expired holds, undoes purchases by pass that were interrupted, returns owed
+// credits, and closes the waitlists of dates that have started, until ctx ends. Any number of processes can run it at the same time. A slow pass service
 // delays only the work that needs it.
 func (s *Server) Expire(ctx context.Context, jobs *service.Jobs) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = jobs.Every(ctx, "remove_released", removalsEvery, s.removeReleased) })
 	err := jobs.WhenDue(ctx, expiriesEvery, func(ctx context.Context) ([]bool, error) {
 		d, err := s.store.Due(ctx, s.now(), s.now().Add(-retryAfter))
-		return []bool{d.Holds, d.Undoing, d.Returns, d.Promotions}, err
+		return []bool{d.Holds, d.Undoing, d.Returns, d.Promotions, d.Closings}, err
 	}, service.Task{Name: "expire_holds", Once: s.expireHolds}, service.Task{Name: "undo_pending", Once: s.undoPending},
-		service.Task{Name: "return_credits", Once: s.returnDue}, service.Task{Name: "promote_waiting", Once: s.promoteDue})
+		service.Task{Name: "return_credits", Once: s.returnDue}, service.Task{Name: "promote_waiting", Once: s.promoteDue},
+		service.Task{Name: "close_waitlists", Once: s.closeWaitlists})
 	wg.Wait()
 	return err
 }
 
 func (s *Server) expireOnce(ctx context.Context) error {
-	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.removeReleased(ctx), s.promoteDue(ctx))
+	return errors.Join(s.expireHolds(ctx), s.undoPending(ctx), s.returnDue(ctx), s.removeReleased(ctx), s.promoteDue(ctx), s.closeWaitlists(ctx))
 }
 
 // forEachConcurrently calls f for each element of all, several at a time.
@@ -96,17 +133,24 @@ func (s *Server) expireHolds(ctx context.Context) error {
 	}
 	var faults []error
 	for company, ids := range byCompany {
-		released := 0
-		err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-			released, err = s.release(ctx, tx, company, ids, model.Held)
-			return err
-		})
-		if err == nil {
-			s.metrics.expired.Add(float64(released))
+		for batch := range slices.Chunk(ids, releaseBatch) {
+			faults = append(faults, s.expireTogether(ctx, company, batch))
 		}
-		faults = append(faults, err)
 	}
 	return errors.Join(faults...)
+}
+
+// expireTogether releases expired holds of a company in one commit.
+func (s *Server) expireTogether(ctx context.Context, company id.Company, holds []id.Transaction) error {
+	released := 0
+	err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+		released, err = s.release(ctx, tx, company, holds, model.HoldExpired, model.Held)
+		return err
+	})
+	if err == nil {
+		s.metrics.expired.Add(float64(released))
+	}
+	return err
 }
 
 // undoPending undoes purchases by pass that have timed out: it returns the credits first and then
@@ -131,5 +175,5 @@ func (s *Server) undoPending(ctx context.Context) error {
 
 func (s *Server) removeReleased(ctx context.Context) error {
 	now := s.now()
-	return s.store.RemoveReleased(ctx, now.Add(-keptReleased), now.Add(-2*keptReleased))
+	return s.store.RemoveReleased(ctx, now.Add(-keptReleased), now.Add(-2*keptReleased), now.Add(-keptHolds))
 }

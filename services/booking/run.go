@@ -73,7 +73,7 @@ func Run(ctx context.Context, h *service.Host) error {
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
-	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB, companies).Run(ctx, kit.Bus) })
+	g.Go("copies", func(ctx context.Context) error { return NewCopies(kit.DB, kit.Outbox, companies).Run(ctx, kit.Bus) })
 	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("expiries", func(ctx context.Context) error { return server.Expire(ctx, kit.Jobs) })
 	g.Go("closings", func(ctx context.Context) error { return server.FinishClosings(ctx, kit.Jobs) })

@@ -27,7 +27,7 @@ func TestTwoPayersOfOnePurchase(t *testing.T) { // invariant 15
 	req := &bookingv1.CreateTransactionRequest{
 		PurchaserId: mia.String(), PaymentMethod: byPass, Lines: []*bookingv1.TransactionLine{{EventId: e.GetId(), Spaces: 2}},
 	}
-	ctx := idem.WithKey(w.serverSide(), "twice", "caller")
+	ctx := idem.WithKey(w.serverSide(), "twice", "caller", "transactions")
 	other := NewServer(w.db, w.server.outbox, w.customers, w.server.companies, w.passes) // a second process
 	redeemed, confirm, second := make(chan struct{}), make(chan struct{}), make(chan error)
 	var once sync.Once

@@ -122,7 +122,7 @@ func (w *sellingWorld) request(r *rand.Rand, worker, n int) (*bookingv1.Transact
 
 // buyUnderOneKey makes two concurrent attempts of one request, and a third afterwards.
 func (w *sellingWorld) buyUnderOneKey(worker int, key string, req *bookingv1.CreateTransactionRequest) (*bookingv1.Transaction, error) {
-	keyed := idem.WithKey(w.serverCtx, key, "buyer")
+	keyed := idem.WithKey(w.serverCtx, key, "buyer", "transactions")
 	together(2, func(i int) { _, _ = w.serverOf(worker+i).CreateTransaction(keyed, req) })
 	resp, err := w.serverOf(worker).CreateTransaction(keyed, req)
 	return resp.GetTransaction(), err
@@ -227,6 +227,7 @@ func TestSellingUnderConcurrency(t *testing.T) { // invariants 1, 12, 13 and 14
 	}
 	w.verify()
 	w.waitlistInStep()
+	w.endsInStep()
 	w.reconcile()
 	for pass, left := range w.passes.left {
 		if left < 0 {

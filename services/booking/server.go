@@ -1,12 +1,15 @@
 package booking
 
 import (
+	"context"
 	"time"
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -57,6 +60,13 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies *te
 	s.purchases = commitqueue.New[id.EventDate](s.commitPurchases)
 	s.redemptions = commitqueue.New[id.Transaction](s.redeemTogether)
 	return s
+}
+
+// catalogOnly reports whether the caller sees only published events: its token has catalog:read, and not
+// events:read.
+func catalogOnly(ctx context.Context) bool {
+	claims := rpc.ClaimsFrom(ctx)
+	return claims != nil && !claims.Has(scopes.EventsRead)
 }
 
 // pageSizes returns the page sizes of lists that do not have their own.

@@ -44,7 +44,8 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 	if err := s.store.FenceCustomer(ctx, company.ID, customer); err != nil {
 		return nil, err
 	}
-	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error { return s.store.LeaveWaitlists(ctx, tx, deleted) })
+	leaver := &leaver{store: s.store, outbox: s.outbox, now: s.now, newID: s.newID}
+	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error { return leaver.leave(ctx, tx, deleted) })
 	if err != nil {
 		return nil, err
 	}

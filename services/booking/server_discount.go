@@ -75,20 +75,43 @@ func (s *Server) ListDiscountCodes(ctx context.Context, req *bookingv1.ListDisco
 	if err != nil {
 		return nil, err
 	}
-	p, err := page.Read(page.Of(req), store.DiscountsByCreation(), pageSizes())
+	q, err := discountQuery(req)
 	if err != nil {
 		return nil, err
 	}
-	codes, total, err := s.store.Discounts(ctx, company.ID, p)
+	codes, total, err := s.store.Discounts(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListDiscountCodesResponse{Total: total}
-	codes, resp.NextPageToken = page.Cut(p, codes, func(c *model.DiscountCode) page.Cursor { return page.Cursor{ID: c.ID.UUID()} })
+	codes, resp.NextPageToken = page.Cut(q.Page, codes, q.Next)
 	for i := range codes {
 		resp.DiscountCodes = append(resp.DiscountCodes, convert.DiscountCode(&codes[i]))
 	}
 	return resp, nil
+}
+
+// discountQuery reads a list request.
+func discountQuery(req *bookingv1.ListDiscountCodesRequest) (*store.DiscountQuery, error) {
+	order := store.DiscountsByCreation()
+	switch req.GetOrder() {
+	case bookingv1.DiscountOrder_DISCOUNT_ORDER_UNSPECIFIED, bookingv1.DiscountOrder_DISCOUNT_ORDER_CREATED:
+	case bookingv1.DiscountOrder_DISCOUNT_ORDER_CREATED_DESC:
+		order = store.DiscountsByCreationDesc()
+	case bookingv1.DiscountOrder_DISCOUNT_ORDER_UPDATED:
+		order = store.DiscountsByChange()
+	case bookingv1.DiscountOrder_DISCOUNT_ORDER_UPDATED_DESC:
+		order = store.DiscountsByChangeDesc()
+	default:
+		return nil, fault.InvalidParameter("order", "enum", "is not an order of discount codes")
+	}
+	q := &store.DiscountQuery{}
+	var err error
+	if q.Page, err = page.Read(page.Of(req), order, pageSizes()); err != nil {
+		return nil, err
+	}
+	q.Since, err = check.Bound("updated_since", req.GetUpdatedSince())
+	return q, err
 }
 
 // UpdateDiscountCode implements DiscountService.
@@ -107,7 +130,19 @@ func (s *Server) UpdateDiscountCode(ctx context.Context, req *bookingv1.UpdateDi
 		if err != nil {
 			return err
 		}
+		if err := check.Version(c.Version, req.ExpectedVersion, "discount code"); err != nil {
+			return err
+		}
+		before := *c
 		if err := convert.ChangeDiscountCode(c, req); err != nil {
+			return err
+		}
+		// An event that the code has can be deleted, and then stays.
+		existing, err := s.store.ExistingEvents(ctx, tx, company.ID, c.Events)
+		if err != nil {
+			return err
+		}
+		if err := c.CheckEvents(append(existing, before.Events...)); err != nil {
 			return err
 		}
 		c.Version++

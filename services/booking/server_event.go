@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -35,7 +36,7 @@ func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequ
 		if err := s.store.InsertEvent(ctx, tx, company.ID, e); err != nil {
 			return err
 		}
-		resp.Event = convert.Event(e)
+		resp.Event = convert.Event(e.Summarized(e.CreatedAt))
 		return s.append(ctx, tx, company.ID, e.CreatedAt, eventCreated(resp.Event))
 	})
 }
@@ -72,7 +73,11 @@ func (s *Server) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.store.Event(ctx, company.ID, which)
+	most, err := maxDates(req)
+	if err != nil {
+		return nil, err
+	}
+	e, err := s.store.Event(ctx, company.ID, which, store.EventView{MaxDates: most, Published: catalogOnly(ctx), Now: s.now()})
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +94,7 @@ func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsReques
 	if err != nil {
 		return nil, err
 	}
+	q.Published, q.Now = catalogOnly(ctx), s.now()
 	events, more, total, err := s.store.Events(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
@@ -121,29 +127,65 @@ func eventsQueryOf(r *bookingv1.ListEventsRequest) (*store.EventQuery, error) {
 		return nil, err
 	}
 	q := &store.EventQuery{Page: p, WithDates: r.GetWithDates(), MostDates: store.ListedDates}
-	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
-		if q.EventType = convert.EventType(r.GetType()); q.EventType == "" {
-			return nil, fault.InvalidParameter("type", "enum", "is not an event type")
+	if q.MaxDates, err = maxDates(r); err != nil {
+		return nil, err
+	}
+	if q.EventType, err = eventTypeFilter("type", r.GetType()); err != nil {
+		return nil, err
+	}
+	if q.Status, err = eventStatusFilter("status", r.GetStatus()); err != nil {
+		return nil, err
+	}
+	return q, readBounds(
+		bound{"starts_from", r.GetStartsFrom(), &q.StartsFrom}, bound{"starts_before", r.GetStartsBefore(), &q.StartsBefore},
+		bound{"updated_since", r.GetUpdatedSince(), &q.UpdatedSince},
+	)
+}
+
+// eventTypeFilter reads the type of a filter; unspecified means any.
+func eventTypeFilter(name string, t bookingv1.EventType) (model.EventType, error) {
+	if t == bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
+		return "", nil
+	}
+	if known := convert.EventType(t); known != "" {
+		return known, nil
+	}
+	return "", fault.InvalidParameter(name, "enum", "is not an event type")
+}
+
+// eventStatusFilter reads the status of a filter; unspecified means any.
+func eventStatusFilter(name string, s bookingv1.EventStatus) (model.EventStatus, error) {
+	if s == bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
+		return "", nil
+	}
+	if known := convert.EventStatus(s); known != "" {
+		return known, nil
+	}
+	return "", fault.InvalidParameter(name, "enum", "must be draft, published or cancelled")
+}
+
+// bound is a time in the filters of a list.
+type bound struct {
+	name string
+	from *timestamppb.Timestamp
+	to   *time.Time
+}
+
+func readBounds(bounds ...bound) (err error) {
+	for _, b := range bounds {
+		if *b.to, err = check.Bound(b.name, b.from); err != nil {
+			return err
 		}
 	}
-	if r.GetStatus() != bookingv1.EventStatus_EVENT_STATUS_UNSPECIFIED {
-		if q.Status = convert.EventStatus(r.GetStatus()); q.Status == "" {
-			return nil, fault.InvalidParameter("status", "enum", "must be draft, published or cancelled")
-		}
+	return nil
+}
+
+// maxDates reads the number of dates of each event to return; 0 means all.
+func maxDates(r interface{ GetMaxDates() int32 }) (int, error) {
+	if n := r.GetMaxDates(); n < 0 || n > model.ShownDates {
+		return 0, fault.InvalidParameter("max_dates", "range", fmt.Sprintf("must be 0 to %d", model.ShownDates))
 	}
-	for _, bound := range []struct {
-		name string
-		from *timestamppb.Timestamp
-		to   *time.Time
-	}{
-		{"starts_from", r.GetStartsFrom(), &q.StartsFrom}, {"starts_before", r.GetStartsBefore(), &q.StartsBefore},
-		{"updated_since", r.GetUpdatedSince(), &q.UpdatedSince},
-	} {
-		if *bound.to, err = check.Bound(bound.name, bound.from); err != nil {
-			return nil, err
-		}
-	}
-	return q, nil
+	return int(r.GetMaxDates()), nil
 }
 
 // DeleteEvent implements EventService.
@@ -196,21 +238,27 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 		if err != nil {
 			return err
 		}
+		now := s.now()
 		if e.Status != model.Cancelled {
-			e.Raise(s.now())
-			if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, e.Upcoming(e.UpdatedAt)); err != nil {
+			before := e.Clone()
+			e.Raise(now)
+			upcoming := e.Upcoming(e.UpdatedAt)
+			if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, upcoming); err != nil {
 				return err
 			}
 			e.Cancel(e.UpdatedAt)
 			if err := s.store.SaveEvent(ctx, tx, company.ID, &model.EventPlan{Event: e, Cancels: true}); err != nil {
 				return err
 			}
-			if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventCancelled(e, reason)); err != nil {
+			if err := s.store.SetClosingReason(ctx, tx, company.ID, upcoming, reason); err != nil {
+				return err
+			}
+			if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventCancelled(model.EventStep{Before: before, After: e}, reason, now)); err != nil {
 				return err
 			}
 		}
 		e.ClearCancelled()
-		resp.Event = convert.Event(e)
+		resp.Event = convert.Event(e.Summarized(now))
 		return nil
 	})
 	if err == nil {

@@ -38,17 +38,17 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 		if err != nil {
 			return err
 		}
-		now := s.now()
+		now, before := s.now(), e.Clone()
 		p, err := change.Apply(e, company.Currency, now)
 		if err != nil {
 			return err
 		}
 		if p.Changes() {
-			if err := s.saveEvent(ctx, tx, company.ID, p, now); err != nil {
+			if err := s.saveEvent(ctx, tx, company.ID, p, before, now); err != nil {
 				return err
 			}
 		}
-		resp.Event = convert.Event(e)
+		resp.Event = convert.Event(e.Summarized(now))
 		return nil
 	})
 	if err == nil && change.Status == model.Cancelled {
@@ -60,8 +60,9 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 	return resp, nil
 }
 
-// saveEvent stores the changes of an event, appends their events, and serves the waitlist.
-func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *model.EventPlan, now time.Time) error {
+// saveEvent stores the changes of an event, appends their events, and serves the waitlist. before is the
+// event before the changes.
+func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *model.EventPlan, before *model.Event, now time.Time) error {
 	e := p.Event
 	e.Raise(now)
 	s.nameOptions(p.AddedOptions)
@@ -77,26 +78,43 @@ func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p
 	if err := s.store.SaveEvent(ctx, tx, company, p); err != nil {
 		return err
 	}
-	var events []outbox.Event
-	if p.EventChanged {
-		events = append(events, eventUpdated(e))
-	}
-	if len(p.AddedDates) > 0 {
-		events = append(events, eventDatesAdded(e, convert.Dates(p.AddedDates)))
-	}
-	for i := range p.ChangedDates {
-		events = append(events, eventDateUpdated(e, &p.ChangedDates[i].Date))
-	}
 	e.Dates = append(e.Dates, p.AddedDates...)
 	model.SortDates(e.Dates)
+	events, err := s.eventsOf(ctx, tx, company, p, before)
+	if err != nil {
+		return err
+	}
 	if p.Cancels {
 		e.Cancel(e.UpdatedAt)
-		events = append(events, eventCancelled(e, ""))
 	}
 	if err := s.append(ctx, tx, company, e.UpdatedAt, events...); err != nil || e.Status != model.Published {
 		return err
 	}
 	return s.promote(ctx, tx, company, p.Offers()...)
+}
+
+// eventsOf returns the events of a change of an event.
+func (s *Server) eventsOf(ctx context.Context, tx *pg.Tx, company id.Company, p *model.EventPlan, before *model.Event) ([]outbox.Event, error) {
+	now := p.UpdatedAt
+	steps := p.Steps(before, now)
+	var events []outbox.Event
+	if p.EventChanged {
+		events = append(events, eventUpdated(steps.Fields, now))
+	}
+	waiting, err := s.store.Waiting(ctx, tx, company, p.Changed()...)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range dateSteps(steps.Dates, p.Changed(), waiting, now) {
+		events = append(events, d.updated(now))
+	}
+	if len(p.AddedDates) > 0 {
+		events = append(events, eventDatesAdded(steps.Added, convert.Dates(p.AddedDates), now))
+	}
+	if p.Cancels {
+		events = append(events, eventCancelled(steps.Cancelled, "", now))
+	}
+	return events, nil
 }
 
 // AddEventDates implements EventService.
@@ -128,12 +146,12 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 				return err
 			}
 		}
-		now := s.now()
+		now, before := s.now(), e.Clone()
 		p, err := adds.Apply(e, company.Currency, now)
 		if err != nil {
 			return err
 		}
-		if err := s.saveEvent(ctx, tx, company.ID, p, now); err != nil {
+		if err := s.saveEvent(ctx, tx, company.ID, p, before, now); err != nil {
 			return err
 		}
 		resp.Dates = convert.Dates(p.AddedDates)

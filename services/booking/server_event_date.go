@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
@@ -26,23 +27,67 @@ func (s *Server) ListEventDates(ctx context.Context, req *bookingv1.ListEventDat
 	if err != nil {
 		return nil, err
 	}
-	q := store.ScheduleQuery{Page: p, Event: id.Filter[id.Event](req.GetEventId())}
-	if q.From, err = check.Bound("starts_from", req.GetStartsFrom()); err != nil {
-		return nil, err
-	}
-	if q.Before, err = check.Bound("starts_before", req.GetStartsBefore()); err != nil {
-		return nil, err
-	}
-	dates, err := s.store.ScheduledDates(ctx, company.ID, q)
+	q, err := scheduleQueryOf(req, p)
 	if err != nil {
 		return nil, err
 	}
-	resp := &bookingv1.ListEventDatesResponse{}
+	q.Published, q.Now = catalogOnly(ctx), s.now()
+	dates, total, err := s.store.ScheduledDates(ctx, company.ID, q)
+	if err != nil {
+		return nil, err
+	}
+	resp := &bookingv1.ListEventDatesResponse{Total: total}
 	dates, resp.NextPageToken = page.Cut(p, dates, func(d *model.ScheduledDate) page.Cursor { return page.At(d.StartsAt, d.ID.UUID()) })
 	for i := range dates {
-		resp.Dates = append(resp.Dates, convert.ScheduledDate(&dates[i]))
+		resp.Dates = append(resp.Dates, convert.ScheduledDate(&dates[i], q.Now))
 	}
 	return resp, nil
+}
+
+// maxCounted is the largest number of dates that a list counts.
+const maxCounted = 100_000
+
+// scheduleQueryOf reads the filters of a list of dates.
+func scheduleQueryOf(r *bookingv1.ListEventDatesRequest, p page.Page) (*store.ScheduleQuery, error) {
+	q := &store.ScheduleQuery{
+		Page: p, Event: id.Filter[id.Event](r.GetEventId()), Available: r.GetAvailable(), MostCounted: r.GetTotalLimit(),
+	}
+	if q.MostCounted < 0 || q.MostCounted > maxCounted {
+		return nil, fault.InvalidParameter("total_limit", "range", fmt.Sprintf("must be 0 to %d", maxCounted))
+	}
+	var err error
+	if q.EventType, err = eventTypeFilter("type", r.GetType()); err != nil {
+		return nil, err
+	}
+	if q.EventStatus, err = eventStatusFilter("event_status", r.GetEventStatus()); err != nil {
+		return nil, err
+	}
+	var ok bool
+	if q.Status, ok = convert.DateStatus(r.GetStatus()); !ok {
+		return nil, fault.InvalidParameter("status", "enum", "must be scheduled or cancelled")
+	}
+	return q, readBounds(
+		bound{"starts_from", r.GetStartsFrom(), &q.From}, bound{"starts_before", r.GetStartsBefore(), &q.Before},
+		bound{"updated_since", r.GetUpdatedSince(), &q.UpdatedSince},
+	)
+}
+
+// GetEventDate implements EventService.
+func (s *Server) GetEventDate(ctx context.Context, req *bookingv1.GetEventDateRequest) (*bookingv1.GetEventDateResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	which, err := check.ID[id.EventDate](req.GetId(), "event date")
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	d, err := s.store.ScheduledDate(ctx, company.ID, which, now, catalogOnly(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &bookingv1.GetEventDateResponse{Date: convert.ScheduledDate(d, now)}, nil
 }
 
 // UpdateEventDate implements EventService.
@@ -63,23 +108,27 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 	}
 	resp := &bookingv1.UpdateEventDateResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.LockDate(ctx, tx, company.ID, change.ID)
+		e, waiting, err := s.lockDate(ctx, tx, company.ID, change.ID, req.ExpectedVersion)
 		if err != nil {
 			return err
 		}
+		now, before := s.now(), e.Clone()
 		done, err := change.ApplyToOnlyDate(e)
 		if err != nil {
 			return err
 		}
-		resp.Date = convert.Date(&done.Date)
+		if done.Changed {
+			e.Raise(now)
+		}
+		d := dateSteps(model.EventStep{Before: before, After: e}, []id.EventDate{change.ID}, waiting, now)[0]
+		resp.Date, resp.Scheduled = convert.Date(&done.Date), convert.ScheduledDate(d.after, now)
 		if !done.Changed {
 			return nil
 		}
-		e.Raise(s.now())
 		if err := s.store.SaveDate(ctx, tx, company.ID, e, done); err != nil {
 			return err
 		}
-		if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateUpdated(e, &done.Date)); err != nil {
+		if err := s.append(ctx, tx, company.ID, e.UpdatedAt, d.updated(now)); err != nil {
 			return err
 		}
 		return s.promote(ctx, tx, company.ID, done.Date.ID)
@@ -110,26 +159,31 @@ func (s *Server) CancelEventDate(ctx context.Context, req *bookingv1.CancelEvent
 	}
 	resp := &bookingv1.CancelEventDateResponse{}
 	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		e, err := s.store.LockDate(ctx, tx, company.ID, which)
+		e, waiting, err := s.lockDate(ctx, tx, company.ID, which, req.ExpectedVersion)
 		if err != nil {
 			return err
 		}
-		d := &e.Dates[0]
-		if d.Status == model.DateCancelled {
-			e.ClearCancelled()
-			resp.Date = convert.Date(d)
-			return nil
-		}
-		if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, []id.EventDate{d.ID}); err != nil {
-			return err
+		now, before, d := s.now(), e.Clone(), &e.Dates[0]
+		resp.Changed = d.Status != model.DateCancelled
+		if resp.Changed {
+			if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, []id.EventDate{d.ID}); err != nil {
+				return err
+			}
+			e.Raise(now)
 		}
 		d.Cancel()
-		e.Raise(s.now())
+		step := dateSteps(model.EventStep{Before: before, After: e}, []id.EventDate{d.ID}, waiting, now)[0]
+		resp.Date, resp.Scheduled = convert.Date(d), convert.ScheduledDate(step.after, now)
+		if !resp.Changed {
+			return nil
+		}
 		if err := s.store.CloseDate(ctx, tx, company.ID, e, d.ID); err != nil {
 			return err
 		}
-		resp.Date = convert.Date(d)
-		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDateCancelled(e, d, reason))
+		if err := s.store.SetClosingReason(ctx, tx, company.ID, []id.EventDate{d.ID}, reason); err != nil {
+			return err
+		}
+		return s.append(ctx, tx, company.ID, e.UpdatedAt, step.cancelled(reason, now))
 	})
 	if err == nil {
 		err = s.emptyDate(ctx, company.ID, which, store.WaitForOthers)
@@ -138,4 +192,18 @@ func (s *Server) CancelEventDate(ctx context.Context, req *bookingv1.CancelEvent
 		return nil, err
 	}
 	return resp, nil
+}
+
+// lockDate locks a date and its event, which must have the expected version, and returns the event with
+// this date only and the number of entries that wait for the date.
+func (s *Server) lockDate(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, expected *int64) (*model.Event, map[id.EventDate]int32, error) {
+	e, err := s.store.LockDate(ctx, tx, company, date)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := check.Version(e.Version, expected, "event"); err != nil {
+		return nil, nil, err
+	}
+	waiting, err := s.store.Waiting(ctx, tx, company, date)
+	return e, waiting, err
 }

@@ -15,6 +15,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
 )
 
 // ReasonHoldExpired is the reason for refusing a hold whose spaces were released.
@@ -50,7 +51,9 @@ func (s *Server) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesReques
 		if err != nil {
 			return err
 		}
-		p.answer = func() { resp.Hold = convert.Hold(&p.Purchase) }
+		p.answer = func() {
+			resp.Hold = convert.Hold(&model.Hold{Transaction: *p.Bought, Status: model.HoldActive, ExpiresAt: p.ExpiresAt})
+		}
 		return s.commit(ctx, p)
 	})
 	if err != nil {
@@ -70,18 +73,59 @@ func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequ
 		return nil, err
 	}
 	resp := &bookingv1.ReleaseHoldResponse{}
-	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		h, err := s.store.LockHold(ctx, tx, company.ID, which)
-		if err != nil {
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) (err error) {
+		if resp.Changed, err = s.releaseHeld(ctx, tx, company.ID, which); err != nil {
 			return err
 		}
-		if h.Status == model.Confirmed || h.Status == model.Pending || h.Status == model.Undoing {
-			return fault.Refuse(ReasonHoldConfirmed, "the hold is already confirmed: cancel its bookings instead")
-		}
-		n, err := s.release(ctx, tx, company.ID, []id.Transaction{which}, model.Held)
-		resp.Changed = n > 0
+		resp.Hold, err = s.readHold(s.store.HoldInTx(ctx, tx, company.ID, which, s.now()))
 		return err
 	})
+}
+
+// releaseHeld releases a hold that has not ended, and reports whether it did.
+func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (bool, error) {
+	h, err := s.store.LockHold(ctx, tx, company, which)
+	as := model.HoldReleased
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return false, nil // it can have ended more than a day ago
+	case err != nil:
+		return false, err
+	case h.Status == model.Confirmed || h.Status == model.Pending || h.Status == model.Undoing:
+		return false, fault.Refuse(ReasonHoldConfirmed, "the hold is already confirmed: cancel its bookings instead")
+	case !s.now().Before(h.ExpiresAt):
+		as = model.HoldExpired
+	}
+	n, err := s.release(ctx, tx, company, []id.Transaction{which}, as, model.Held)
+	return n > 0, err
+}
+
+// GetHold implements BookingService.
+func (s *Server) GetHold(ctx context.Context, req *bookingv1.GetHoldRequest) (*bookingv1.GetHoldResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	which, err := check.ID[id.Transaction](req.GetHoldId(), "hold")
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.readHold(s.store.Hold(ctx, company.ID, which, s.now()))
+	if err != nil {
+		return nil, err
+	}
+	return &bookingv1.GetHoldResponse{Hold: h}, nil
+}
+
+// readHold converts a hold that the store has found.
+func (s *Server) readHold(found store.FoundHold, err error) (*bookingv1.Hold, error) {
+	switch {
+	case err != nil:
+		return nil, err
+	case found.Hold == nil:
+		return convert.KeptHold(found.Ended, found.Recipients)
+	}
+	return convert.Hold(found.Hold), nil
 }
 
 // ConfirmHold implements BookingService.
@@ -112,6 +156,10 @@ func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which
 	err := s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
 		needsCredits = false
 		h, err := s.store.LockHold(ctx, tx, company.ID, which)
+		if fault.Is(err, fault.NotFound) {
+			_, err = s.store.HoldInTx(ctx, tx, company.ID, which, s.now())
+			h.Status = model.Released // more than a day ago
+		}
 		if err != nil {
 			return err
 		}
@@ -151,18 +199,19 @@ func (s *Server) joinPending(ctx context.Context, tx *pg.Tx, company id.Company,
 	return t, err
 }
 
-// payHeld turns a locked hold into a purchase: confirmed if it is paid by card, pending if by pass.
+// payHeld turns a locked hold into a purchase: pending if it is paid by pass, else confirmed.
 func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company, which id.Transaction, how model.PaymentChoice) (*model.Transaction, error) {
 	var kept tenancy.Company
-	if err := s.store.CheckHold(ctx, tx, company.ID, which, s.companies.Query(company.ID, &kept)); err != nil {
+	waiter, err := s.store.CheckHold(ctx, tx, company.ID, which, s.companies.Query(company.ID, &kept))
+	if err != nil {
 		return nil, err
 	}
 	t, err := s.store.Unconfirmed(ctx, tx, company.ID, which, model.Held)
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
-	t.PurchasedAt, t.Timezone = now.Truncate(time.Second), company.Newest(kept).Timezone
+	now := pg.Instant(s.now())
+	t.UpdatedAt, t.PurchasedAt, t.Timezone = now, now.Truncate(time.Second), company.Newest(kept).Timezone
 	if how.Method == model.Pass {
 		credits, err := s.store.HeldCredits(ctx, tx, company.ID, t.ID)
 		if err != nil {
@@ -173,11 +222,20 @@ func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company
 		}
 		return t, s.store.PayHeldByPass(ctx, tx, company.ID, t, now.Add(model.PendingTime))
 	}
-	for i := range t.Bookings {
-		t.Bookings[i].Payment.Reference = how.Reference
-	}
-	if err := s.store.ConfirmHeld(ctx, tx, company.ID, t, how.Reference); err != nil {
+	if err := model.PayHeld(t, how); err != nil {
 		return nil, err
 	}
-	return t, s.append(ctx, tx, company.ID, s.now(), confirmations(t, outbox.Cause{})...)
+	if err := s.store.ConfirmHeld(ctx, tx, company.ID, t, how); err != nil {
+		return nil, err
+	}
+	events := confirmations(t, outbox.Cause{})
+	if waiter != nil {
+		before := *waiter
+		waiter.Book(now)
+		events = append(events, waitlistEnded(waiter, &before, now))
+		if err := s.store.SaveWaitlistEntries(ctx, tx, company.ID, []*model.WaitlistEntry{waiter}); err != nil {
+			return nil, err
+		}
+	}
+	return t, s.append(ctx, tx, company.ID, now, events...)
 }

@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
 	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -46,11 +47,15 @@ func (s *Server) readOrder(ctx context.Context, company id.Company, r convert.Or
 	if err != nil {
 		return o, err
 	}
-	dates, err := s.store.OnlyDates(ctx, company, o.UndatedEvents())
+	events, err := s.store.OnlyDates(ctx, company, o.UndatedEvents())
 	if err != nil {
 		return o, err
 	}
-	err = o.NameDates(dates)
+	courses, err := s.store.Courses(ctx, company, events, s.now)
+	if err != nil {
+		return o, err
+	}
+	err = o.NameDates(events, courses)
 	return o, err
 }
 
@@ -60,21 +65,41 @@ func (s *Server) GetTransaction(ctx context.Context, req *bookingv1.GetTransacti
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.transaction(ctx, company, req.GetCustomerId(), req.GetTransactionId())
+	read := s.transaction
+	if req.GetCustomerId() != "" {
+		read = s.transactionOf
+	}
+	t, err := read(ctx, company, req)
 	if err != nil {
 		return nil, err
 	}
 	return &bookingv1.GetTransactionResponse{Transaction: convert.Transaction(t)}, nil
 }
 
-// transaction looks up a transaction of a customer who is not deleted. A customer who is not in the
-// copy has not bought anything.
-func (s *Server) transaction(ctx context.Context, company tenancy.Company, customer, transaction string) (*model.Transaction, error) {
-	c, err := check.ID[id.Customer](customer, "customer")
+// transaction looks up a transaction of any customer.
+func (s *Server) transaction(ctx context.Context, company tenancy.Company, req *bookingv1.GetTransactionRequest) (*model.Transaction, error) {
+	which, err := check.ID[id.Transaction](req.GetTransactionId(), "transaction")
 	if err != nil {
 		return nil, err
 	}
-	t, err := check.ID[id.Transaction](transaction, "transaction")
+	found, err := s.store.CompanyTransactions(ctx, company.ID, []id.Transaction{which})
+	if err == nil && len(found) == 0 {
+		err = fault.Missing("transaction")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// transactionOf looks up a transaction of a customer who is not deleted. A customer who is not in the
+// copy has not bought anything.
+func (s *Server) transactionOf(ctx context.Context, company tenancy.Company, req *bookingv1.GetTransactionRequest) (*model.Transaction, error) {
+	c, err := check.ID[id.Customer](req.GetCustomerId(), "customer")
+	if err != nil {
+		return nil, err
+	}
+	t, err := check.ID[id.Transaction](req.GetTransactionId(), "transaction")
 	if err != nil {
 		return nil, err
 	}
@@ -142,4 +167,56 @@ func queryOf(req *bookingv1.ListTransactionsRequest, company tenancy.Company, no
 		q.After = now
 	}
 	return q, nil
+}
+
+// companyQueryOf reads the filters of a list of a company's transactions.
+func companyQueryOf(r *bookingv1.ListCompanyTransactionsRequest) (*store.CompanyQuery, error) {
+	orders := map[bookingv1.TransactionOrder]page.Order{
+		bookingv1.TransactionOrder_TRANSACTION_ORDER_UNSPECIFIED:  store.TransactionsByCreation(),
+		bookingv1.TransactionOrder_TRANSACTION_ORDER_CREATED:      store.TransactionsByCreation(),
+		bookingv1.TransactionOrder_TRANSACTION_ORDER_CREATED_DESC: store.TransactionsByCreationDesc(),
+		bookingv1.TransactionOrder_TRANSACTION_ORDER_UPDATED:      store.TransactionsByChange(),
+		bookingv1.TransactionOrder_TRANSACTION_ORDER_UPDATED_DESC: store.TransactionsByChangeDesc(),
+	}
+	order, ok := orders[r.GetOrder()]
+	if !ok {
+		return nil, fault.InvalidParameter("order", "enum", "is not an order of transactions")
+	}
+	q := &store.CompanyQuery{Purchaser: id.Filter[id.Customer](r.GetPurchaserId())}
+	var err error
+	if q.Page, err = page.Read(page.Of(r), order, pageSizes()); err != nil {
+		return nil, err
+	}
+	q.Since, err = check.Bound("updated_since", r.GetUpdatedSince())
+	return q, err
+}
+
+// ListCompanyTransactions implements BookingService.
+func (s *Server) ListCompanyTransactions(ctx context.Context, req *bookingv1.ListCompanyTransactionsRequest) (*bookingv1.ListCompanyTransactionsResponse, error) {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	q, err := companyQueryOf(req)
+	if err != nil {
+		return nil, err
+	}
+	found, total, err := s.store.CompanyTransactionIDs(ctx, company.ID, q)
+	if err != nil {
+		return nil, err
+	}
+	resp := &bookingv1.ListCompanyTransactionsResponse{Total: total}
+	found, resp.NextPageToken = page.Cut(q.Page, found, func(t *store.ListedTransaction) page.Cursor { return t.Cursor(q.Page.Order) })
+	ids := make([]id.Transaction, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
+	}
+	list, err := s.store.CompanyTransactions(ctx, company.ID, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		resp.Transactions = append(resp.Transactions, convert.Transaction(&list[i]))
+	}
+	return resp, nil
 }

@@ -27,6 +27,8 @@ func (s *Server) VerifyBookings(_ *bookingv1.VerifyBookingsRequest, out grpc.Ser
 	}{
 		{store.VerifyDates, "event_date.booked", privacy.Named[id.EventDate]},
 		{store.VerifyCodes, "discount_code.uses", privacy.Named[id.DiscountCode]},
+		{store.VerifyRefunds, "booking.refunded_amount", privacy.Named[id.Booking]},
+		{store.VerifyRefundsDue, "booking.refund_due", privacy.Named[id.Booking]},
 		{store.VerifyWaitlist, "waitlist_entry.spaces", privacy.Named[id.WaitlistEntry]},
 	} {
 		err := s.store.VerifiedCounts(ctx, company.ID, of.statement, func(c store.CheckedCount) error { return v.check(of.what, of.name(c.ID), c) })

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -31,7 +32,9 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 	resp := &bookingv1.JoinWaitlistResponse{}
 	err = s.fetchMissingCustomers(ctx, company.ID, func() error {
 		_, err := idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-			of, err := s.store.LockOffer(ctx, tx, company.ID, model.Demand{Dates: []id.EventDate{w.Date}, Customers: []id.Customer{w.Customer}})
+			of, err := s.store.LockOffer(ctx, tx, company.ID, model.Demand{
+				Dates: []id.EventDate{w.Date}, Customers: []id.Customer{w.Customer}, Attendees: []id.Customer{w.Customer},
+			})
 			if err != nil {
 				return err
 			}
@@ -43,6 +46,7 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 				return err
 			}
 			w.ID, w.JoinedAt = id.WaitlistEntry(s.newID()), pg.Instant(now)
+			w.UpdatedAt = w.JoinedAt
 			if err := s.store.AddWaitlistEntry(ctx, tx, company.ID, w); err != nil {
 				return err
 			}
@@ -74,29 +78,37 @@ func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlist
 			return err
 		}
 		now := s.now()
-		resp.Entry, resp.Changed = convert.WaitlistEntry(w, now), false
-		switch w.State {
-		case model.EntryBooking:
+		if err := check.Version(convert.EntryVersion(w, now), req.ExpectedVersion, "waitlist entry"); err != nil {
+			return err
+		}
+		switch state := w.At(now); {
+		case state == model.EntryWaiting && w.State == model.EntryBooking:
 			return errBeingBooked()
-		case model.EntryWaiting, model.EntryOffered:
+		case state == model.EntryWaiting || state == model.EntryOffered:
+			resp.Changed, err = true, s.leaveWaitlist(ctx, tx, company.ID, w, now)
 		default:
-			return nil
+			resp.Changed = false
 		}
-		offer := w.Transaction
-		if err := s.store.LeaveWaitlist(ctx, tx, company.ID, w.ID); err != nil {
-			return err
-		}
-		w.State, w.Transaction = model.EntryLeft, id.Transaction{}
-		resp.Entry, resp.Changed = convert.WaitlistEntry(w, now), true
-		if err := s.append(ctx, tx, company.ID, now, waitlistEnded(w, now)); err != nil || offer.IsZero() {
-			return err
-		}
-		n, err := s.release(ctx, tx, company.ID, []id.Transaction{offer}, model.Held)
-		if err == nil && n == 0 {
-			return errBeingBooked() // a purchase by pass is in progress
-		}
+		resp.Entry = convert.WaitlistEntry(w, now)
 		return err
 	})
+}
+
+// leaveWaitlist ends a locked entry that is waiting or offered, and releases its offer.
+func (s *Server) leaveWaitlist(ctx context.Context, tx *pg.Tx, company id.Company, w *model.WaitlistEntry, now time.Time) error {
+	before := *w
+	w.End(model.EntryLeft, now)
+	if err := s.store.SaveWaitlistEntries(ctx, tx, company, []*model.WaitlistEntry{w}); err != nil {
+		return err
+	}
+	if err := s.append(ctx, tx, company, now, waitlistEnded(w, &before, now)); err != nil || before.Transaction.IsZero() {
+		return err
+	}
+	n, err := s.release(ctx, tx, company, []id.Transaction{before.Transaction}, model.HoldReleased, model.Held)
+	if err == nil && n == 0 {
+		return errBeingBooked() // a purchase by pass is in progress
+	}
+	return err
 }
 
 // errBeingBooked refuses to end an entry while the credits for its spaces are being taken.
@@ -134,25 +146,65 @@ func (s *Server) ListWaitlist(ctx context.Context, req *bookingv1.ListWaitlistRe
 	if err != nil {
 		return nil, err
 	}
-	date, err := check.ID[id.EventDate](req.GetEventDateId(), "event date")
+	q, err := s.waitlistQuery(req)
 	if err != nil {
 		return nil, err
 	}
-	p, err := page.Read(page.Of(req), store.WaitersByJoining(), pageSizes())
-	if err != nil {
-		return nil, err
-	}
-	entries, total, err := s.store.WaitlistEntries(ctx, company.ID, date, req.GetIncludeEnded(), p)
+	entries, total, err := s.store.WaitlistEntries(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
 	}
 	resp := &bookingv1.ListWaitlistResponse{Total: total}
-	entries, resp.NextPageToken = page.Cut(p, entries, func(w **model.WaitlistEntry) page.Cursor { return page.Cursor{ID: (*w).ID.UUID()} })
-	now := s.now()
+	entries, resp.NextPageToken = page.Cut(q.Page, entries, func(w **model.WaitlistEntry) page.Cursor { return q.Next(*w) })
 	for _, w := range entries {
-		resp.Entries = append(resp.Entries, convert.WaitlistEntry(w, now))
+		resp.Entries = append(resp.Entries, convert.WaitlistEntry(w, q.Now))
 	}
 	return resp, nil
+}
+
+// waitlistQuery reads a list request.
+func (s *Server) waitlistQuery(req *bookingv1.ListWaitlistRequest) (*store.WaitlistQuery, error) {
+	order, err := waitlistOrder(req)
+	if err != nil {
+		return nil, err
+	}
+	q := &store.WaitlistQuery{Customer: id.Filter[id.Customer](req.GetCustomerId()), Ended: req.GetIncludeEnded(), Now: s.now()}
+	if q.Page, err = page.Read(page.Of(req), order, pageSizes()); err != nil {
+		return nil, err
+	}
+	if req.GetEventDateId() != "" {
+		if q.Date, err = check.ID[id.EventDate](req.GetEventDateId(), "event date"); err != nil {
+			return nil, err
+		}
+	}
+	if state := req.GetState(); state != 0 {
+		if q.State = model.WaitlistState(enum.Name(state)); q.State == "" {
+			return nil, fault.InvalidParameter("state", "enum", fault.OneOf(enum.Names[bookingv1.WaitlistState]()))
+		}
+	}
+	q.Since, err = check.Bound("updated_since", req.GetUpdatedSince())
+	return q, err
+}
+
+// waitlistOrder reads the order of a list request.
+func waitlistOrder(req *bookingv1.ListWaitlistRequest) (page.Order, error) {
+	switch req.GetOrder() {
+	case bookingv1.WaitlistOrder_WAITLIST_ORDER_UNSPECIFIED:
+		if req.GetEventDateId() == "" {
+			return page.Order{}, fault.InvalidParameter("order", "required", "is required for the entries of all dates")
+		}
+		return store.WaitersByJoining(), nil
+	case bookingv1.WaitlistOrder_WAITLIST_ORDER_CREATED:
+		return store.WaitersByCreation(), nil
+	case bookingv1.WaitlistOrder_WAITLIST_ORDER_CREATED_DESC:
+		return store.WaitersByCreationDesc(), nil
+	case bookingv1.WaitlistOrder_WAITLIST_ORDER_UPDATED:
+		return store.WaitersByChange(), nil
+	case bookingv1.WaitlistOrder_WAITLIST_ORDER_UPDATED_DESC:
+		return store.WaitersByChangeDesc(), nil
+	default:
+		return page.Order{}, fault.InvalidParameter("order", "enum", "is not an order of waitlist entries")
+	}
 }
 
 // AcceptOffer implements WaitlistService.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -25,6 +26,7 @@ type twoCompanies struct {
 	us, them             context.Context
 	ann, zoe             id.Customer // a customer of the first and of the second company
 	ourEvent, theirEvent *bookingv1.Event
+	ourCourse            *bookingv1.Event
 	made                 *bookingv1.Transaction
 	booking, date        string // of the first company's event
 	waiting              *bookingv1.WaitlistEntry
@@ -40,11 +42,16 @@ func newTwoCompanies(t *testing.T) *twoCompanies {
 	w.made = w.mustBook(w.us, w.ann, w.ourEvent, 1)
 	w.booking, w.date = w.made.GetBookings()[0].GetId(), w.ourEvent.GetDates()[0].GetId()
 	w.theirEvent = w.event(w.them, nil)
+	w.ourCourse = w.createEvent(w.us, &bookingv1.CreateEventRequest{
+		Title: "Clay", Type: bookingv1.EventType_EVENT_TYPE_COURSE, Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Term", WholeCourse: true}},
+	})
 	waiting, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: 5}, w.ann, w.ourEvent)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.waiting = waiting
+	w.releaseHold(w.hold(w.ann, w.ourEvent, 1, ""))
 	return w
 }
 
@@ -78,11 +85,67 @@ func (w *twoCompanies) waitlistCalls() map[string]func() error {
 			_, err := w.waitlist.ListWaitlist(w.them, &bookingv1.ListWaitlistRequest{EventDateId: w.waiting.GetEventDateId()})
 			return err
 		},
+		"ListWaitlist of all dates, with our customer": func() error {
+			resp, err := w.waitlist.ListWaitlist(w.them, &bookingv1.ListWaitlistRequest{
+				Order: bookingv1.WaitlistOrder_WAITLIST_ORDER_CREATED, CustomerId: w.ann.String(), IncludeEnded: true,
+			})
+			return nothing(err, resp.GetTotal())
+		},
+		"ListWaitlist of all dates": func() error {
+			resp, err := w.waitlist.ListWaitlist(w.them, &bookingv1.ListWaitlistRequest{
+				Order: bookingv1.WaitlistOrder_WAITLIST_ORDER_UPDATED_DESC, IncludeEnded: true,
+			})
+			return nothing(err, resp.GetTotal())
+		},
 		"AcceptOffer": func() error {
 			_, err := w.waitlist.AcceptOffer(w.them, &bookingv1.AcceptOfferRequest{Id: w.waiting.GetId()})
 			return err
 		},
 	}
+}
+
+// nothing returns NOT_FOUND if a list is empty.
+func nothing(err error, total int64) error {
+	if err == nil && total == 0 {
+		return fault.Missing("entry")
+	}
+	return err
+}
+
+// holdCalls are calls about holds, and discount codes, with an identifier of the other company.
+func (w *twoCompanies) holdCalls() map[string]func() error {
+	h, ended := w.hold(w.ann, w.ourEvent, 1, ""), w.hold(w.ann, w.ourEvent, 1, "")
+	w.releaseHold(ended)
+	code := w.code(percent("OURS", 1000))
+	calls := map[string]func() error{
+		"GetDiscountCode": func() error {
+			_, err := w.discounts.GetDiscountCode(w.them, &bookingv1.GetDiscountCodeRequest{Id: code.GetId()})
+			return err
+		},
+		"UpdateDiscountCode": func() error {
+			_, err := w.discounts.UpdateDiscountCode(w.them, &bookingv1.UpdateDiscountCodeRequest{Id: code.GetId(), Disabled: new(true)})
+			return err
+		},
+		"ListDiscountCodes": func() error {
+			resp, err := w.discounts.ListDiscountCodes(w.them, &bookingv1.ListDiscountCodesRequest{Order: bookingv1.DiscountOrder_DISCOUNT_ORDER_UPDATED})
+			return nothing(err, resp.GetTotal())
+		},
+	}
+	for name, which := range map[string]string{"a hold": h.GetId(), "an ended hold": ended.GetId()} {
+		calls["GetHold of "+name] = func() error {
+			_, err := w.bookings.GetHold(w.them, &bookingv1.GetHoldRequest{HoldId: which})
+			return err
+		}
+		calls["ReleaseHold of "+name] = func() error {
+			_, err := w.bookings.ReleaseHold(w.them, &bookingv1.ReleaseHoldRequest{HoldId: which})
+			return err
+		}
+		calls["ConfirmHold of "+name] = func() error {
+			_, err := w.bookings.ConfirmHold(w.them, &bookingv1.ConfirmHoldRequest{HoldId: which})
+			return err
+		}
+	}
+	return calls
 }
 
 // bookingCalls are calls about purchases and bookings with an identifier of the other company.
@@ -109,6 +172,10 @@ func (w *twoCompanies) bookingCalls() map[string]func() error {
 			_, err := w.bookings.GetTransaction(w.them, &bookingv1.GetTransactionRequest{CustomerId: w.ann.String(), TransactionId: w.made.GetId()})
 			return err
 		},
+		"GetTransaction of any customer": func() error {
+			_, err := w.bookings.GetTransaction(w.them, &bookingv1.GetTransactionRequest{TransactionId: w.made.GetId()})
+			return err
+		},
 		"ListTransactions": func() error {
 			_, err := w.bookings.ListTransactions(w.them, &bookingv1.ListTransactionsRequest{CustomerId: w.ann.String()})
 			return err
@@ -127,6 +194,10 @@ func (w *twoCompanies) bookingCalls() map[string]func() error {
 		},
 		"ListRegistrations of our date": func() error {
 			_, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{EventId: w.theirEvent.GetId(), EventDateId: w.date})
+			return err
+		},
+		"ListRegistrations of our date, of any event": func() error {
+			_, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{EventDateId: w.date})
 			return err
 		},
 		"GetRegistration": func() error {
@@ -175,6 +246,16 @@ func (w *twoCompanies) eventCalls() map[string]func() error {
 			_, err := w.events.UpdateEventDate(w.them, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: w.date, Unlimited: true}})
 			return err
 		},
+		"GetEventDate": func() error {
+			_, err := w.events.GetEventDate(w.them, &bookingv1.GetEventDateRequest{Id: w.date})
+			return err
+		},
+		"CreateTransaction of our whole course": func() error {
+			_, err := w.bookings.CreateTransaction(w.them, &bookingv1.CreateTransactionRequest{
+				PurchaserId: w.zoe.String(), Lines: []*bookingv1.TransactionLine{{EventId: w.ourCourse.GetId(), PricingOptionId: w.ourCourse.GetPricingOptions()[0].GetId()}},
+			})
+			return err
+		},
 		"CancelEventDate": func() error {
 			_, err := w.events.CancelEventDate(w.them, &bookingv1.CancelEventDateRequest{Id: w.date})
 			return err
@@ -189,7 +270,7 @@ func (w *twoCompanies) eventCalls() map[string]func() error {
 func TestIdentifiersOfAnotherCompany(t *testing.T) {
 	t.Parallel()
 	w := newTwoCompanies(t)
-	for _, calls := range []map[string]func() error{w.waitlistCalls(), w.bookingCalls(), w.eventCalls()} {
+	for _, calls := range []map[string]func() error{w.waitlistCalls(), w.bookingCalls(), w.eventCalls(), w.holdCalls()} {
 		for name, call := range calls {
 			t.Run(name+": an identifier of another company does not exist (invariant 5)", func(t *testing.T) {
 				wantFault(t, call(), fault.NotFound, fault.ReasonNotFound)
@@ -218,10 +299,43 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 		}
 	})
 	t.Run("ListEvents lists and counts only the company's own events (invariant 5)", func(t *testing.T) {
-		for _, ctx := range []context.Context{w.us, w.them} {
+		for ctx, events := range map[context.Context]int{w.us: 3, w.them: 2} {
 			resp, err := w.events.ListEvents(ctx, &bookingv1.ListEventsRequest{})
-			if err != nil || resp.GetTotal() != 2 || len(resp.GetEvents()) != 2 {
+			if err != nil || resp.GetTotal() != int64(events) || len(resp.GetEvents()) != events {
 				t.Errorf("got %v, %v", resp, err)
+			}
+		}
+	})
+	t.Run("lists of all purchases and registrations have only the company's own (invariant 5)", func(t *testing.T) {
+		for _, updated := range []*timestamppb.Timestamp{nil, timestamppb.New(time.Now().Add(-time.Hour))} {
+			for _, customer := range []string{"", w.ann.String()} {
+				bought, err := w.bookings.ListCompanyTransactions(w.them, &bookingv1.ListCompanyTransactionsRequest{PurchaserId: customer, UpdatedSince: updated})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, made := range bought.GetTransactions() {
+					if made.GetPurchaser().GetId() != w.zoe.String() {
+						t.Errorf("got %v", made)
+					}
+				}
+				list, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{PurchaserId: customer, UpdatedSince: updated})
+				if err != nil || int(list.GetTotal()) != len(bought.GetTransactions()) {
+					t.Errorf("got %v, %v", list, err)
+				}
+			}
+		}
+	})
+	t.Run("ListEventDates lists and counts only the company's own dates (invariant 5)", func(t *testing.T) {
+		for ctx, event := range map[context.Context]string{w.us: w.theirEvent.GetId(), w.them: w.ourEvent.GetId()} {
+			resp, err := w.events.ListEventDates(ctx, &bookingv1.ListEventDatesRequest{TotalLimit: 100})
+			foreign, _ := w.events.ListEventDates(ctx, &bookingv1.ListEventDatesRequest{EventId: event, TotalLimit: 100})
+			if err != nil || resp.GetTotal() != int64(len(resp.GetDates())) || len(resp.GetDates()) == 0 || foreign.GetTotal() != 0 || len(foreign.GetDates()) != 0 {
+				t.Errorf("got %v and %v, %v", resp, foreign, err)
+			}
+			for _, d := range resp.GetDates() {
+				if d.GetEventId() == event {
+					t.Errorf("got a date of the other company: %v", d)
+				}
 			}
 		}
 	})
@@ -241,7 +355,7 @@ func TestRowsOfAnotherCompany(t *testing.T) {
 	t.Parallel()
 	w := newTwoCompanies(t)
 	t.Run("every table with a company has a row policy (invariant 5)", func(t *testing.T) {
-		for _, table := range []string{"companies", "customers", "events", "event_totals", "event_dates", "pricing_options", "transactions", "bookings"} {
+		for _, table := range []string{"companies", "customers", "events", "event_totals", "event_dates", "pricing_options", "transactions", "bookings", "waitlist_entries", "ended_holds"} {
 			for _, scope := range []pg.Scope{{}, pg.For(id.New[id.Company]())} {
 				n, err := pg.One[int64](t.Context(), w.db, scope, `select count(*) from `+table)
 				if err != nil || n != 0 {

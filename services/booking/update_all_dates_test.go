@@ -208,13 +208,13 @@ func TestUpdateAllDates(t *testing.T) {
 			t.Errorf("without a limit: got %v, %v", got, err)
 		}
 	})
-	t.Run("a capacity with a date to add is set for every date, even if it equals the sum", func(t *testing.T) {
+	t.Run("a capacity that equals the sum changes nothing if a date is added", func(t *testing.T) {
 		e := w.event(w.newDate(day, 60, new(int32(10))), w.newDate(2*day, 60, new(int32(10))))
 		got := w.updateEvent(&bookingv1.UpdateEventRequest{
 			Id: e.GetId(), OnlyDate: &bookingv1.EventDateChange{Capacity: new(int32(20))},
 			Dates: []*bookingv1.EventDateChange{{StartsAt: timestamppb.New(w.now.Add(3 * day)), DurationMinutes: new(int32(60))}},
 		})
-		if !slices.Equal(capacities(got), []int32{20, 20, 20}) {
+		if !slices.Equal(capacities(got), []int32{10, 10, 10}) {
 			t.Errorf("got %v", got)
 		}
 	})

@@ -61,38 +61,54 @@ func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candi
 	var unpaid []*purchase
 	last := map[id.EventDate]int64{} // the last entry served, by date
 	for i, w := range candidates {
-		p := purchases[i]
+		p, before := purchases[i], *w
 		if p.Bought != nil {
-			w.Takes(&p.Purchase)
+			w.Takes(&p.Purchase, now)
 			last[w.Date] = w.Seq
 			changed = append(changed, w)
 			switch p.Status {
 			case model.Held:
-				events = append(events, waitlistOffered(w, now))
+				events = append(events, waitlistOffered(w, &before, now))
 			case model.Pending:
 				unpaid = append(unpaid, p)
+			default:
+				events = append(events, waitlistEnded(w, &before, now))
 			}
 			continue
 		}
 		// An entry that no longer fits is passed over only if a later one is served.
 		if reason := model.WhyNotServed(p.Refused); reason != model.ReasonEventFull && reason != w.PassedOver {
-			w.PassedOver, w.PassedOverAt = reason, now
+			w.PassOver(reason, now)
 			changed = append(changed, w)
-			events = append(events, waitlistPassedOver(w, now))
+			events = append(events, waitlistPassedOver(w, &before, now))
 		}
 	}
 	if err := s.store.SaveWaitlistEntries(ctx, tx, company, changed); err != nil {
 		return err
 	}
-	over, err := s.store.PassOver(ctx, tx, company, last, now)
+	over, err := s.passOver(ctx, tx, company, last, now)
 	if err != nil {
 		return err
 	}
-	for _, w := range over {
-		events = append(events, waitlistPassedOver(w, now))
-	}
+	events = append(events, over...)
 	tx.AfterCommit(func() { s.payLater(unpaid) })
 	return s.append(ctx, tx, company, now, events...)
+}
+
+// passOver marks the waiting entries before the last one served of each date, except those that were
+// passed over before, and returns their events.
+func (s *Server) passOver(ctx context.Context, tx *pg.Tx, company id.Company, last map[id.EventDate]int64, now time.Time) ([]outbox.Event, error) {
+	over, err := s.store.OvertakenEntries(ctx, tx, company, last)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]outbox.Event, len(over))
+	for i, w := range over {
+		before := *w
+		w.PassOver(model.PassedOverTooFew, now)
+		events[i] = waitlistPassedOver(w, &before, now)
+	}
+	return events, s.store.SaveWaitlistEntries(ctx, tx, company, over)
 }
 
 // payLater takes the credits of purchases by pass for waiting customers in the background.
@@ -110,18 +126,20 @@ func (s *Server) payLater(unpaid []*purchase) {
 	}()
 }
 
-// promoteReleased appends the events of entries whose transactions were released in tx, and gives
-// the spaces of dates to the next entries.
+// promoteReleased updates the entries whose transactions were released in tx, appends their events,
+// and gives the spaces of dates to the next entries.
 func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, released []*model.WaitlistEntry) error {
 	from := model.Promotions(dates)
 	now := s.now()
 	events := make([]outbox.Event, len(released))
 	for i, w := range released {
+		before := *w
+		w.Free(now)
 		if w.State != model.EntryWaiting {
-			events[i] = waitlistEnded(w, now)
+			events[i] = waitlistEnded(w, &before, now)
 			continue
 		}
-		events[i] = waitlistPassedOver(w, now)
+		events[i] = waitlistPassedOver(w, &before, now)
 		// Purchases by pass are released one by one, and the entries before this one have already
 		// been tried. With the spaces that became free in between, its spaces can be enough for an
 		// earlier entry that needed more.
@@ -130,6 +148,9 @@ func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Comp
 				from[j].Refused = w.Seq
 			}
 		}
+	}
+	if err := s.store.SaveWaitlistEntries(ctx, tx, company, released); err != nil {
+		return err
 	}
 	if err := s.append(ctx, tx, company, now, events...); err != nil {
 		return err

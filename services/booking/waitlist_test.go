@@ -187,7 +187,8 @@ func TestJoiningAWaitlist(t *testing.T) {
 		}
 		next := w.waits(e, 1, byOffer)
 		err = w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-			return w.server.store.LeaveWaitlists(ctx, tx, []model.CustomerRecord{{Company: w.company, Customer: model.Customer{ID: gone}, DeletedAt: time.Now()}})
+			l := &leaver{store: w.server.store, outbox: w.server.outbox, now: w.server.now, newID: w.server.newID}
+			return l.leave(ctx, tx, []model.CustomerRecord{{Company: w.company, Customer: model.Customer{ID: gone}, DeletedAt: time.Now()}})
 		})
 		if err != nil {
 			t.Fatal(err)

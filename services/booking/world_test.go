@@ -230,6 +230,7 @@ func (w *world) inStep() {
 	off, err := pg.Rows[string](w.t.Context(), w.db, pg.AllCompanies(), `
 		select format('%s: %s booked of %s, bookings sum up to %s', d.id, d.booked, coalesce(d.capacity::text, 'any'), coalesce(sum(b.spaces), 0))
 		from event_dates d left join bookings b on b.company_id = d.company_id and b.event_date_id = d.id and not b.is_cancelled
+			and not exists (select from transactions t where t.company_id = b.company_id and t.id = b.transaction_id and t.status = 'released')
 		group by d.company_id, d.id
 		having d.booked <> coalesce(sum(b.spaces), 0) or d.booked > d.capacity`)
 	if err != nil {

@@ -139,7 +139,7 @@ func TestDeletionIsConfirmed(t *testing.T) { // invariant 14
 	t.Run("is confirmed before a stored response is replayed", func(t *testing.T) {
 		w := open(t)
 		made := w.create("Ann")
-		ctx := idem.WithKey(w.ctx(), "k", "caller")
+		ctx := idem.WithKey(w.ctx(), "k", "caller", "customers")
 		remove := func() error {
 			_, err := w.server.DeleteCustomer(ctx, &customerv1.DeleteCustomerRequest{Id: made.GetId()})
 			return err

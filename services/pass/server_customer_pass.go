@@ -72,10 +72,34 @@ func (s *Server) GetCustomerPass(ctx context.Context, req *passv1.GetCustomerPas
 		return nil, err
 	}
 	p, err := s.store.customerPass(ctx, company.ID, pass)
+	if customer := req.GetCustomerId(); err == nil && customer != "" {
+		err = s.requireHolder(ctx, company.ID, customer, p)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return &passv1.GetCustomerPassResponse{CustomerPass: customerPassMessage(p, company.zone, s.today(company))}, nil
+}
+
+// requireHolder returns fault.NotFound unless the customer holds p and exists.
+func (s *Server) requireHolder(ctx context.Context, company id.Company, customer string, p CustomerPass) error {
+	if p.CustomerID.String() != customer {
+		return fault.Missing("customer pass")
+	}
+	return s.requireCustomer(ctx, company, customer)
+}
+
+// requireCustomer returns fault.NotFound unless the customer exists and is not deleted.
+func (s *Server) requireCustomer(ctx context.Context, company id.Company, identifier string) error {
+	customer, err := check.ID[id.Customer](identifier, "customer")
+	if err != nil {
+		return err
+	}
+	exists, err := s.customers.Exists(ctx, company, customer)
+	if err == nil && !exists {
+		err = fault.Missing("customer")
+	}
+	return err
 }
 
 // ListCustomerPasses implements PassService.
@@ -90,6 +114,9 @@ func (s *Server) ListCustomerPasses(ctx context.Context, req *passv1.ListCustome
 	}
 	today := s.today(company)
 	f, err := customerPassFilterOf(req, today)
+	if err == nil && req.GetCustomerMustExist() {
+		err = s.requireCustomer(ctx, company.ID, req.GetCustomerId())
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func (e expected) matches(r *receipt, data map[string]any) bool {
 func (a *app) demo(ctx context.Context) (err error) {
 	arrived := make(chan receipt, 64)
 	l, err := a.listen(ctx, listenerOptions{
-		events: webhookevent.Types(), answer: 200,
+		events: webhookevent.DefaultTypes(), answer: 200,
 		seen: func(r *receipt) {
 			select {
 			case arrived <- *r:

@@ -45,7 +45,7 @@ terminal; choose one with --output.`,
 			return a.listenAndPrint(c.Context(), o, parts)
 		},
 	}
-	eventsFlag(c, &events, webhookevent.Names(), "events to receive")
+	eventsFlag(c, &events, webhookevent.DefaultNames(), "events to receive")
 	c.Flags().IntVar(&o.port, "port", 0, "port to listen on; 0: any free port")
 	c.Flags().IntVar(&o.answer, "answer", 200, "HTTP status to respond with")
 	c.Flags().StringVar(&o.forward, "forward-to", "", "URL to forward each webhook to, unchanged; its response goes back to the platform")

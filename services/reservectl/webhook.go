@@ -75,7 +75,7 @@ func (a *app) webhookCreate() *cobra.Command {
 	}
 	c.Flags().StringVar(&req.Url, "url", "", "HTTPS URL of the endpoint; not a private address")
 	c.Flags().StringVar(&req.Description, "description", "", "notes")
-	eventsFlag(c, &events, webhookevent.Names(), "events to subscribe to")
+	eventsFlag(c, &events, webhookevent.DefaultNames(), "events to subscribe to: "+eventList())
 	c.Flags().BoolVar(&req.Disabled, "disabled", false, "create it disabled: nothing is sent to it until it is enabled")
 	return required(c, "url")
 }

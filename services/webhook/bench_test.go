@@ -14,11 +14,16 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
+	"reservation.dev/platform/subjects"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/webhook/message"
 )
 
@@ -150,6 +155,52 @@ func BenchmarkBurst(b *testing.B) {
 	b.ReportMetric((w.databaseCPU()-database).Seconds()/float64(n)*1000, "PostgreSQL-CPU-s/1000")
 	b.ReportMetric(w.reuse(), "reused-%")
 
+}
+
+// BenchmarkStore consumes b.N events of a company without an endpoint.
+func BenchmarkStore(b *testing.B) {
+	for name, event := range map[string]func(id.Company) bus.Message{"booking": classBooking, "customer": newCustomer, "event": changedEvent} {
+		b.Run(name, func(b *testing.B) { benchStore(b, event) })
+	}
+}
+
+func benchStore(b *testing.B, makeEvent func(id.Company) bus.Message) {
+	w := open(b, production())
+	events := make([]bus.Message, b.N)
+	for i := range events {
+		events[i] = makeEvent(w.company)
+	}
+	began, database := cpu(syscall.RUSAGE_SELF), w.databaseCPU()
+	b.ResetTimer()
+	for batch := range slices.Chunk(events, intakeBatch) {
+		w.consume(batch...)
+	}
+	b.StopTimer()
+	b.ReportMetric((cpu(syscall.RUSAGE_SELF)-began).Seconds()/float64(b.N)*1000, "CPU-s/1000")
+	b.ReportMetric((w.databaseCPU()-database).Seconds()/float64(b.N)*1000, "PostgreSQL-CPU-s/1000")
+	size := w.rows(`select sum(pg_total_relation_size(inhrelid))::bigint from pg_inherits where inhparent = 'messages'::regclass`)
+	b.ReportMetric(float64(size)/float64(b.N), "bytes/event")
+}
+
+// changedEvent is the event of a new title of an event with 52 dates.
+func changedEvent(company id.Company) bus.Message {
+	now := time.Now()
+	e := &bookingv1.Event{
+		Id: id.New[id.Event]().String(), Title: "Sunrise yoga", Timezone: "Europe/London", CreatedAt: timestamppb.New(now), UpdatedAt: timestamppb.New(now),
+		Summary: &bookingv1.DatesSummary{Dates: 52, Upcoming: 52},
+	}
+	for i := range 52 {
+		e.Dates = append(e.Dates, &bookingv1.EventDate{
+			Id: id.New[id.EventDate]().String(), StartsAt: timestamppb.New(now.AddDate(0, 0, 7*i)), DurationMinutes: 60, Timezone: "Europe/London",
+		})
+	}
+	previous := proto.CloneOf(e)
+	previous.Title = "Morning yoga"
+	payload, err := proto.Marshal(&bookingv1.EventUpdated{Event: e, Previous: previous})
+	if err != nil {
+		panic(err)
+	}
+	return bus.Message{ID: id.NewUUID(), Company: company, Subject: subjects.EventUpdated, Payload: payload, OccurredAt: now}
 }
 
 func benchEvents(w *world, n int) []bus.Message {

@@ -107,8 +107,14 @@ func attemptMessage(a *Attempt, headers []message.Header) *webhookv1.Attempt {
 		Number: a.Number, StartedAt: timestamppb.New(a.At), DurationMicroseconds: a.DurationUS, Failure: failureMessage(a.Failure),
 		Status: a.Status, Message: a.Message, ResponseBody: a.Response, ConnectionReused: a.Reused, Url: a.URL,
 	}
+	out.RequestHeaders = headerMessages(headers)
+	return out
+}
+
+func headerMessages(headers []message.Header) []*webhookv1.Header {
+	var out []*webhookv1.Header
 	for _, h := range headers {
-		out.RequestHeaders = append(out.RequestHeaders, &webhookv1.Header{Name: h.Name, Value: h.Value})
+		out = append(out, &webhookv1.Header{Name: h.Name, Value: h.Value})
 	}
 	return out
 }

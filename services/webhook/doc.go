@@ -43,10 +43,14 @@
 //     amount that is read of a response is limited.
 //  8. Every request is signed when it is sent, with every secret that is valid at that moment. Secrets
 //     are stored encrypted.
-//  9. The data of a message depends only on its domain event and the records it needs. Each webhook
-//     event has one file (package message).
+//  9. The data of a message depends only on its domain event and the records it needs. An opt-in event
+//     shows the resource as Interface B does, and the old values of what has changed. A domain event
+//     without the state before the change, from an earlier release, creates no message.
 //  10. A company sees only its own endpoints and deliveries: an identifier of another company is treated
 //     like one that does not exist.
 //  11. There is no message, delivery or attempt about an erased customer, even if an attempt was under
 //     way or the event arrives later. Only an erasure ends a delivery without an outcome.
+//  12. Every message is stored, whether or not an endpoint subscribes to it, with a position. A message
+//     becomes visible only after all messages with lower positions, so a reader that continues after
+//     the last position that it has read misses none. Positions continue after a restore.
 package webhook

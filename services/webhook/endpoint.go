@@ -150,7 +150,8 @@ func validPort(port string) bool {
 	return n >= 1 && n <= 65535
 }
 
-// events checks the names of events and returns them in order, without duplicates.
+// events checks the names of events and returns them in order, without duplicates; none means the
+// default events.
 func (f *fields) events(names []string) []string {
 	known := webhookevent.Names()
 	for _, name := range names {
@@ -160,7 +161,7 @@ func (f *fields) events(names []string) []string {
 		}
 	}
 	if len(names) == 0 {
-		f.Add("events", "required", "must have at least one event")
+		names = webhookevent.DefaultNames()
 	}
 	return slices.DeleteFunc(known, func(name string) bool { return !slices.Contains(names, name) })
 }

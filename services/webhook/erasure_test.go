@@ -27,7 +27,7 @@ func (w *world) rows(sql string, args ...any) int64 {
 
 // queueAbout queues a registration of a customer.
 func (w *world) queueAbout(customer id.Customer) error {
-	m := message.Message{ID: id.New[id.WebhookMessage](), Company: w.company, Event: "registration.created", OccurredAt: time.Now(), Customer: customer}
+	m := message.Message{ID: id.New[id.WebhookMessage](), Company: w.company, Event: "registration.created", OccurredAt: time.Now(), Customers: []id.Customer{customer}}
 	m.JSON = message.Envelope(m.ID, m.Event, m.OccurredAt, fmt.Appendf(nil, `{"customerId":%q}`, customer))
 	return w.engine.queue(w.t.Context(), []message.Message{m})
 }

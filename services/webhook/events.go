@@ -3,11 +3,21 @@ package webhook
 import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/subjects"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// consumer is the name of the consumer of the catalogue's domain events.
-const consumer = "webhook-intake"
+// The consumers of the catalogue's domain events. Processes of the previous release read from the first
+// one too, and drop the events that they do not know, so these have a consumer of their own.
+const (
+	purchaseConsumer = "webhook-intake"
+	changeConsumer   = "webhook-changes"
+)
+
+// purchaseSubjects are the domain events of purchaseConsumer.
+func purchaseSubjects() []string {
+	return []string{subjects.BookingConfirmed, subjects.CustomerPassAssigned}
+}
 
 // The events that the webhook service publishes.
 const (

@@ -2,7 +2,7 @@ package webhook
 
 import (
 	"context"
-	"sync"
+	"slices"
 	"time"
 
 	"reservation.dev/platform/bus"
@@ -10,19 +10,16 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// Intake turns events into deliveries.
+// Intake turns events into messages and deliveries.
 type Intake struct {
 	engine    *Engine
 	services  Services
 	catalogue message.Catalogue
-
-	mu       sync.Mutex
-	notified map[id.Company]time.Time // until when a company is assumed to have an enabled endpoint
 }
 
 // NewIntake returns an intake whose deliveries engine sends.
 func NewIntake(engine *Engine, services Services) *Intake {
-	return &Intake{engine: engine, services: services, catalogue: message.NewCatalogue(), notified: map[id.Company]time.Time{}}
+	return &Intake{engine: engine, services: services, catalogue: message.NewCatalogue()}
 }
 
 const (
@@ -31,17 +28,21 @@ const (
 	// intakePause is the least time from the start of a small batch to the start of the next one.
 	// Events that arrive in between share a commit. An event after a pause does not wait.
 	intakePause = 8 * time.Millisecond
-	// notifiedFor is how long a company is assumed to still have an enabled endpoint. If it does not,
-	// storing its events finds no endpoint.
-	notifiedFor = time.Minute
 )
 
-// Run consumes events until ctx ends.
-func (in *Intake) Run(ctx context.Context, b *bus.Bus) error {
-	return b.Consume(ctx, bus.Consumer{
-		Name: consumer, Batch: intakeBatch, Handle: in.handleAndPause,
-		Subjects: in.catalogue.Subjects(),
-	})
+// RunPurchases consumes the domain events of purchaseConsumer until ctx ends.
+func (in *Intake) RunPurchases(ctx context.Context, b *bus.Bus) error {
+	return in.consume(ctx, b, purchaseConsumer, purchaseSubjects())
+}
+
+// RunChanges consumes the other domain events of the catalogue until ctx ends.
+func (in *Intake) RunChanges(ctx context.Context, b *bus.Bus) error {
+	isPurchase := func(subject string) bool { return slices.Contains(purchaseSubjects(), subject) }
+	return in.consume(ctx, b, changeConsumer, slices.DeleteFunc(in.catalogue.Subjects(), isPurchase))
+}
+
+func (in *Intake) consume(ctx context.Context, b *bus.Bus, name string, subjects []string) error {
+	return b.Consume(ctx, bus.Consumer{Name: name, Batch: intakeBatch, Handle: in.handleAndPause, Subjects: subjects})
 }
 
 // handleAndPause is handle, with a pause after a small batch.
@@ -58,60 +59,14 @@ func (in *Intake) handleAndPause(ctx context.Context, events []bus.Message) erro
 	return nil
 }
 
-// handle commits the deliveries of a batch of events. A repeated event creates the same messages,
+// handle commits the messages of a batch of events and their deliveries. A repeated event creates the same messages,
 // which create no second delivery.
 func (in *Intake) handle(ctx context.Context, events []bus.Message) error {
-	interested, err := in.interested(ctx, events)
-	if err != nil {
-		return err
-	}
-	wanted := events[:0:0]
-	for _, e := range events {
-		if interested[e.Company] {
-			wanted = append(wanted, e)
-		}
-	}
-	msgs, err := in.messages(ctx, wanted)
+	msgs, err := in.messages(ctx, events)
 	if err != nil || len(msgs) == 0 {
 		return err
 	}
 	return in.engine.queue(ctx, msgs)
-}
-
-// interested returns which companies of events have an enabled endpoint, or had one lately. That a
-// company has none is never assumed, because it can create one at any time.
-func (in *Intake) interested(ctx context.Context, events []bus.Message) (map[id.Company]bool, error) {
-	now := time.Now()
-	interested, unknown := in.lately(events, now)
-	if len(unknown) == 0 {
-		return interested, nil
-	}
-	found, err := in.engine.store.interested(ctx, unknown)
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	for company := range found {
-		interested[company] = true
-		in.notified[company] = now.Add(notifiedFor)
-	}
-	return interested, err
-}
-
-// lately returns which companies of events had an enabled endpoint lately, and the others.
-func (in *Intake) lately(events []bus.Message, now time.Time) (interested map[id.Company]bool, unknown []id.Company) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	interested = map[id.Company]bool{}
-	for _, e := range events {
-		if _, seen := interested[e.Company]; seen {
-			continue
-		}
-		interested[e.Company] = now.Before(in.notified[e.Company])
-		if !interested[e.Company] {
-			delete(in.notified, e.Company)
-			unknown = append(unknown, e.Company)
-		}
-	}
-	return interested, unknown
 }
 
 // messages returns the messages of events.
@@ -130,13 +85,15 @@ func (in *Intake) messages(ctx context.Context, events []bus.Message) ([]message
 	}
 	msgs := make([]message.Message, len(drafts))
 	for i, d := range drafts {
-		known := message.Records{Customer: customers[d.Message.Company][d.Customer]}
+		known := message.Records{Customer: customers[d.Message.Company][d.NeedsRecord]}
 		if d.NeedsCurrency {
 			if known.Currency, err = in.services.Currency(ctx, d.Message.Company); err != nil {
 				return nil, err
 			}
 		}
-		msgs[i] = d.Complete(known)
+		if msgs[i], err = d.Complete(known); err != nil {
+			return nil, err
+		}
 	}
 	return msgs, nil
 }
@@ -145,8 +102,8 @@ func (in *Intake) messages(ctx context.Context, events []bus.Message) ([]message
 func (in *Intake) customers(ctx context.Context, drafts []message.Draft) (map[id.Company]map[string]message.Person, error) {
 	ids := map[id.Company][]string{}
 	for _, d := range drafts {
-		if d.NeedsCustomer {
-			ids[d.Message.Company] = append(ids[d.Message.Company], d.Customer)
+		if d.NeedsRecord != "" {
+			ids[d.Message.Company] = append(ids[d.Message.Company], d.NeedsRecord)
 		}
 	}
 	customers := make(map[id.Company]map[string]message.Person, len(ids))

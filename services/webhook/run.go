@@ -21,7 +21,7 @@ func Part() service.Part {
 	return service.Part{
 		Name:       "webhook",
 		About:      "webhook endpoints, and the deliveries to them",
-		Callers:    []string{"admin", "reservectl"},
+		Callers:    []string{"admin", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -72,7 +72,8 @@ func Run(ctx context.Context, h *service.Host) error {
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("webhook engine", engine.Run)
-	g.Go("webhook intake", func(ctx context.Context) error { return intake.Run(ctx, kit.Bus) })
+	g.Go("webhook intake of purchases", func(ctx context.Context) error { return intake.RunPurchases(ctx, kit.Bus) })
+	g.Go("webhook intake of changes", func(ctx context.Context) error { return intake.RunChanges(ctx, kit.Bus) })
 	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()

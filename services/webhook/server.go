@@ -188,6 +188,13 @@ func (s *Server) DeleteEndpoint(ctx context.Context, req *webhookv1.DeleteEndpoi
 		return nil, err
 	}
 	return idem.Write(ctx, s.store, company, req, &webhookv1.DeleteEndpointResponse{}, func(ctx context.Context, tx *pg.Tx) error {
+		e, err := s.store.lockEndpoint(ctx, tx, company, endpoint)
+		if err != nil {
+			return err
+		}
+		if err := check.Version(e.Version, req.ExpectedVersion, "endpoint"); err != nil {
+			return err
+		}
 		tx.AfterCommit(func() { s.engine.Changed(endpointKey{company, endpoint}) })
 		return s.store.deleteEndpoint(ctx, tx, company, endpoint, pg.Instant(s.now()))
 	})

@@ -1,11 +1,15 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
+
+	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
@@ -14,7 +18,7 @@ import (
 	"reservation.dev/services/webhook/message"
 )
 
-// SendTest implements WebhookService.
+// SendTest implements WebhookService. A repeated call with the same Idempotency-Key sends nothing.
 func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (*webhookv1.SendTestResponse, error) {
 	company, endpoint, err := subjectOf[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint")
 	if err != nil {
@@ -28,20 +32,39 @@ func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (
 	if err != nil {
 		return nil, err
 	}
+	resp := &webhookv1.SendTestResponse{}
+	if answered, err := s.seen(ctx, company, req, resp); answered || err != nil {
+		return resp, err
+	}
 	body, err := s.sample(event)
 	if err != nil {
 		return nil, err
 	}
 	r := s.engine.attempt(&job{target: target, body: body, tries: 1})
 	// The attempt is logged even if the caller has not waited for it.
-	delivery, err := s.store.addTest(context.WithoutCancel(ctx), r)
+	resp, err = idem.Write(context.WithoutCancel(ctx), s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		delivery, err := s.store.addTest(ctx, tx, r)
+		resp.DeliveryId, resp.Body, resp.Attempt = delivery.String(), body.JSON, attemptMessage(attemptOf(r), nil)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &webhookv1.SendTestResponse{
-		DeliveryId: delivery.String(), Body: body.JSON,
-		Attempt: attemptMessage(attemptOf(r), message.Sign(s.engine.settings.Issuer, r.signers, body, r.at)),
-	}, nil
+	if !bytes.Equal(resp.GetBody(), body.JSON) { // a concurrent call with the same key was stored first
+		return resp, nil
+	}
+	// The stored response has no headers, because they contain signatures.
+	resp.Attempt.RequestHeaders = headerMessages(message.Sign(s.engine.settings.Issuer, r.signers, body, r.at))
+	return resp, nil
+}
+
+// seen reports whether the request has been answered, and if so fills resp with the stored response.
+func (s *Server) seen(ctx context.Context, company id.Company, req, resp proto.Message) (answered bool, err error) {
+	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+		answered, err = idem.Seen(ctx, tx, req, resp)
+		return err
+	})
+	return answered, err
 }
 
 // sample returns the body of a test delivery.
@@ -76,7 +99,11 @@ func (s *Server) ListDeliveries(ctx context.Context, req *webhookv1.ListDeliveri
 		return nil, err
 	}
 	list, next := page.Cut(p, list, filter.cursor)
-	return &webhookv1.ListDeliveriesResponse{Deliveries: deliveryMessages(list), NextPageToken: next}, nil
+	resp := &webhookv1.ListDeliveriesResponse{Deliveries: deliveryMessages(list), NextPageToken: next}
+	if req.GetWithTotal() {
+		resp.Total, err = s.store.countDeliveries(ctx, company, filter, maxReplayed)
+	}
+	return resp, err
 }
 
 // GetDelivery implements WebhookService.

@@ -29,16 +29,16 @@ func (s *Server) ReplayDelivery(ctx context.Context, req *webhookv1.ReplayDelive
 	if err != nil {
 		return nil, err
 	}
-	var d Delivered
-	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		d, err = s.store.replay(ctx, tx, company, delivery, pg.Instant(s.now()))
-		return err
+	resp := &webhookv1.ReplayDeliveryResponse{}
+	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		d, err := s.store.replay(ctx, tx, company, delivery, pg.Instant(s.now()))
+		if err != nil {
+			return err
+		}
+		resp.Delivery = deliveryMessage(&d)
+		tx.AfterCommit(func() { s.engine.Wake(endpointKey{company, d.EndpointID}) })
+		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	s.engine.Wake(endpointKey{company, d.EndpointID})
-	return &webhookv1.ReplayDeliveryResponse{Delivery: deliveryMessage(&d)}, nil
 }
 
 // ReplayFailed implements WebhookService.
@@ -146,14 +146,14 @@ func (s *Server) ReplayDeliveries(ctx context.Context, req *webhookv1.ReplayDeli
 	return s.replayFiltered(ctx, company, r, req)
 }
 
-// countedAt returns when the deliveries of a filter were counted.
+// countedAt returns when the deliveries of a filter were counted; now if the request does not say.
 func countedAt(req *webhookv1.ReplayDeliveriesRequest, now time.Time) (time.Time, error) {
 	asOf, err := boundOf("as_of", req.GetAsOf())
 	switch {
 	case err != nil:
 		return asOf, err
 	case req.GetAsOf() == nil:
-		return asOf, fault.InvalidParameter("as_of", "required", "is required if there is a filter")
+		return now, nil
 	case asOf.After(now) || asOf.Before(now.Add(-countKept)):
 		return asOf, fault.InvalidParameter("as_of", "range", "must be at most an hour ago and not in the future; count again")
 	}
@@ -185,11 +185,7 @@ func (s *Server) replayFiltered(
 	ctx context.Context, company id.Company, r filteredReplay, req *webhookv1.ReplayDeliveriesRequest,
 ) (*webhookv1.ReplayDeliveriesResponse, error) {
 	resp := &webhookv1.ReplayDeliveriesResponse{}
-	answered := false
-	err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
-		answered, err = idem.Seen(ctx, tx, req, resp)
-		return err
-	})
+	answered, err := s.seen(ctx, company, req, resp)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
+	"reservation.dev/platform/webhookevent"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 	"reservation.dev/services/webhook/message"
 	"reservation.dev/services/webhook/migrations"
@@ -211,7 +213,7 @@ func TestEndpoints(t *testing.T) {
 	t.Run("an endpoint is created, read, changed and deleted", func(t *testing.T) {
 		made := w.endpoint(r.URL)
 		e := made.GetEndpoint()
-		if !e.GetEnabled() || len(e.GetEvents()) != 3 || e.GetVersion() != 1 || !strings.HasPrefix(e.GetId(), "whe_") || !strings.HasPrefix(made.GetSecret(), "whsec_") {
+		if !e.GetEnabled() || !slices.Equal(e.GetEvents(), webhookevent.Types()) || e.GetVersion() != 1 || !strings.HasPrefix(e.GetId(), "whe_") || !strings.HasPrefix(made.GetSecret(), "whsec_") {
 			t.Errorf("made %v", e)
 		}
 		about, off, stale := "the CRM", false, int64(1)
@@ -222,8 +224,8 @@ func TestEndpoints(t *testing.T) {
 		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: e.GetId(), ExpectedVersion: &stale}); !fault.Is(err, fault.VersionMismatch) {
 			t.Errorf("a stale version: %v", err)
 		}
-		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: e.GetId(), Events: &webhookv1.EventTypes{}}); !fault.Is(err, fault.Invalid) {
-			t.Errorf("no events: %v", err)
+		if _, err := w.client.DeleteEndpoint(w.as(w.company), &webhookv1.DeleteEndpointRequest{Id: e.GetId(), ExpectedVersion: &stale}); !fault.Is(err, fault.VersionMismatch) {
+			t.Errorf("a stale version of a deletion: %v", err)
 		}
 		if _, err := w.client.DeleteEndpoint(w.as(w.company), &webhookv1.DeleteEndpointRequest{Id: e.GetId()}); err != nil {
 			t.Fatal(err)
@@ -233,6 +235,29 @@ func TestEndpoints(t *testing.T) {
 		}
 		if list, err := w.client.ListEndpoints(w.as(w.company), &webhookv1.ListEndpointsRequest{}); err != nil || len(list.GetEndpoints()) != 0 {
 			t.Errorf("left are %v %v", list, err)
+		}
+	})
+	t.Run("an endpoint that selects no events receives the default ones, also after a change", func(t *testing.T) {
+		made, err := w.client.CreateEndpoint(w.as(w.company), &webhookv1.CreateEndpointRequest{Url: r.URL, Disabled: true})
+		if err != nil || !slices.Equal(eventNames(made.GetEndpoint().GetEvents()), webhookevent.DefaultNames()) {
+			t.Fatalf("%v %v", made, err)
+		}
+		update := func(events ...webhookv1.EventType) []string {
+			res, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: made.GetEndpoint().GetId(), Events: &webhookv1.EventTypes{Types: events}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return eventNames(res.GetEndpoint().GetEvents())
+		}
+		if got := update(webhookv1.EventType_EVENT_TYPE_HOLD_EXPIRED); !slices.Equal(got, []string{"hold.expired"}) {
+			t.Errorf("got %v", got)
+		}
+		if got := update(); !slices.Equal(got, webhookevent.DefaultNames()) {
+			t.Errorf("got %v", got)
+		}
+		version := int64(3)
+		if _, err := w.client.DeleteEndpoint(w.as(w.company), &webhookv1.DeleteEndpointRequest{Id: made.GetEndpoint().GetId(), ExpectedVersion: &version}); err != nil {
+			t.Error(err)
 		}
 	})
 	t.Run("one idempotency key creates one endpoint, and its secret is not stored in plain text", func(t *testing.T) {
@@ -423,13 +448,14 @@ func TestBus(t *testing.T) {
 	b := testkit.Bus(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	done := make(chan error, 2)
+	done := make(chan error, 3)
 	box := outbox.New(w.db, b, testkit.Log(t), time.Now)
 	go func() { done <- box.Run(ctx) }()
-	go func() { done <- w.intake.Run(ctx, b) }()
+	go func() { done <- w.intake.RunPurchases(ctx, b) }()
+	go func() { done <- w.intake.RunChanges(ctx, b) }()
 	var events []bus.Message
-	for range 40 {
-		events = append(events, classBooking(w.company))
+	for range 20 {
+		events = append(events, classBooking(w.company), newCustomer(w.company))
 	}
 	if _, err := b.Publish(t.Context(), events); err != nil {
 		t.Fatal(err)
@@ -442,8 +468,9 @@ func TestBus(t *testing.T) {
 	})
 	w.settled()
 	cancel()
-	<-done
-	<-done
+	for range cap(done) {
+		<-done
+	}
 	if r.count() != len(events) {
 		t.Errorf("%d requests, want %d", r.count(), len(events))
 	}

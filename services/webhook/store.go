@@ -45,7 +45,7 @@ const (
 
 	deleteEndpointSQL = `update endpoints set enabled = false, disabled_reason = coalesce(disabled_reason, 'requested'),
 			disabled_at = coalesce(disabled_at, $3), deleted_at = $3, updated_at = $3, version = version + 1
-		where company_id = $1 and id = $2 and deleted_at is null`
+		where company_id = $1 and id = $2`
 
 	deleteSecretsSQL = `delete from endpoint_secrets where company_id = $1 and endpoint_id = $2`
 
@@ -100,18 +100,14 @@ func (s *store) saveEndpoint(ctx context.Context, tx *pg.Tx, company id.Company,
 	return err
 }
 
-// deleteEndpoint deletes an endpoint and its secrets. Its queued deliveries fail.
+// deleteEndpoint deletes a locked endpoint and its secrets. Its queued deliveries fail.
 func (s *store) deleteEndpoint(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, at time.Time) error {
-	tag, err := tx.Exec(ctx, deleteEndpointSQL, company, endpoint, at)
-	if err != nil {
+	if _, err := tx.Exec(ctx, deleteEndpointSQL, company, endpoint, at); err != nil {
 		return err
-	}
-	if tag.RowsAffected() == 0 {
-		return fault.Missing("endpoint")
 	}
 	if _, err := tx.Exec(ctx, deleteSecretsSQL, company, endpoint); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, failQueuedSQL, company, endpoint, at)
+	_, err := tx.Exec(ctx, failQueuedSQL, company, endpoint, at)
 	return err
 }

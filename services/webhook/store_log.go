@@ -135,8 +135,18 @@ func (s *store) deliveries(ctx context.Context, company id.Company, f logFilter,
 	return list, s.Fault(err)
 }
 
+const countDeliveriesSQL = `select count(*) from (select from deliveries f where f.company_id = $1`
+
+// countDeliveries counts the deliveries of a list, up to a limit.
+func (s *store) countDeliveries(ctx context.Context, company id.Company, f logFilter, most int) (int64, error) {
+	sql := pg.Statement{SQL: countDeliveriesSQL, Args: []any{company}}
+	f.narrow(&sql, "f.")
+	return s.count(ctx, company, sql, most)
+}
+
 const (
-	addTestMessageSQL = `insert into messages (company_id, id, event, occurred_at, body) values ($1, $2, $3, $4, $5)`
+	// Without a position, ListMessages leaves the message out.
+	addTestMessageSQL = `insert into messages (company_id, id, event, occurred_at, body, position) values ($1, $2, $3, $4, $5, null)`
 
 	addTestDeliverySQL = `insert into deliveries (company_id, id, message_id, endpoint_id, event, test, state, attempts, tries,
 			last_failure, last_status, created_at, finished_at)
@@ -149,15 +159,7 @@ const (
 )
 
 // addTest adds a test delivery to the log.
-func (s *store) addTest(ctx context.Context, r *result) (delivery id.WebhookDelivery, err error) {
-	err = s.Write(ctx, r.job.target.key.company, func(ctx context.Context, tx *pg.Tx) error {
-		delivery, err = s.addTestInTx(ctx, tx, r)
-		return err
-	})
-	return delivery, err
-}
-
-func (s *store) addTestInTx(ctx context.Context, tx *pg.Tx, r *result) (delivery id.WebhookDelivery, err error) {
+func (s *store) addTest(ctx context.Context, tx *pg.Tx, r *result) (delivery id.WebhookDelivery, err error) {
 	t, b := r.job.target, r.job.body
 	if _, err := tx.Exec(ctx, addTestMessageSQL, t.key.company, b.Message, b.Event, b.OccurredAt, b.JSON); err != nil {
 		return delivery, err

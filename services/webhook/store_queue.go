@@ -32,31 +32,18 @@ type claimedRow struct {
 
 func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.EndpointID} }
 
-// interestedSQL: a company without an endpoint costs only this query.
-const interestedSQL = `select distinct company_id from endpoints where company_id = any($1) and enabled`
-
-// interested returns which of the companies have an enabled endpoint.
-func (s *store) interested(ctx context.Context, companies []id.Company) (map[id.Company]bool, error) {
-	list, err := pg.Rows[id.Company](ctx, s.DB, pg.AllCompanies(), interestedSQL, uuidsOf(companies))
-	if err != nil {
-		return nil, s.Fault(err)
-	}
-	out := make(map[id.Company]bool, len(list))
-	for _, c := range list {
-		out[c] = true
-	}
-	return out, nil
-}
-
-// queueSQL stores each subscribed message once, and creates a delivery for each subscribed
-// endpoint. As many deliveries per endpoint as the process has room for are leased to it
+// queueSQL stores each message once, whether or not an endpoint subscribes to it, and creates a
+// delivery for each subscribed endpoint. As many deliveries per endpoint as the process has room for are leased to it
 // immediately, so that they need no claim. Versions are read from the endpoints' index: PostgreSQL
 // estimates the new rows as one or two, and would compare each of them with each subscription.
-// Events about erased customers are dropped.
-const queueSQL = `with incoming as (
-		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[], $12::text[], $13::uuid[])
-			as m (company_id, id, event, occurred_at, body, trace, customer_id)
-		where not exists (select from erased_customers e where e.company_id = m.company_id and e.customer_id = m.customer_id)
+// Messages that name an erased customer are dropped.
+const queueSQL = `with erased as (
+		select n.id from unnest($13::uuid[], $14::uuid[], $15::uuid[]) as n (company_id, id, customer_id)
+		join erased_customers e on e.company_id = n.company_id and e.customer_id = n.customer_id
+	), incoming as (
+		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[], $12::text[])
+			as m (company_id, id, event, occurred_at, body, trace)
+		where not exists (select from erased where erased.id = m.id)
 	), wanted as (
 		select m.company_id, m.id, m.event, e.id as endpoint_id,
 			row_number() over (partition by e.company_id, e.id order by m.id) <= coalesce(f.free, $6) as mine
@@ -65,8 +52,7 @@ const queueSQL = `with incoming as (
 		left join unnest($7::uuid[], $8::int[]) as f (endpoint_id, free) on f.endpoint_id = e.id
 	), stored as (
 		insert into messages (company_id, id, event, occurred_at, body, trace)
-		select company_id, id, event, occurred_at, body, trace::jsonb from incoming m
-		where exists (select from wanted w where w.company_id = m.company_id and w.id = m.id)
+		select company_id, id, event, occurred_at, body, trace::jsonb from incoming
 		on conflict do nothing
 	), queued as (
 		insert into deliveries (company_id, id, message_id, endpoint_id, event, state, due_at, lease, created_at)
@@ -114,14 +100,15 @@ func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease
 	n := len(msgs)
 	companies, ids := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 	events, times, bodies, traces := make([]string, n), make([]time.Time, n), make([][]byte, n), make([]*string, n)
-	customers := make([]id.Customer, n)
 	for i, m := range msgs {
 		companies[i], ids[i], events[i], times[i] = uuidOf(m.Company), uuidOf(m.ID), m.Event, m.OccurredAt
-		bodies[i], traces[i], customers[i] = m.JSON, traceText(m.Trace), m.Customer
+		bodies[i], traces[i] = m.JSON, traceText(m.Trace)
 	}
+	named := namedCustomers(msgs)
 	var queued []queuedRow
 	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, uuidsOf(r.endpoints), r.free, until, now, lease, traces, customers)
+		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, uuidsOf(r.endpoints), r.free, until, now, lease, traces,
+			named.companies, named.messages, named.customers)
 		if err != nil {
 			return err
 		}
@@ -129,6 +116,19 @@ func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease
 		return err
 	})
 	return queued, s.Fault(err)
+}
+
+// namedColumns are the customers that messages name.
+type namedColumns struct{ companies, messages, customers []pgtype.UUID }
+
+func namedCustomers(msgs []message.Message) namedColumns {
+	var c namedColumns
+	for _, m := range msgs {
+		for _, customer := range m.Customers {
+			c.companies, c.messages, c.customers = append(c.companies, uuidOf(m.Company)), append(c.messages, uuidOf(m.ID)), append(c.customers, uuidOf(customer))
+		}
+	}
+	return c
 }
 
 // claimSQL leases the oldest due deliveries of each endpoint, as many as its queue has room for. It

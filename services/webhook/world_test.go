@@ -26,8 +26,10 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
+	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/webhookevent"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 	"reservation.dev/services/webhook/message"
@@ -38,6 +40,7 @@ import (
 type world struct {
 	t        testing.TB
 	db       *pg.DB
+	ownerURL string // of the role that owns the tables
 	engine   *Engine
 	stop     func() // ends the engine as SIGTERM does
 	intake   *Intake
@@ -82,14 +85,14 @@ func open(t testing.TB, settings Delivery) *world {
 // openStopped returns a world whose engine does not run yet.
 func openStopped(t testing.TB, settings Delivery) *world {
 	t.Helper()
-	_, appURL := testkit.DBURLs(t, pg.Migrations{Part: "webhook", FS: migrations.FS, AppRole: testkit.AppRole()})
+	ownerURL, appURL := testkit.DBURLs(t, pg.Migrations{Part: "webhook", FS: migrations.FS, AppRole: testkit.AppRole()})
 	db := openDB(t, appURL)
 	sealer, err := seal.New(make([]byte, seal.KeySize))
 	if err != nil {
 		t.Fatal(err)
 	}
 	settings.CAFile = testCA(t)
-	w := &world{t: t, db: db, issuer: tokentest.New(t), company: id.New[id.Company](), settings: settings, sealer: sealer}
+	w := &world{t: t, db: db, ownerURL: ownerURL, issuer: tokentest.New(t), company: id.New[id.Company](), settings: settings, sealer: sealer}
 	w.engine = w.newEngine()
 	w.intake = NewIntake(w.engine, otherServices{})
 	w.server = NewServer(w.engine)
@@ -204,6 +207,21 @@ func bookingEvent(company id.Company, kind bookingv1.EventType) bus.Message {
 	return bus.Message{ID: id.NewUUID(), Company: company, Subject: "booking.v1.booking_confirmed", Payload: payload, OccurredAt: now}
 }
 
+// changedBooking is a classBooking after a change.
+func changedBooking(company id.Company, change func(*bookingv1.BookingSnapshot)) bus.Message {
+	e := classBooking(company)
+	var confirmed bookingv1.BookingConfirmed
+	err := proto.Unmarshal(e.Payload, &confirmed)
+	if err == nil {
+		change(confirmed.GetBooking())
+		e.Payload, err = proto.Marshal(&confirmed)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
 func passEvent(company id.Company, purchase *passv1.PassPurchase) bus.Message {
 	payload, err := proto.Marshal(&passv1.CustomerPassAssigned{
 		CustomerPass: &passv1.CustomerPass{
@@ -216,6 +234,19 @@ func passEvent(company id.Company, purchase *passv1.PassPurchase) bus.Message {
 		panic(err)
 	}
 	return bus.Message{ID: id.NewUUID(), Company: company, Subject: "pass.v1.customer_pass_assigned", Payload: payload, OccurredAt: time.Now()}
+}
+
+// newCustomer is the event of a created customer.
+func newCustomer(company id.Company) bus.Message {
+	now := time.Now()
+	payload, err := proto.Marshal(&customerv1.CustomerCreated{Customer: &customerv1.CustomerSnapshot{
+		Id: id.New[id.Customer]().String(), FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com",
+		CreatedAt: timestamppb.New(now), UpdatedAt: timestamppb.New(now), Version: 1,
+	}})
+	if err != nil {
+		panic(err)
+	}
+	return bus.Message{ID: id.NewUUID(), Company: company, Subject: subjects.CustomerCreated, Payload: payload, OccurredAt: now}
 }
 
 // consume handles events as the bus does.

@@ -205,9 +205,13 @@ func (w *world) testProfileRules(t *testing.T) {
 		n.a.Do(t, harness.Request{Method: "PUT", Path: profilePath(id), Token: n.token, Media: "application/json"}).
 			Refused(t, http.StatusBadRequest, "INVALID_JSON")
 	})
-	t.Run("another media type is 415, and a charset parameter is accepted", func(t *testing.T) {
+	t.Run("JSON is accepted without a media type and with the one of curl -d, and another is 415", func(t *testing.T) {
 		n := n.at(t, w)
-		for _, media := range []string{"text/plain", form, "application/xml", "application/json; charset=latin1", "none"} {
+		for _, media := range []string{"none", form} {
+			n.a.Do(t, harness.Request{Method: "PUT", Path: profilePath(id), Token: n.token, Media: media, Body: update("X", "", "x@example.org")}).
+				Refused(t, http.StatusBadRequest, "VALIDATION_ERROR")
+		}
+		for _, media := range []string{"text/plain", "application/xml", "application/json; charset=latin1"} {
 			n.a.Do(t, harness.Request{Method: "PUT", Path: profilePath(id), Token: n.token, Media: media, Body: update("X", "X", "x@example.org")}).
 				Refused(t, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE")
 		}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/user"
@@ -151,13 +152,30 @@ func TestStandaloneAsOrdinaryUser(t *testing.T) { // invariant 4 of deploy/stand
 	})
 	t.Run("Ctrl-C during the start ends the platform without an error", func(t *testing.T) {
 		s.Stop(t)
-		for _, patience := range []time.Duration{200 * time.Millisecond, 500 * time.Millisecond, time.Second} {
+		for _, patience := range []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second} {
+			before := starts(t, s)
 			s.Start(t)
+			harness.Eventually(t, time.Minute, func() error {
+				if starts(t, s) == before {
+					return errors.New("the platform has not begun to start")
+				}
+				return nil
+			})
 			<-time.After(patience) // interrupt at different stages of the start
 			s.Interrupt(t)
 			harness.NothingLeft(t, s.Dir)
 		}
 	})
+}
+
+// starts returns how often the log says that the platform starts.
+func starts(t *testing.T, s *harness.Standalone) int {
+	t.Helper()
+	log, err := os.ReadFile(s.LogFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(log), "starting;")
 }
 
 // postmaster returns the process of the private PostgreSQL server in a data directory.

@@ -258,25 +258,35 @@ func (c *Contract) at(pointer string) (map[string]any, error) {
 	return object, nil
 }
 
-// operation returns the path template and the operation of a request.
-func (c *Contract) operation(method, path string) (string, any) {
-	path = strings.TrimPrefix(path, c.base)
-	got := strings.Split(path, "/")
+// operation returns the path template and the operation of a request. If several templates fit, the
+// one with the fewest parameters counts.
+func (c *Contract) operation(method, path string) (template string, operation any) {
+	got := strings.Split(strings.TrimPrefix(path, c.base), "/")
 	paths, _ := c.doc["paths"].(map[string]any)
-	for template, item := range paths {
-		want := strings.Split(template, "/")
-		if len(want) != len(got) {
-			continue
-		}
-		fits := true
-		for i := range want {
-			fits = fits && (want[i] == got[i] || strings.HasPrefix(want[i], "{"))
-		}
-		if fits {
-			return template, item.(map[string]any)[strings.ToLower(method)]
+	fewest := len(got) + 1
+	for candidate, item := range paths {
+		if parameters := fit(strings.Split(candidate, "/"), got); parameters >= 0 && parameters < fewest {
+			fewest, template, operation = parameters, candidate, item.(map[string]any)[strings.ToLower(method)]
 		}
 	}
-	return "", nil
+	return template, operation
+}
+
+// fit returns how many parameters of a template the parts of a path fill, or -1 if the path does not
+// fit.
+func fit(template, path []string) (parameters int) {
+	if len(template) != len(path) {
+		return -1
+	}
+	for i, part := range template {
+		switch {
+		case strings.HasPrefix(part, "{"):
+			parameters++
+		case part != path[i]:
+			return -1
+		}
+	}
+	return parameters
 }
 
 func escape(s string) string {

@@ -57,6 +57,9 @@ func ChangeDiscountCode(c *model.DiscountCode, req *bookingv1.UpdateDiscountCode
 		c.Disabled = *req.Disabled
 	}
 	var faults check.Fields
+	if req.GetEventIds() != nil {
+		c.Events = eventIDsOf(&faults, "event_ids", req.GetEventIds().GetIds())
+	}
 	c.CheckUse(&faults)
 	return faults.Err()
 }

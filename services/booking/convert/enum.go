@@ -1,6 +1,8 @@
 package convert
 
 import (
+	"strings"
+
 	"reservation.dev/platform/enum"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
@@ -35,6 +37,19 @@ func Attendance(a bookingv1.Attendance) (recorded model.Attendance, ok bool) {
 	}
 	recorded = model.Attendance(enum.Name(a))
 	return recorded, recorded != ""
+}
+
+// Method reads a payment method. Unspecified means card; ok is false if the value is not valid.
+func Method(m bookingv1.PaymentMethod) (method model.Method, ok bool) {
+	if m == bookingv1.PaymentMethod_PAYMENT_METHOD_UNSPECIFIED {
+		return model.Card, true
+	}
+	method = model.Method(strings.ToUpper(enum.Name(m)))
+	return method, method != ""
+}
+
+func methodToProto(m model.Method) bookingv1.PaymentMethod {
+	return valueOf[bookingv1.PaymentMethod](strings.ToLower(string(m)))
 }
 
 func attendanceToProto(a model.Attendance) bookingv1.Attendance {

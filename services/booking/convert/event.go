@@ -22,7 +22,7 @@ func NewEvent(r *bookingv1.CreateEventRequest, company tenancy.Company) *model.N
 		Title: strings.TrimSpace(r.GetTitle()), Description: strings.TrimSpace(r.GetDescription()),
 		Type: EventType(r.GetType()), Status: EventStatus(r.GetStatus()),
 		Timezone: r.GetTimezone(), Location: strings.TrimSpace(r.GetLocation()),
-		Policy: policyOf(r),
+		Policy: policyOf(r), Rules: bookingRules(r.GetBookingRules()),
 	}, Requested: NewDates(r.GetDates())}
 	if e.Timezone == "" {
 		e.Timezone = company.Timezone
@@ -35,7 +35,7 @@ func NewEvent(r *bookingv1.CreateEventRequest, company tenancy.Company) *model.N
 		}
 		e.Options = append(e.Options, model.PricingOption{
 			Name: strings.TrimSpace(o.GetName()), Price: o.GetPrice(), Currency: currency,
-			Credits: o.Credits, TaxRate: o.GetTaxRateBasisPoints(),
+			Credits: o.Credits, TaxRate: o.GetTaxRateBasisPoints(), WholeCourse: o.GetWholeCourse(),
 		})
 	}
 	return e
@@ -86,6 +86,10 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 		Title: trimmed(r.Title), Description: trimmed(r.Description), Timezone: r.Timezone, Location: trimmed(r.Location),
 		Policy: policyChangeOf(r), Recurrence: Recurrence(r.GetRecurrence()), Version: r.ExpectedVersion,
 	}
+	if r.GetBookingRules() != nil {
+		rules := bookingRules(r.GetBookingRules())
+		c.Rules = &rules
+	}
 	var faults check.Fields
 	if r.GetType() != bookingv1.EventType_EVENT_TYPE_UNSPECIFIED {
 		if c.EventType = EventType(r.GetType()); c.EventType == "" {
@@ -120,7 +124,8 @@ func EventChange(r *bookingv1.UpdateEventRequest) (*model.EventChange, error) {
 	for i, o := range r.GetPricingOptions() {
 		change := model.OptionChange{
 			Adds: o.GetId() == "", Name: trimmed(o.Name), Price: o.Price, Currency: o.Currency, Credits: o.Credits,
-			NoCredits: o.GetNoCredits(), TaxRate: o.TaxRateBasisPoints, Ends: o.GetEnded(),
+			NoCredits: o.GetNoCredits(), TaxRate: o.TaxRateBasisPoints, WholeCourse: o.WholeCourse,
+			Ends: o.GetEnded(),
 		}
 		if !change.Adds {
 			var err error
@@ -150,13 +155,13 @@ func trimmed(s *string) *string {
 	return &t
 }
 
-// Event converts an event with its dates and options.
+// Event converts an event with its dates and options, and with the summary of the dates if it was read.
 func Event(e *model.Event) *bookingv1.Event {
 	out := &bookingv1.Event{
 		Id: e.ID.String(), Title: e.Title, Description: e.Description, Type: valueOf[bookingv1.EventType](e.Type),
 		Status: valueOf[bookingv1.EventStatus](e.Status), Timezone: e.Timezone, Location: e.Location,
 		Dates: Dates(e.Dates), CreatedAt: timestamppb.New(e.CreatedAt), UpdatedAt: timestamppb.New(e.UpdatedAt),
-		Version: e.Version,
+		Version: e.Version, BookingRules: bookingRulesToProto(&e.Rules), Summary: summary(e.Summary),
 	}
 	policyToProto(e.Policy, out)
 	if r := e.Recurrence; r != nil {
@@ -165,7 +170,7 @@ func Event(e *model.Event) *bookingv1.Event {
 	for _, o := range e.Options {
 		out.PricingOptions = append(out.PricingOptions, &bookingv1.PricingOption{
 			Id: o.ID.String(), Name: o.Name, Price: o.Price, Currency: o.Currency,
-			Credits: o.Credits, TaxRateBasisPoints: o.TaxRate,
+			Credits: o.Credits, TaxRateBasisPoints: o.TaxRate, WholeCourse: o.WholeCourse,
 		})
 	}
 	return out
@@ -189,13 +194,5 @@ func Date(d *model.EventDate) *bookingv1.EventDate {
 	return &bookingv1.EventDate{
 		Id: d.ID.String(), StartsAt: timestamppb.New(d.StartsAt), DurationMinutes: d.Minutes,
 		Timezone: d.Timezone, Capacity: d.Capacity, Booked: d.Booked, Status: status,
-	}
-}
-
-// ScheduledDate converts a date of a list of dates.
-func ScheduledDate(d *model.ScheduledDate) *bookingv1.ScheduledDate {
-	return &bookingv1.ScheduledDate{
-		Date: Date(&d.EventDate), EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: valueOf[bookingv1.EventType](d.EventType),
-		EventStatus: valueOf[bookingv1.EventStatus](d.EventStatus), Location: d.Location, Waiting: d.Waiting,
 	}
 }

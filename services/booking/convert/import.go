@@ -37,8 +37,12 @@ func importedBookingOf(b *bookingv1.ImportedBooking, zone string) model.Imported
 	}
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.ImportedBooking_Card:
+		method, ok := Method(p.Card.GetMethod())
+		if !ok || method == model.Pass {
+			method = model.Method(p.Card.GetMethod().String()) // not valid here: the check refuses it
+		}
 		out.Payment = model.Payment{
-			Method: model.Card, Currency: p.Card.GetCurrency(), Gross: p.Card.GetGross(), Net: p.Card.GetNet(),
+			Method: method, Currency: p.Card.GetCurrency(), Gross: p.Card.GetGross(), Net: p.Card.GetNet(),
 			Reference: strings.TrimSpace(p.Card.GetReference()),
 		}
 	case *bookingv1.ImportedBooking_Pass:

@@ -9,13 +9,8 @@ import (
 
 // Registration converts a registration.
 func Registration(r *model.Registration) *bookingv1.Registration {
-	created := r.CreatedAt()
-	updated := r.ChangedAt
-	if updated.Before(created) {
-		updated = created
-	}
 	return &bookingv1.Registration{
-		Booking: Booking(r.Booking()), TransactionId: r.ID.String(), Purchaser: customerToProto(&r.Purchaser),
-		CreatedAt: timestamppb.New(created), UpdatedAt: timestamppb.New(updated), Version: r.Version,
+		Booking: Booking(&r.Transaction, r.Booking()), TransactionId: r.ID.String(), Purchaser: customerToProto(&r.Purchaser),
+		CreatedAt: timestamppb.New(r.CreatedAt()), UpdatedAt: timestamppb.New(r.UpdatedAt), Version: r.Version,
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/check"
+	"reservation.dev/platform/enum"
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
@@ -93,19 +95,15 @@ func Payment(p PaymentRequest) (model.PaymentChoice, error) {
 	var faults check.Fields
 	out.Reference = strings.TrimSpace(p.Reference)
 	faults.Line("payment_reference", out.Reference, 0, model.MaxPaymentReference)
-	switch p.Method {
-	case bookingv1.PaymentMethod_PAYMENT_METHOD_UNSPECIFIED, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD:
-		out.Method = model.Card
-		if p.Pass != "" {
-			faults.Add("customer_pass_id", "method", "is only for payments by pass")
-		}
-	case bookingv1.PaymentMethod_PAYMENT_METHOD_PASS:
-		out.Method = model.Pass
-		if out.Reference != "" {
-			faults.Add("payment_reference", "method", "is only for payments by card")
-		}
-	default:
-		faults.Add("payment_method", "enum", "must be card or pass")
+	var known bool
+	out.Method, known = Method(p.Method)
+	switch {
+	case !known:
+		faults.Add("payment_method", "enum", fault.OneOf(enum.Names[bookingv1.PaymentMethod]()))
+	case out.Method != model.Pass && p.Pass != "":
+		faults.Add("customer_pass_id", "method", "is only for payments by pass")
+	case out.Method == model.Pass && out.Reference != "":
+		faults.Add("payment_reference", "method", "must be left out of payments by pass")
 	}
 	if err := faults.Err(); err != nil {
 		return out, err
@@ -119,23 +117,15 @@ func Payment(p PaymentRequest) (model.PaymentChoice, error) {
 	return out, nil
 }
 
-// Hold converts a hold.
-func Hold(p *model.Purchase) *bookingv1.Hold {
-	out := &bookingv1.Hold{Id: p.Bought.ID.String(), PurchaserId: p.Order.Purchaser.String(), ExpiresAt: timestamppb.New(p.ExpiresAt)}
-	for i := range p.Bought.Bookings {
-		out.Bookings = append(out.Bookings, Booking(&p.Bought.Bookings[i]))
-	}
-	return out
-}
-
 // Transaction converts a transaction with its bookings.
 func Transaction(t *model.Transaction) *bookingv1.Transaction {
 	out := &bookingv1.Transaction{
 		Id: t.ID.String(), Purchaser: customerToProto(&t.Purchaser), PurchasedAt: timestamppb.New(t.PurchasedAt),
 		Timezone: t.Timezone, Version: t.Version, Bookings: make([]*bookingv1.Booking, len(t.Bookings)),
+		UpdatedAt: timestamppb.New(t.UpdatedAt),
 	}
 	for i := range t.Bookings {
-		out.Bookings[i] = Booking(&t.Bookings[i])
+		out.Bookings[i] = Booking(t, &t.Bookings[i])
 	}
 	return out
 }
@@ -144,28 +134,29 @@ func customerToProto(c *model.Customer) *bookingv1.CustomerReference {
 	return &bookingv1.CustomerReference{Id: c.ID.String(), FirstName: c.FirstName, LastName: c.LastName, Email: c.Email}
 }
 
-// Booking converts a booking.
-func Booking(b *model.Booking) *bookingv1.Booking {
+// Booking converts a booking of t. A booking has the version and the time of the last change of its
+// transaction.
+func Booking(t *model.Transaction, b *model.Booking) *bookingv1.Booking {
 	d := &b.Date
 	out := &bookingv1.Booking{
 		Id: b.ID.String(), IsCancelled: b.Cancelled, IsRefunded: b.Refunded, Spaces: b.Spaces,
 		EventId: d.Event.String(), EventTitle: d.EventTitle, EventType: valueOf[bookingv1.EventType](d.EventType),
 		EventDateId: d.ID.String(), StartsAt: timestamppb.New(d.StartsAt), Timezone: d.Timezone,
 		DurationMinutes: d.Minutes, PricingOptionId: b.Option.String(), Attendance: attendanceToProto(b.Attendance),
-		CreatedAt: timestamppb.New(model.CreatedAt(b.ID.UUID())),
-	}
-	if !b.CancelledAt.IsZero() {
-		out.CancelledAt = timestamppb.New(b.CancelledAt)
+		CreatedAt: timestamppb.New(model.CreatedAt(b.ID.UUID())), UpdatedAt: timestamppb.New(t.UpdatedAt),
+		Late: b.Late, CreditsReturned: b.CreditsReturned(), CancellationReason: b.Reason, CancelledAt: timestampOf(b.CancelledAt),
+		RefundDue: b.RefundDue, RefundedAmount: b.RefundedAmount, RefundedAt: timestampOf(b.RefundedAt),
 	}
 	if b.BoughtFor != nil {
 		out.BoughtFor = customerToProto(b.BoughtFor)
 	}
-	switch p := &b.Payment; p.Method {
-	case model.Card:
+	switch p := &b.Payment; {
+	case p.Method.IsMoney():
 		out.Payment = &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{
-			Currency: p.Currency, Gross: p.Gross, Net: p.Net, Reference: p.Reference, Discount: p.Discount, DiscountCode: p.Code,
+			Method: methodToProto(p.Method), Currency: p.Currency, Gross: p.Gross, Net: p.Net, Reference: p.Reference,
+			Discount: p.Discount, DiscountCode: p.Code,
 		}}
-	case model.Pass:
+	case p.Method == model.Pass:
 		out.Payment = &bookingv1.Booking_Pass{Pass: &bookingv1.PassPayment{
 			CreditsUsed: p.Credits, CustomerPassId: p.CustomerPass.String(),
 		}}
@@ -177,6 +168,14 @@ func Booking(b *model.Booking) *bookingv1.Booking {
 func Snapshot(t *model.Transaction, b *model.Booking) *bookingv1.BookingSnapshot {
 	return &bookingv1.BookingSnapshot{
 		TransactionId: t.ID.String(), Purchaser: customerToProto(&t.Purchaser),
-		PurchasedAt: timestamppb.New(t.PurchasedAt), Version: t.Version, Booking: Booking(b),
+		PurchasedAt: timestamppb.New(t.PurchasedAt), Version: t.Version, Booking: Booking(t, b),
 	}
+}
+
+// timestampOf converts a time; zero is unset.
+func timestampOf(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
 }

@@ -31,7 +31,7 @@ func NewWaitlistEntry(req *bookingv1.JoinWaitlistRequest) (*model.WaitlistEntry,
 			minutes = model.DefaultOfferMinutes
 		}
 		faults.Range("offer_minutes", int64(minutes), 1, model.MaxOfferMinutes)
-		if w.Method == model.Pass {
+		if w.Method != model.Card {
 			faults.Add("payment_method", "exclusive", "must be left out: an offer is paid when it is accepted")
 		}
 	case bookingv1.WaitlistMode_WAITLIST_MODE_BOOK:
@@ -65,7 +65,11 @@ func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEnt
 	out := &bookingv1.WaitlistEntry{
 		Id: w.ID.String(), EventDateId: w.Date.String(), CustomerId: w.Customer.String(), Spaces: w.Spaces,
 		Mode: valueOf[bookingv1.WaitlistMode](w.Mode), State: valueOf[bookingv1.WaitlistState](state), JoinedAt: timestamppb.New(w.JoinedAt),
-		PassedOverReason: w.PassedOver, PricingOptionId: w.Option.String(),
+		PricingOptionId: w.Option.String(), EventId: w.Event.String(), UpdatedAt: timestamppb.New(w.UpdatedAt), Version: EntryVersion(w, now),
+	}
+	// The reason that a pending purchase was refused counts when its spaces are free again.
+	if w.State != model.EntryBooking {
+		out.PassedOverReason = w.PassedOver
 	}
 	if state == model.EntryWaiting {
 		out.Position = int32(w.Position)
@@ -83,14 +87,20 @@ func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEnt
 		out.OfferMinutes = *w.OfferMinutes
 		return out
 	}
-	out.PaymentMethod = bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
-	if w.Method == model.Pass {
-		out.PaymentMethod = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS
-		if !w.Pass.IsZero() {
-			out.CustomerPassId = w.Pass.String()
-		}
+	out.PaymentMethod = methodToProto(w.Method)
+	if !w.Pass.IsZero() {
+		out.CustomerPassId = w.Pass.String()
 	}
 	return out
+}
+
+// EntryVersion returns the version of an entry as readers see it at now. An entry that is shown as
+// closed before it is stored as closed has the version that closing will give it.
+func EntryVersion(w *model.WaitlistEntry, now time.Time) int64 {
+	if w.At(now) == model.EntryClosed && w.State != model.EntryClosed {
+		return w.Version + 1
+	}
+	return w.Version
 }
 
 // AnnouncedEntry converts an entry for an event. It omits the position, which changes with every
@@ -99,4 +109,11 @@ func AnnouncedEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEn
 	e := WaitlistEntry(w, now)
 	e.Position = 0
 	return e
+}
+
+// PreviousEntry converts an entry as it was before a change, whatever the time of the change.
+func PreviousEntry(w *model.WaitlistEntry) *bookingv1.WaitlistEntry {
+	before := *w
+	before.DateStatus = model.Scheduled
+	return AnnouncedEntry(&before, w.StartsAt.Add(-time.Microsecond))
 }

@@ -2,9 +2,11 @@ package model
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/money"
 	"reservation.dev/platform/zone"
 )
 
@@ -23,6 +25,7 @@ type Transaction struct {
 	PurchasedAt time.Time // a whole second
 	Timezone    string    // the company's zone at the time of the purchase
 	Version     int64     // increases with every change of the transaction or its bookings
+	UpdatedAt   time.Time // of the last change of the transaction or its bookings
 	Bookings    []Booking // in the order of the purchase's lines
 }
 
@@ -49,7 +52,21 @@ type Booking struct {
 	Payment   Payment
 
 	CancelledAt time.Time // zero: not cancelled, or unknown
-	Attendance  Attendance
+	Late        bool      // cancelled after the end of free cancellation, and the policy was not waived
+	Reason      string    // of the cancellation; "": none was given
+	RefundDue   int64     // what is owed after the cancellation and not refunded yet, minor units
+	// RefundedAmount is what was refunded, minor units; 0 if the payment was by pass.
+	RefundedAmount int64
+	RefundedAt     time.Time // of the last refund; zero: none, or unknown
+	Attendance     Attendance
+}
+
+// CreditsReturned returns the credits that were returned to the pass.
+func (b *Booking) CreditsReturned() int32 {
+	if p := &b.Payment; b.Refunded && p.Method == Pass && !p.CustomerPass.IsZero() {
+		return p.Credits
+	}
+	return 0
 }
 
 // BookedDate is an event date as shown in a booking.
@@ -71,12 +88,24 @@ type Method string
 
 const (
 	// Card is money that an external payment provider collected; the amount can be 0.
-	Card Method = "CARD"
+	Card Method = money.MethodCard
 	// Pass is credits of a customer pass.
-	Pass Method = "PASS"
+	Pass Method = money.MethodPass
+	// Free is a booking that was given away: its amounts are 0, whatever the price. The other methods
+	// of money.BookingMethods are money that was collected in another way than by card.
+	Free Method = money.MethodFree
 )
 
-// Payment is what a booking cost. Card uses the upper four members, Pass the lower two.
+// MoneyMethods returns the names of the methods other than a pass.
+func MoneyMethods() []string {
+	return slices.DeleteFunc(money.BookingMethods(), func(m string) bool { return m == money.MethodPass })
+}
+
+// IsMoney reports whether a payment has amounts. All payments have amounts except those by pass.
+func (m Method) IsMoney() bool { return m != "" && m != Pass }
+
+// Payment is what a booking cost. A payment by pass uses the last two members, any other payment
+// the members above them.
 type Payment struct {
 	Method    Method
 	Currency  string
@@ -118,10 +147,7 @@ const (
 
 // Registration is a confirmed booking as shown to the people who run the event. Its transaction
 // contains only this booking.
-type Registration struct {
-	Transaction
-	ChangedAt time.Time
-}
+type Registration struct{ Transaction }
 
 // Booking returns the registration's only booking.
 func (r *Registration) Booking() *Booking { return &r.Bookings[0] }

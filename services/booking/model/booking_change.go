@@ -1,36 +1,75 @@
 package model
 
 import (
+	"fmt"
 	"time"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 )
 
-// BookingChange is the effect of cancelling or refunding a booking.
+// BookingChange is the effect of a change of a booking.
 type BookingChange struct {
 	Changed bool
 	Frees   int32 // spaces to free on the date
 	Returns bool  // the credits that paid the booking are returned to the pass
 }
 
-// Cancel cancels the booking, once.
-func (b *Booking) Cancel() BookingChange {
+// Cancel cancels the booking, once, with the outcome that the policy gives.
+func (b *Booking) Cancel(o *CancellationOutcome, reason string, now time.Time) BookingChange {
 	if b.Cancelled {
 		return BookingChange{}
 	}
-	b.Cancelled = true
+	b.Cancelled, b.CancelledAt = true, now
+	b.Late, b.RefundDue, b.Reason = o.Late, o.RefundDue, reason
 	return BookingChange{Changed: true, Frees: b.Spaces}
 }
 
-// Refund marks the booking as refunded, once. It does not cancel: a business can refund a booking
-// that the customer keeps.
-func (b *Booking) Refund() BookingChange {
-	if b.Refunded {
-		return BookingChange{}
+// Refund records a refund of an amount in minor units. Nil means all that is due, or, if nothing is
+// due, all that was paid and not refunded. It changes nothing if nothing is left to refund. It does
+// not cancel: a business can refund a booking that the customer keeps.
+//
+// The credits of a payment by pass are returned as a whole, once. A booking that cost nothing is
+// marked as refunded, once.
+func (b *Booking) Refund(amount *int64, now time.Time) (BookingChange, error) {
+	p := &b.Payment
+	if !p.Method.IsMoney() && amount != nil {
+		return BookingChange{}, fault.InvalidFields(fault.Field{
+			Field: "amount", Rule: "method", Message: "must be left out: the credits of a payment by pass are returned as a whole",
+		})
 	}
-	b.Refunded = true
-	return BookingChange{Changed: true}
+	left := b.unrefunded()
+	if b.Refunded && left == 0 {
+		return BookingChange{}, nil
+	}
+	refund := left
+	if b.RefundDue > 0 {
+		refund = b.RefundDue
+	}
+	if amount != nil {
+		if refund = *amount; refund < 1 || refund > left {
+			return BookingChange{}, fault.InvalidFields(fault.Field{Field: "amount", Rule: "range", Message: refundRange(left)})
+		}
+	}
+	b.Refunded, b.RefundedAt = true, now
+	b.RefundedAmount += refund
+	b.RefundDue = max(0, b.RefundDue-refund)
+	return BookingChange{Changed: true, Returns: !p.Method.IsMoney()}, nil
+}
+
+func refundRange(left int64) string {
+	if left == 0 {
+		return "must be left out: the booking cost nothing"
+	}
+	return fmt.Sprintf("must be 1 to %d, what was paid and not refunded", left)
+}
+
+// unrefunded returns the amount that was paid and not refunded.
+func (b *Booking) unrefunded() int64 {
+	if !b.Payment.Method.IsMoney() {
+		return 0
+	}
+	return b.Payment.Gross - b.RefundedAmount
 }
 
 // CreditReturn is credits of a booking to return to a pass.
@@ -51,44 +90,16 @@ func CreditsOwed(company id.Company, t *Transaction, b *Booking) (CreditReturn, 
 	return CreditReturn{Company: company, Booking: b.ID, Transaction: t.ID, Pass: p.CustomerPass, Credits: p.Credits}, true
 }
 
-// MassCancellation is the effect of cancelling several bookings of a date.
-type MassCancellation struct {
-	Spaces   int32 // to free on the date
-	Refunded []id.Booking
-	Returns  []CreditReturn
-}
-
-// CancelAll cancels bookings of a date. It returns the credits of payments by pass, regardless of
-// the cancellation policy. All bookings of one transaction have its next version.
-func CancelAll(company id.Company, booked []Registration, now time.Time) MassCancellation {
-	done := MassCancellation{Refunded: []id.Booking{}}
-	raised := map[id.Transaction]int64{}
-	for i := range booked {
-		t := &booked[i].Transaction
-		if _, ok := raised[t.ID]; !ok {
-			raised[t.ID] = t.Version + 1
-		}
-		t.Version = raised[t.ID]
-		b := booked[i].Booking()
-		done.Spaces += b.Cancel().Frees
-		b.CancelledAt = now
-		if r, owed := CreditsOwed(company, t, b); owed && b.Refund().Changed {
-			done.Returns, done.Refunded = append(done.Returns, r), append(done.Refunded, r.Booking)
-		}
-	}
-	return done
-}
-
-// Attend records attendance and reports whether it changed.
-func (b *Booking) Attend(a Attendance) (bool, error) {
+// Attend records attendance, and reports whether it changed.
+func (b *Booking) Attend(a Attendance) (BookingChange, error) {
 	switch {
 	case b.Cancelled:
-		return false, fault.Refuse(ReasonAlreadyCancelled, "the booking is cancelled")
+		return BookingChange{}, fault.Refuse(ReasonAlreadyCancelled, "the booking is cancelled")
 	case b.Attendance == a:
-		return false, nil
+		return BookingChange{}, nil
 	}
 	b.Attendance = a
-	return true, nil
+	return BookingChange{Changed: true}, nil
 }
 
 // ReasonAlreadyCancelled is the reason for refusing to record attendance of a cancelled booking.

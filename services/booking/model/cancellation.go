@@ -67,15 +67,15 @@ type CancellationOutcome struct {
 func (p CancellationPolicy) Outcome(b *Booking, waived bool, now time.Time) CancellationOutcome {
 	o := CancellationOutcome{FreeUntil: p.freeUntil(b.Date.StartsAt)}
 	o.Late = now.After(o.FreeUntil) && !waived
-	if b.Payment.Method == Card {
+	isMoney := b.Payment.Method.IsMoney()
+	if isMoney {
 		o.Currency = b.Payment.Currency
 	}
-	if o.Late || b.Refunded {
-		return o
-	}
-	if b.Payment.Method == Card {
-		o.RefundDue = b.Payment.Gross
-	} else if !b.Payment.CustomerPass.IsZero() {
+	switch {
+	case o.Late:
+	case isMoney:
+		o.RefundDue = b.unrefunded()
+	case !b.Refunded && !b.Payment.CustomerPass.IsZero():
 		o.Credits = b.Payment.Credits
 	}
 	return o

@@ -91,9 +91,15 @@ func invalidDiscount(why, message string) *fault.Error {
 	return fault.Refuse(ReasonDiscountInvalid, message).With("why", why)
 }
 
-// discountWithPass refuses a discount code in a payment by pass.
-func discountWithPass() *fault.Error {
-	return invalidDiscount("method", "a discount code cannot be used with payment by pass: pay by card or omit the code")
+// refuseDiscount refuses a discount code in a payment that has no price to lower.
+func refuseDiscount(m Method) error {
+	switch m {
+	case Pass:
+		return invalidDiscount("method", "a discount code cannot be used with payment by pass: pay by another method or omit the code")
+	case Free:
+		return invalidDiscount("method", "a discount code cannot be used with the method FREE: omit the code")
+	}
+	return nil
 }
 
 // shareOf returns a share of a price in basis points, rounded half up.

@@ -58,6 +58,8 @@ type Event struct {
 	Options     []PricingOption
 	Recurrence  *recurrence.Recurrence // nil: its first dates were listed one by one
 	Policy      CancellationPolicy
+	Rules       BookingRules
+	Summary     *Summary // of all dates; nil: not read
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	Version     int64
@@ -82,6 +84,8 @@ type PricingOption struct {
 	Currency string
 	Credits  *int32 // nil: cannot be paid by pass
 	TaxRate  int32  // tax included in the price, in basis points: 2000 is 20 %
+	// WholeCourse means that the prices are for one space on all dates of a course that are to come.
+	WholeCourse bool
 }
 
 // checkEvent checks an event's own fields and its pricing options.
@@ -96,15 +100,17 @@ func (f *fields) checkEvent(e *Event) {
 		f.Add("timezone", "timezone", "must be an IANA time zone, for example Europe/London")
 	}
 	e.Policy.check(&f.Fields)
+	e.Rules.check(f)
 }
 
-func (f *fields) options(options []PricingOption) {
+func (f *fields) options(options []PricingOption, of EventType) {
 	if !f.Count("pricing_options", len(options), 0, maxOptions) {
 		return
 	}
 	names := make(map[string]bool, len(options))
 	for i := range options {
 		f.option(fmt.Sprintf("pricing_options[%d].", i), &options[i])
+		f.onlyOfCourse(fmt.Sprintf("pricing_options[%d].", i), &options[i], of)
 		if names[options[i].Name] {
 			f.nameTaken(i)
 		}
@@ -146,17 +152,6 @@ func SortDates(dates []EventDate) {
 func (e *Event) Raise(now time.Time) {
 	e.Version++
 	e.UpdatedAt = now.Truncate(time.Microsecond)
-}
-
-// ScheduledDate is a date with the details of its event that a calendar shows.
-type ScheduledDate struct {
-	EventDate
-	Event       id.Event
-	EventTitle  string
-	EventType   EventType
-	EventStatus EventStatus
-	Location    string
-	Waiting     int32
 }
 
 func same(a, b *int32) bool {

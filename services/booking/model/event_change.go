@@ -26,6 +26,7 @@ type EventChange struct {
 	EventType                              EventType
 	Status                                 EventStatus
 	Policy                                 CancellationPolicy // nil members do not change
+	Rules                                  *BookingRules
 	Dates                                  []DateChange
 	Together                               *DateChange            // a change of all dates together; nil: none
 	Recurrence                             *recurrence.Recurrence // must equal the event's
@@ -43,7 +44,9 @@ type OptionChange struct {
 	Credits   *int32
 	NoCredits bool
 	TaxRate   *int32
-	Ends      bool
+	// WholeCourse is only for an option to add. For an existing one it must equal the present value.
+	WholeCourse *bool
+	Ends        bool
 }
 
 // EventPlan is the result of a change: the event after it, and the parts of the event to store and
@@ -57,6 +60,7 @@ type EventPlan struct {
 	Cancels        bool
 	Drafts         bool // its dates become drafts, or stop being drafts
 	Rezones        bool
+	reopens        bool // the booking rules change
 	ChangedDates   []DateDifference
 	AddedDates     []EventDate
 	ChangedOptions []*PricingOption
@@ -70,13 +74,10 @@ func (p *EventPlan) Changes() bool {
 }
 
 // Offers returns the dates that may have spaces for the waitlist: the dates that changed, or all
-// dates if they stop being drafts.
+// dates if they stop being drafts or the booking rules change.
 func (p *EventPlan) Offers() []id.EventDate {
-	var dates []id.EventDate
-	for _, d := range p.ChangedDates {
-		dates = append(dates, d.Date.ID)
-	}
-	if p.Drafts {
+	dates := p.Changed()
+	if p.Drafts || p.reopens {
 		for i := range p.Dates {
 			dates = append(dates, p.Dates[i].ID)
 		}
@@ -84,9 +85,18 @@ func (p *EventPlan) Offers() []id.EventDate {
 	return Distinct(dates)
 }
 
+// Changed returns the dates that the plan changes.
+func (p *EventPlan) Changed() []id.EventDate {
+	dates := make([]id.EventDate, len(p.ChangedDates))
+	for i := range p.ChangedDates {
+		dates[i] = p.ChangedDates[i].Date.ID
+	}
+	return dates
+}
+
 // TouchesDates reports whether the change requires a lock of the event's dates.
 func (c *EventChange) TouchesDates() bool {
-	return c.Together != nil || len(c.Dates) > 0 || c.Status != "" || c.Timezone != nil
+	return c.Together != nil || len(c.Dates) > 0 || c.Status != "" || c.Timezone != nil || c.Rules != nil
 }
 
 // adding returns the number of dates that the change adds.
@@ -121,7 +131,7 @@ func (c *EventChange) Check() error {
 		if o.Credits != nil && o.NoCredits {
 			faults.Add(fmt.Sprintf("pricing_options[%d].no_credits", i), "exclusive", "cannot be combined with credits")
 		}
-		if o.Ends && (o.Adds || o.Name != nil || o.Price != nil || o.Currency != nil || o.Credits != nil || o.NoCredits || o.TaxRate != nil) {
+		if o.Ends && (o.Adds || o.Name != nil || o.Price != nil || o.Currency != nil || o.Credits != nil || o.NoCredits || o.TaxRate != nil || o.WholeCourse != nil) {
 			faults.Add(fmt.Sprintf("pricing_options[%d].ended", i), "exclusive", "cannot be combined with other changes of the option")
 		}
 		if !o.Adds && changed[o.ID] {
@@ -175,12 +185,16 @@ func (c *EventChange) changeEventFields(p *EventPlan, f *fields) error {
 		e.Type = c.EventType
 	}
 	e.Policy = e.Policy.changed(c.Policy)
+	if c.Rules != nil {
+		e.Rules = *c.Rules
+	}
 	f.checkEvent(e)
 	if c.Recurrence != nil && !e.Recurrence.Matches(c.Recurrence) {
 		f.Add("recurrence", "immutable", "can only be set when the event is created. Change, add or cancel its dates instead")
 	}
 	p.Rezones = e.Timezone != before.Timezone
-	p.affectsSales = p.Rezones || e.Type != before.Type || !e.Policy.equal(before.Policy)
+	p.reopens = !e.Rules.equal(&before.Rules)
+	p.affectsSales = p.Rezones || p.reopens || e.Type != before.Type || !e.Policy.equal(before.Policy)
 	p.EventChanged = p.affectsSales || e.Title != before.Title || e.Description != before.Description || e.Location != before.Location
 	if c.Status == "" || c.Status == e.Status {
 		return nil
@@ -209,10 +223,13 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 		return err
 	}
 	old := len(e.Options)
+	if e.Type != Course && slices.ContainsFunc(e.Options, func(o PricingOption) bool { return o.WholeCourse }) {
+		f.Add("type", "exclusive", "must be course while the event has a pricing option for the whole course: end that option first")
+	}
 	for i := range c.Options {
 		o := &c.Options[i]
 		if o.Adds {
-			e.Options = append(e.Options, PricingOption{Currency: currency})
+			e.Options = append(e.Options, PricingOption{Currency: currency, WholeCourse: o.WholeCourse != nil && *o.WholeCourse})
 		}
 	}
 	added := old
@@ -234,6 +251,7 @@ func (c *EventChange) changeOptions(p *EventPlan, currency string, f *fields) er
 		before := e.Options[at]
 		o.change(&e.Options[at])
 		f.option(fmt.Sprintf("pricing_options[%d].", i), &e.Options[at])
+		f.wholeCourse(fmt.Sprintf("pricing_options[%d].", i), o, &e.Options[at], e.Type)
 		changed[at] = i
 		if !o.Adds && before.differs(&e.Options[at]) {
 			p.ChangedOptions = append(p.ChangedOptions, &e.Options[at])

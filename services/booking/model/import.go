@@ -117,15 +117,8 @@ func (b *ImportedBooking) check(faults *check.Fields, at string) {
 
 func (b *ImportedBooking) checkPayment(faults *check.Fields, at string) {
 	switch p := b.Payment; p.Method {
-	case Card:
-		faults.OneOf(at+"card.currency", p.Currency, money.Currencies())
-		if p.Gross < 0 || p.Gross > maxAmount {
-			faults.Add(at+"card.gross", "range", fmt.Sprintf("must be 0 to %d minor units", int64(maxAmount)))
-		}
-		if p.Net < 0 || p.Net > p.Gross {
-			faults.Add(at+"card.net", "range", "must be 0 to the gross price")
-		}
-		faults.Line(at+"card.reference", p.Reference, 0, MaxPaymentReference)
+	case "":
+		faults.Add(at+"payment", "required", "is required")
 	case Pass:
 		if p.Credits < 0 {
 			faults.Add(at+"pass.credits_used", "min", "must be 0 or more")
@@ -138,8 +131,25 @@ func (b *ImportedBooking) checkPayment(faults *check.Fields, at string) {
 			faults.Add(at+"pass.customer_pass_id", "format", "must be a cp_ identifier")
 		}
 	default:
-		faults.Add(at+"payment", "required", "is required")
+		checkMoney(faults, at+"card.", p)
 	}
+}
+
+// checkMoney checks a payment that is not by pass.
+func checkMoney(faults *check.Fields, at string, p Payment) {
+	faults.OneOf(at+"method", string(p.Method), MoneyMethods())
+	faults.OneOf(at+"currency", p.Currency, money.Currencies())
+	most := int64(maxAmount)
+	if p.Method == Free {
+		most = 0
+	}
+	if p.Gross < 0 || p.Gross > most {
+		faults.Add(at+"gross", "range", fmt.Sprintf("must be 0 to %d minor units", most))
+	}
+	if p.Net < 0 || p.Net > p.Gross {
+		faults.Add(at+"net", "range", "must be 0 to the gross price")
+	}
+	faults.Line(at+"reference", p.Reference, 0, MaxPaymentReference)
 }
 
 func (d *DescribedDate) check(faults *check.Fields, at string) {

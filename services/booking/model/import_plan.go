@@ -145,7 +145,7 @@ func (l *ImportPlan) Record(t *ImportedTransaction) (Transaction, *ImportRefusal
 	l.Existing[t.Reference] = id
 	transaction := Transaction{
 		ID: id, Purchaser: Customer{ID: purchaser}, PurchasedAt: t.PurchasedAt.Truncate(time.Second),
-		Timezone: l.timezone, Version: 1, Bookings: bookings,
+		Timezone: l.timezone, Version: 1, UpdatedAt: l.Now, Bookings: bookings,
 	}
 	l.Recorded = append(l.Recorded, recorded{transaction, t.Reference})
 	return transaction, nil
@@ -259,7 +259,7 @@ func untake(t *ImportedTransaction, uses []used) {
 }
 
 // markUsed marks the rows that a stored booking refers to as used. A pricing option that the import
-// creates gets its price per space from its first booking by card, and its credits per space from
+// creates gets its price per space from its first booking paid in money, and its credits per space from
 // its first booking by pass.
 func (u *used) markUsed(b *ImportedBooking) {
 	u.date.use()
@@ -271,7 +271,7 @@ func (u *used) markUsed(b *ImportedBooking) {
 		return
 	}
 	switch p := b.Payment; {
-	case p.Method == Card && !u.option.priced:
+	case p.Method.IsMoney() && p.Method != Free && !u.option.priced:
 		u.option.priced = true
 		u.option.Currency = p.Currency
 		u.option.Price = min(perSpace(p.Gross, b.Spaces), MaxPrice)

@@ -33,7 +33,7 @@ func (e *NewEvent) Check(currency string) error {
 			e.Dates = faults.added(e.Requested, loc)
 		}
 	}
-	faults.options(e.Options)
+	faults.options(e.Options, e.Type)
 	if len(e.Options) == 0 {
 		e.Options = []PricingOption{{Name: freeOption, Currency: currency}}
 	}

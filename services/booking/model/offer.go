@@ -18,6 +18,8 @@ type Offer struct {
 	Ended     map[id.Event][]PricingOption // no longer sold
 	Customers map[id.Customer]KnownCustomer
 	Codes     map[string]*DiscountCode // by the code in lower case
+	// attendees are the customers who cannot book a date again.
+	attendees map[attendee]bool
 }
 
 // OfferedDate is a date with the number of its spaces that are taken.
@@ -25,6 +27,7 @@ type OfferedDate struct {
 	BookedDate
 	Status      DateStatus
 	EventStatus EventStatus
+	Rules       BookingRules
 	Capacity    *int32
 	Booked      int32
 	granted     int32 // spaces of the orders granted so far
@@ -46,35 +49,40 @@ func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
 		return nil, err
 	}
 	wanted := map[id.EventDate]int32{}
-	bookings := make([]Booking, 0, len(o.Lines))
+	var attending []attendee // of dates with one booking per customer
+	lines, dates := make([]Booking, len(o.Lines)), make([][]*OfferedDate, len(o.Lines))
 	for i, l := range o.Lines {
-		date, ok := of.Dates[l.Date]
-		if !ok || !l.Event.IsZero() && l.Event != date.Event {
-			return nil, MissingInLine(i, "event_date_id", "event date")
-		}
-		if refusal := date.refuses(now); refusal != nil {
-			return nil, refusal.With("event_date_id", l.Date.String())
-		}
-		option, err := of.option(i, l, date.Event)
+		booked, option, err := of.lineDates(i, l, now)
 		if err != nil {
 			return nil, err
 		}
-		wanted[l.Date] += l.Spaces
-		if wanted[l.Date] > date.free() {
-			return nil, EventFull().With("event_date_id", l.Date.String())
+		for _, date := range booked {
+			if refusal := of.refusesAgain(date, o.attendee(l), attending); refusal != nil {
+				return nil, refusal
+			}
+			if date.Rules.OncePerCustomer {
+				attending = append(attending, attendee{date.ID, o.attendee(l)})
+			}
+			wanted[date.ID] += l.Spaces
+			if wanted[date.ID] > date.free() {
+				return nil, EventFull().With("event_date_id", date.ID.String())
+			}
 		}
 		if o.Payment.Method == Pass && option.Credits == nil {
 			return nil, fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", option.ID.String())
 		}
-		bookings = append(bookings, of.booking(o, l, date, option))
+		lines[i], dates[i] = of.booking(o, l, booked[0], option), booked
 	}
-	if err := of.discount(o, bookings, now); err != nil {
+	if err := of.discount(o, lines, now); err != nil {
 		return nil, err
 	}
 	for date, spaces := range wanted {
 		of.Dates[date].granted += spaces
 	}
-	return bookings, nil
+	for _, a := range attending {
+		of.AddAttendee(a.date, a.customer)
+	}
+	return of.spread(lines, dates), nil
 }
 
 // CheckCustomers returns an error if one of the customers is deleted or unknown.
@@ -95,8 +103,16 @@ func (of *Offer) CheckCustomers(everyone []id.Customer) error {
 	return nil
 }
 
-// refuses returns why a date cannot be booked; nil if it can.
+// refuses returns why a date cannot be booked now; nil if it can.
 func (d *OfferedDate) refuses(now time.Time) *fault.Error {
+	if refusal := d.unbookable(now); refusal != nil {
+		return refusal
+	}
+	return d.Rules.refuses(d.StartsAt, d.Timezone, now)
+}
+
+// unbookable returns why a date cannot be booked under any booking rules; nil if it can.
+func (d *OfferedDate) unbookable(now time.Time) *fault.Error {
 	switch {
 	case d.EventStatus == Draft:
 		return fault.Refuse(ReasonEventNotPublished, "the event is not published")
@@ -137,8 +153,11 @@ func (of *Offer) booking(o *Order, l Line, date *OfferedDate, option PricingOpti
 		b.Payment = Payment{Method: Pass, Credits: *option.Credits * l.Spaces}
 	} else {
 		b.Payment = Payment{
-			Method: Card, Currency: option.Currency, Reference: o.Payment.Reference,
+			Method: o.Payment.Method, Currency: option.Currency, Reference: o.Payment.Reference,
 			Gross: option.Price * int64(l.Spaces),
+		}
+		if o.Payment.Method == Free {
+			b.Payment.Gross = 0
 		}
 		b.Payment.Net = netOf(b.Payment.Gross, option.TaxRate)
 	}
@@ -226,7 +245,8 @@ func (of *Offer) Taken() map[id.EventDate]int32 {
 type Demand struct {
 	Dates     []id.EventDate
 	Customers []id.Customer
-	Codes     []string // in lower case
+	Attendees []id.Customer // those of the customers who attend
+	Codes     []string      // in lower case
 }
 
 // Add adds the dates, customers and discount code of an order.
@@ -235,13 +255,16 @@ func (d *Demand) Add(o *Order) {
 		d.Codes = append(d.Codes, strings.ToLower(o.Code))
 	}
 	d.Customers = append(d.Customers, o.customers()...)
+	d.Dates = append(d.Dates, o.Dates()...)
 	for _, l := range o.Lines {
-		d.Dates = append(d.Dates, l.Date)
+		d.Attendees = append(d.Attendees, o.attendee(l))
 	}
 }
 
 // Distinct sorts the dates and customers and removes duplicates.
-func (d *Demand) Distinct() { d.Dates, d.Customers = Distinct(d.Dates), Distinct(d.Customers) }
+func (d *Demand) Distinct() {
+	d.Dates, d.Customers, d.Attendees = Distinct(d.Dates), Distinct(d.Customers), Distinct(d.Attendees)
+}
 
 // EventFull refuses an order for more spaces than the date has left.
 func EventFull() *fault.Error {

@@ -47,7 +47,9 @@ type Line struct {
 	Option    id.PricingOption // zero: the event's only one
 	Spaces    int32
 	BoughtFor id.Customer // zero: the purchaser
-	agreed    bool        // the option was sold when it was chosen, so it can have ended
+	// Course is the dates to come of a course that is booked as a whole; empty: Date alone.
+	Course []id.EventDate
+	agreed bool // the option was sold when it was chosen, so it can have ended
 }
 
 // Check reports every fault of an order that does not depend on stored data.
@@ -61,8 +63,8 @@ func (o *Order) Check() error {
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	if o.Code != "" && o.Payment.Method == Pass {
-		return discountWithPass()
+	if o.Code != "" {
+		return refuseDiscount(o.Payment.Method)
 	}
 	return nil
 }
@@ -78,12 +80,28 @@ func (o *Order) customers() []id.Customer {
 	return all
 }
 
+// attendee returns the customer who attends.
+func (o *Order) attendee(l Line) id.Customer {
+	if l.BoughtFor.IsZero() {
+		return o.Purchaser
+	}
+	return l.BoughtFor
+}
+
 // Dates returns the dates of an order, each once.
 func (o *Order) Dates() []id.EventDate {
 	dates := make([]id.EventDate, 0, len(o.Lines))
+	add := func(d id.EventDate) {
+		if !slices.Contains(dates, d) {
+			dates = append(dates, d)
+		}
+	}
 	for _, l := range o.Lines {
-		if !slices.Contains(dates, l.Date) {
-			dates = append(dates, l.Date)
+		if len(l.Course) == 0 {
+			add(l.Date)
+		}
+		for _, d := range l.Course {
+			add(d)
 		}
 	}
 	return dates
@@ -121,29 +139,41 @@ func (o *Order) UndatedEvents() []id.Event {
 	return Distinct(events)
 }
 
+// UndatedEvent is an event of lines that give no date. The zero value means that it does not exist.
+type UndatedEvent struct {
+	Dates    []id.EventDate // up to two dates that take place, or one zero date if there is none
+	IsCourse bool           // it is sold as a whole too
+}
+
 // NameDates fills in the dates of lines that give only an event. The event must have exactly one
-// date that takes place. dates holds up to two such dates of each event that exists, or one zero
-// date if it has none.
-func (o *Order) NameDates(dates map[id.Event][]id.EventDate) error {
+// date that takes place, or the line's option must be for the whole course.
+func (o *Order) NameDates(events map[id.Event]UndatedEvent, courses map[id.Event]*WholeCourse) error {
 	for i := range o.Lines {
 		l := &o.Lines[i]
 		if !l.Date.IsZero() {
 			continue
 		}
-		found := dates[l.Event]
+		found := events[l.Event].Dates
+		course := courses[l.Event]
 		switch {
 		case len(found) == 0:
 			return fault.Missing("event")
+		case found[0].IsZero():
+			return fault.Refuse(ReasonEventCancelled, "the event is cancelled").With("event_id", l.Event.String())
+		case course != nil && course.sells(l.Option):
+			l.Course = course.Dates
+			if len(l.Course) == 0 {
+				l.Course = found[:1] // has started, or the event is cancelled: the commit says which
+			}
+			continue
 		case len(found) > 1:
 			return fault.InvalidFields(fault.Field{
 				Field: fmt.Sprintf("lines[%d].event_date_id", i), Rule: "required", Message: "is required, because the event has several dates",
 			})
-		case found[0].IsZero():
-			return fault.Refuse(ReasonEventCancelled, "the event is cancelled").With("event_id", l.Event.String())
 		}
 		l.Date = found[0]
 	}
-	return nil
+	return o.checkBookings()
 }
 
 // Distinct sorts ids and removes duplicates.

@@ -47,7 +47,7 @@ func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func(
 	}
 	t := &Transaction{
 		ID: id.Transaction(newID()), Purchaser: of.Customers[p.Order.Purchaser].Customer,
-		PurchasedAt: now.Truncate(time.Second), Timezone: timezone, Version: 1, Bookings: bookings,
+		PurchasedAt: now.Truncate(time.Second), Timezone: timezone, Version: 1, UpdatedAt: now, Bookings: bookings,
 	}
 	for i := range t.Bookings {
 		t.Bookings[i].ID = id.Booking(newID())
@@ -58,19 +58,39 @@ func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func(
 	}
 }
 
-// PayHeldByPass changes the payments of a held transaction to payments by pass. credits maps
-// bookings to the price of one space; nil means that it cannot be paid by pass.
-func PayHeldByPass(t *Transaction, credits map[id.Booking]*int32) error {
+// PayHeldByPass changes the payments of a held transaction to payments by pass.
+func PayHeldByPass(t *Transaction, prices map[id.Booking]CreditPrice) error {
+	parts := courseParts(t, prices)
 	for i := range t.Bookings {
 		b := &t.Bookings[i]
 		if b.Payment.Code != "" {
-			return discountWithPass()
+			return refuseDiscount(Pass)
 		}
-		price := credits[b.ID]
+		price := prices[b.ID].Credits
 		if price == nil {
 			return fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", b.Option.String())
 		}
 		b.Payment = Payment{Method: Pass, Credits: *price * b.Spaces}
+		if part, ok := parts[b.ID]; ok {
+			b.Payment.Credits = int32(share(int64(b.Payment.Credits), part[0], part[1]))
+		}
+	}
+	return nil
+}
+
+// PayHeld completes the payments of a held transaction with a method other than a pass.
+func PayHeld(t *Transaction, how PaymentChoice) error {
+	for i := range t.Bookings {
+		p := &t.Bookings[i].Payment
+		if p.Code != "" {
+			if err := refuseDiscount(how.Method); err != nil {
+				return err
+			}
+		}
+		p.Method, p.Reference = how.Method, how.Reference
+		if how.Method == Free {
+			p.Gross, p.Net = 0, 0
+		}
 	}
 	return nil
 }

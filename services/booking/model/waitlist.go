@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -40,7 +41,7 @@ const (
 //	join ──▶ waiting ── spaces, mode offer ──▶ offered ── accepted ──▶ booked
 //	           │ ▲  └── spaces, mode book ───▶ booking ── paid ──────────┘ (by card: immediately)
 //	           │ └──────────── refused ───────────┘
-//	           └──▶ left           offered ── expires ──▶ expired, or closed with its date
+//	           └──▶ left, or closed with its date      offered ── expires ──▶ expired, left or closed
 type WaitlistState string
 
 const (
@@ -75,6 +76,8 @@ type WaitlistEntry struct {
 	PassedOver     string
 	PassedOverAt   time.Time
 	JoinedAt       time.Time
+	UpdatedAt      time.Time
+	Version        int64 // increases with every change
 
 	Seq        int64
 	Position   int64
@@ -117,9 +120,53 @@ func (w *WaitlistEntry) Purchase(now time.Time) Purchase {
 	return p
 }
 
+// Ended reports whether w is booked or will not be.
+func (w *WaitlistEntry) Ended() bool {
+	return w.State != EntryWaiting && w.State != EntryOffered && w.State != EntryBooking
+}
+
+// raise records a change of w.
+func (w *WaitlistEntry) raise(now time.Time) { w.Version, w.UpdatedAt = w.Version+1, instant(now) }
+
+// instant returns t with the precision in which times are stored.
+func instant(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+
+// End ends w without a booking.
+func (w *WaitlistEntry) End(state WaitlistState, now time.Time) {
+	w.State, w.Transaction, w.OfferExpiresAt = state, id.Transaction{}, time.Time{}
+	w.raise(now)
+}
+
+// Book ends w with the booking of its transaction.
+func (w *WaitlistEntry) Book(now time.Time) {
+	w.State, w.OfferExpiresAt = EntryBooked, time.Time{}
+	w.raise(now)
+}
+
+// PassOver records why w was not served.
+func (w *WaitlistEntry) PassOver(reason string, now time.Time) {
+	w.PassedOver, w.PassedOverAt = reason, instant(now)
+	w.raise(now)
+}
+
+// Free updates w after its offer or its purchase was released. If the purchase has no refusal, it was
+// interrupted, and w is tried again.
+func (w *WaitlistEntry) Free(now time.Time) {
+	switch {
+	case w.DateStatus == DateCancelled:
+		w.End(EntryClosed, now)
+	case w.State == EntryOffered:
+		w.End(EntryExpired, now)
+	default:
+		w.State, w.Transaction, w.OfferExpiresAt = EntryWaiting, id.Transaction{}, time.Time{}
+		w.PassOver(cmp.Or(w.PassedOver, PassedOverPassAway), now)
+	}
+}
+
 // Takes updates w after its purchase p was granted.
-func (w *WaitlistEntry) Takes(p *Purchase) {
+func (w *WaitlistEntry) Takes(p *Purchase, now time.Time) {
 	w.Transaction, w.OfferExpiresAt = p.Bought.ID, time.Time{}
+	w.raise(now)
 	switch p.Status {
 	case Held:
 		w.State, w.OfferExpiresAt = EntryOffered, p.ExpiresAt
@@ -140,6 +187,9 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 	if refusal := date.refuses(now); refusal != nil {
 		return refusal
 	}
+	if refusal := of.refusesAgain(date, w.Customer, nil); refusal != nil {
+		return refusal
+	}
 	if date.free() >= w.Spaces {
 		return fault.Refuse(ReasonEventNotFull, "the date has enough free spaces: book them")
 	}
@@ -150,6 +200,9 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 		}
 		if w.Method == Pass && o.Credits == nil {
 			return fault.Refuse(ReasonPassNotApplicable, "this price cannot be paid by pass").With("pricing_option_id", o.ID.String())
+		}
+		if o.WholeCourse {
+			return wholeCourseHasNoWaitlist()
 		}
 		w.Option = o.ID
 		return nil

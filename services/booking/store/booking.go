@@ -28,12 +28,12 @@ const (
 	policySQL = `select ` + policyColumns + ` from events e where e.company_id = $1 and e.id = (
 		select b.event_id from bookings b where b.company_id = $1 and b.id = $2)`
 
-	changeBookingSQL = `update bookings set is_cancelled = $3, is_refunded = $4,
-			cancelled_at = case when $3 and not is_cancelled then $5 else cancelled_at end,
-			refunded_at = case when $4 and not is_refunded then $5 else refunded_at end
+	changeBookingSQL = `update bookings set is_cancelled = $3, cancelled_at = $4, late = $5, cancellation_reason = $6,
+			is_refunded = $7, refunded_at = $8, refund_due = $9, refunded_amount = $10,
+			attendance = $11, attendance_at = case when attendance is distinct from $11 then $12 else attendance_at end
 		where company_id = $1 and id = $2`
 
-	raiseTransactionSQL = `update transactions set version = $3 where company_id = $1 and id = $2`
+	raiseTransactionSQL = `update transactions set version = $3, updated_at = $4 where company_id = $1 and id = $2`
 
 	freeSpacesSQL = `update event_dates set booked = booked - $3 where company_id = $1 and id = $2`
 )
@@ -82,12 +82,13 @@ func (l *Listing) only(found *FoundBooking, err error) error {
 	return err
 }
 
-// SaveBooking stores the flags of t's only booking and t's version, and frees spaces.
-func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, frees int32, now time.Time) error {
+// SaveBooking stores the changes of t's only booking and t's version, and frees spaces.
+func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, frees int32) error {
 	b := &t.Bookings[0]
 	queries := []pg.Query{
-		{SQL: changeBookingSQL, Args: []any{company, b.ID, b.Cancelled, b.Refunded, now}},
-		{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version}},
+		{SQL: changeBookingSQL, Args: []any{company, b.ID, b.Cancelled, timeOrNull(b.CancelledAt), b.Late, orNull(b.Reason),
+			b.Refunded, timeOrNull(b.RefundedAt), b.RefundDue, storedRefund(b), orNull(string(b.Attendance)), t.UpdatedAt}},
+		{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version, t.UpdatedAt}},
 	}
 	if frees > 0 {
 		queries = append(queries, pg.Query{SQL: freeSpacesSQL, Args: []any{company, b.Date.ID, frees}})
@@ -95,14 +96,12 @@ func (s *Store) SaveBooking(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return tx.Pipeline(ctx, queries...)
 }
 
-const attendanceSQL = `update bookings set attendance = $3, attendance_at = $4 where company_id = $1 and id = $2`
-
-// SaveAttendance stores the attendance of t's only booking and t's version.
-func (s *Store) SaveAttendance(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, now time.Time) error {
-	b := &t.Bookings[0]
-	return tx.Pipeline(ctx,
-		pg.Query{SQL: attendanceSQL, Args: []any{company, b.ID, orNull(string(b.Attendance)), now}},
-		pg.Query{SQL: raiseTransactionSQL, Args: []any{company, t.ID, t.Version}})
+// storedRefund returns the refunded amount; nil if nothing was refunded, or the payment was by pass.
+func storedRefund(b *model.Booking) *int64 {
+	if !b.Refunded || !b.Payment.Method.IsMoney() {
+		return nil
+	}
+	return &b.RefundedAmount
 }
 
 const (
@@ -117,12 +116,12 @@ const (
 	bookedOfSQL = `select b.id from bookings b where b.company_id = $1 and b.event_date_id = $2 and not b.is_cancelled
 		and b.transaction_id = any($3) order by b.id`
 
-	// Credits of a payment by pass are returned, regardless of the cancellation policy.
-	cancelAllSQL = `update bookings set is_cancelled = true, cancelled_at = $3,
-			is_refunded = is_refunded or id = any($4), refunded_at = case when id = any($4) then $3 else refunded_at end
-		where company_id = $1 and id = any($2)`
+	cancelAllSQL = `update bookings b set is_cancelled = true, cancelled_at = $2, cancellation_reason = $3, refund_due = n.due,
+			is_refunded = n.refunded, refunded_at = case when n.refunded and not b.is_refunded then $2 else b.refunded_at end
+		from (select $1::uuid as company_id, unnest($4::uuid[]) as id, unnest($5::bigint[]) as due, unnest($6::boolean[]) as refunded offset 0) n
+		where b.company_id = n.company_id and b.id = n.id`
 
-	raiseAllSQL = `update transactions set version = version + 1 where company_id = $1 and id = any($2)`
+	raiseAllSQL = `update transactions set version = version + 1, updated_at = $3 where company_id = $1 and id = any($2)`
 )
 
 // LockBooked locks transactions with bookings of a date that are not cancelled, and returns these
@@ -141,17 +140,21 @@ func (s *Store) LockBooked(ctx context.Context, tx *pg.Tx, company id.Company, d
 	return s.registrationsInTx(ctx, tx, company, bookings)
 }
 
-// SaveCancelled cancels bookings of a date, marks some of them as refunded, increases the versions
-// of their transactions, and frees the spaces of the date.
+// SaveCancelled stores the cancellation of bookings of a date at now, increases the versions of their
+// transactions, and frees the spaces of the date.
 func (s *Store) SaveCancelled(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, cancelled []model.Registration,
-	refunded []id.Booking, spaces int32, now time.Time) error {
+	reason string, now time.Time) error {
 	bookings, transactions := make([]id.Booking, len(cancelled)), make([]id.Transaction, len(cancelled))
+	due, refunded := make([]int64, len(cancelled)), make([]bool, len(cancelled))
+	var spaces int32
 	for i := range cancelled {
-		bookings[i], transactions[i] = cancelled[i].Booking().ID, cancelled[i].ID
+		b := cancelled[i].Booking()
+		bookings[i], transactions[i], due[i], refunded[i] = b.ID, cancelled[i].ID, b.RefundDue, b.Refunded
+		spaces += b.Spaces
 	}
 	return tx.Pipeline(ctx,
-		pg.Query{SQL: cancelAllSQL, Args: []any{company, bookings, now, refunded}},
-		pg.Query{SQL: raiseAllSQL, Args: []any{company, model.Distinct(transactions)}},
+		pg.Query{SQL: cancelAllSQL, Args: []any{company, now, orNull(reason), bookings, due, refunded}},
+		pg.Query{SQL: raiseAllSQL, Args: []any{company, model.Distinct(transactions), now}},
 		pg.Query{SQL: freeSpacesSQL, Args: []any{company, date, spaces}})
 }
 

@@ -15,7 +15,13 @@ const (
 	// In random order, so that a date that cannot be finished does not delay the others.
 	closingsSQL = `select company_id, id from event_dates where closing order by random() limit 1000`
 
-	openedSQL = `update event_dates set closing = false where company_id = $1 and id = $2 and closing and booked = 0`
+	openedSQL = `update event_dates set closing = false, closing_reason = null
+		where company_id = $1 and id = $2 and closing and booked = 0`
+
+	setClosingReasonSQL = `update event_dates set closing_reason = $3
+		where company_id = $1 and id = any($2) and closing and closing_reason is null`
+
+	closingReasonSQL = `select coalesce(closing_reason, '') from event_dates where company_id = $1 and id = $2`
 )
 
 // OwnedDate is a date with its company.
@@ -57,6 +63,21 @@ const (
 func (s *Store) LockEmptying(ctx context.Context, tx *pg.Tx, date id.EventDate, l EmptyingLock) (locked bool, err error) {
 	err = tx.QueryRow(ctx, string(l), date).Scan(&locked)
 	return locked, err
+}
+
+// SetClosingReason stores why dates are cancelled that tx has closed.
+func (s *Store) SetClosingReason(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, reason string) error {
+	if reason == "" || len(dates) == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, setClosingReasonSQL, company, dates, reason)
+	return err
+}
+
+// ClosingReason returns why a closed date is cancelled; "" if no reason was given.
+func (s *Store) ClosingReason(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (reason string, err error) {
+	err = tx.QueryRow(ctx, closingReasonSQL, company, date).Scan(&reason)
+	return reason, err
 }
 
 // FinishClosing removes the mark of a date that is empty.

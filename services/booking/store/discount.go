@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -29,7 +30,8 @@ const (
 			max_uses, event_ids, created_at, updated_at)
 		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)`
 
-	saveDiscountSQL = `update discount_codes set valid_from = $3, valid_until = $4, max_uses = $5, disabled = $6, version = $7, updated_at = $8
+	saveDiscountSQL = `update discount_codes set valid_from = $3, valid_until = $4, max_uses = $5, disabled = $6, version = $7, updated_at = $8,
+			event_ids = $9
 		where company_id = $1 and id = $2`
 
 	existingEventsSQL = `select id from events where company_id = $1 and id = any($2) and deleted_at is null`
@@ -105,15 +107,48 @@ func onlyDiscount(found []model.DiscountCode, err error) (*model.DiscountCode, e
 
 // SaveDiscount stores the fields of a code that can change.
 func (s *Store) SaveDiscount(ctx context.Context, tx *pg.Tx, company id.Company, c *model.DiscountCode) error {
-	_, err := tx.Exec(ctx, saveDiscountSQL, company, c.ID, c.ValidFrom, c.ValidUntil, c.MaxUses, c.Disabled, c.Version, c.UpdatedAt)
+	_, err := tx.Exec(ctx, saveDiscountSQL, company, c.ID, c.ValidFrom, c.ValidUntil, c.MaxUses, c.Disabled, c.Version, c.UpdatedAt, c.Events)
 	return err
 }
 
-// Discounts reads a page of codes plus one more, and the total number of codes.
-func (s *Store) Discounts(ctx context.Context, company id.Company, p page.Page) (codes []model.DiscountCode, total int64, err error) {
-	list := pg.Statement{SQL: discountsSQL, Args: []any{company}}
-	p.Add(&list)
-	err = s.ReadOf(ctx, company, list.Query(scanDiscounts(&codes)),
-		pg.Query{SQL: countDiscountsSQL, Args: []any{company}, Scan: pg.First(&total)})
+// DiscountQuery is the filter, the order and the page of a list of discount codes.
+type DiscountQuery struct {
+	Page  page.Page
+	Since time.Time // zero: none
+}
+
+// statement returns the statement that begins with sql, for the codes that match q.
+func (q *DiscountQuery) statement(company id.Company, sql string) pg.Statement {
+	s := pg.Statement{SQL: sql, Args: []any{company}}
+	if !q.Since.IsZero() {
+		s.And("updated_at >= %s", q.Since)
+	}
+	return s
+}
+
+// Total returns the statement that counts the codes that match q.
+func (q *DiscountQuery) Total(company id.Company) pg.Statement {
+	return q.statement(company, countDiscountsSQL)
+}
+
+// List returns the statement that reads the page and one more code.
+func (q *DiscountQuery) List(company id.Company) pg.Statement {
+	s := q.statement(company, discountsSQL)
+	q.Page.Add(&s)
+	return s
+}
+
+// Next returns the cursor after a code.
+func (q *DiscountQuery) Next(last *model.DiscountCode) page.Cursor {
+	if q.Page.Order.Column == "" {
+		return page.Cursor{ID: last.ID.UUID()}
+	}
+	return page.At(last.UpdatedAt, last.ID.UUID())
+}
+
+// Discounts reads a page of codes plus one more, and the total number of matches.
+func (s *Store) Discounts(ctx context.Context, company id.Company, q *DiscountQuery) (codes []model.DiscountCode, total int64, err error) {
+	list, count := q.List(company), q.Total(company)
+	err = s.ReadOf(ctx, company, list.Query(scanDiscounts(&codes)), count.Query(pg.First(&total)))
 	return codes, total, err
 }

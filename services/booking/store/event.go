@@ -31,10 +31,10 @@ const (
 			n(id, event_id, starts_at, duration_minutes, timezone, capacity, booked)`
 
 	insertOptionsSQL = `insert into pricing_options
-			(company_id, id, event_id, position, name, price, currency, credits, tax_rate_basis_points)
-		select $1, n.id, n.event_id, n.position, n.name, n.price, n.currency, n.credits, n.tax_rate
-		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::text[], $8::integer[], $9::integer[])
-			n(id, event_id, position, name, price, currency, credits, tax_rate)`
+			(company_id, id, event_id, position, name, price, currency, credits, tax_rate_basis_points, whole_course)
+		select $1, n.id, n.event_id, n.position, n.name, n.price, n.currency, n.credits, n.tax_rate, n.whole_course
+		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::text[], $6::bigint[], $7::text[], $8::integer[], $9::integer[], $10::boolean[])
+			n(id, event_id, position, name, price, currency, credits, tax_rate, whole_course)`
 )
 
 // offerings are the column values of events, dates and options to insert.
@@ -62,6 +62,7 @@ type offerings struct {
 		currencies []string
 		credits    []*int32
 		taxRates   []int32
+		whole      []bool
 	}
 }
 
@@ -98,6 +99,7 @@ func (o *offerings) addOption(event id.Event, position int32, p *model.PricingOp
 	to.currencies = append(to.currencies, p.Currency)
 	to.credits = append(to.credits, p.Credits)
 	to.taxRates = append(to.taxRates, p.TaxRate)
+	to.whole = append(to.whole, p.WholeCourse)
 }
 
 // insert returns the statements that insert o. It omits tables without rows.
@@ -115,7 +117,7 @@ func (o *offerings) insert(company id.Company, now time.Time) []pg.Query {
 	}
 	if p := &o.options; len(p.ids) > 0 {
 		queries = append(queries, pg.Query{SQL: insertOptionsSQL, Args: []any{company,
-			p.ids, p.events, p.positions, p.names, p.prices, p.currencies, p.credits, p.taxRates}})
+			p.ids, p.events, p.positions, p.names, p.prices, p.currencies, p.credits, p.taxRates, p.whole}})
 	}
 	return queries
 }
@@ -138,12 +140,13 @@ func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 		o.addOption(e.ID, int32(i), &e.Options[i])
 	}
 	queries := o.insert(company, e.CreatedAt)
-	if r := e.Recurrence; r != nil || e.Policy != (model.CancellationPolicy{}) {
+	if r := e.Recurrence; r != nil || e.Policy != (model.CancellationPolicy{}) || e.Rules != (model.BookingRules{}) {
 		complete := pg.Statement{SQL: completeEventSQL, Args: []any{company, e.ID, nil, nil, nil}}
 		if r != nil {
 			complete.Args = []any{company, e.ID, r.Rule, r.Start, append([]string{}, r.Exceptions...)}
 		}
 		setPolicy(&complete, e.Policy)
+		setRules(&complete, &e.Rules)
 		complete.SQL += ` where company_id = $1 and id = $2`
 		queries = append(queries, pg.Query{SQL: complete.SQL, Args: complete.Args})
 	}
@@ -156,9 +159,11 @@ func (s *Store) InsertEvent(ctx context.Context, tx *pg.Tx, company id.Company, 
 const (
 	eventColumns = `e.id, e.title, e.description, e.type, e.status, e.timezone, e.location, e.version,
 		e.created_at, e.updated_at,
-		coalesce(e.recurrence_rule, ''), coalesce(e.recurrence_start, ''), e.recurrence_exceptions, ` + policyColumns
+		coalesce(e.recurrence_rule, ''), coalesce(e.recurrence_start, ''), e.recurrence_exceptions, ` + policyColumns + `, ` + rulesColumns
 
 	eventSQL = `select ` + eventColumns + ` from events e where e.company_id = $1 and e.id = $2 and e.deleted_at is null`
+
+	publishedEventSQL = eventSQL + ` and e.status = 'published'`
 
 	lockEventSQL = eventSQL + ` for no key update`
 
@@ -175,14 +180,32 @@ const (
 
 	eventOfDateSQL = `select d.event_id from event_dates d where d.company_id = $1 and d.id = $2`
 
-	optionsSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points
+	optionsSQL = `select event_id, id, name, price, currency, credits, tax_rate_basis_points, whole_course
 		from pricing_options where company_id = $1 and event_id` + pg.AmongIDs + ` and ended_at is null order by event_id, position, id`
 )
 
-// Event reads one event with all its dates and options in one round trip.
-func (s *Store) Event(ctx context.Context, company id.Company, e id.Event) (*model.Event, error) {
+// EventView is the part of an event to read, and the present, which divides its dates.
+type EventView struct {
+	MaxDates  int  // 0: all dates
+	Published bool // only an event that is published
+	Now       time.Time
+}
+
+// Event reads one event with its dates, their summary, and its options in one round trip.
+func (s *Store) Event(ctx context.Context, company id.Company, e id.Event, v EventView) (*model.Event, error) {
+	event, dates := eventSQL, datesSQL
+	if v.Published {
+		event = publishedEventSQL
+	}
+	if v.MaxDates > 0 {
+		dates = ""
+	}
 	var found foundEvents
-	if err := s.ReadOf(ctx, company, found.queries(company, e, eventSQL, datesSQL)...); err != nil {
+	queries := append(found.queries(company, e, event, dates), found.summarize(company, []id.Event{e}, v.Now))
+	if v.MaxDates > 0 {
+		queries = append(queries, found.shownDates(company, []id.Event{e}, v.Now, v.MaxDates))
+	}
+	if err := s.ReadOf(ctx, company, queries...); err != nil {
 		return nil, err
 	}
 	return found.only()
@@ -212,6 +235,7 @@ type foundEvents struct {
 	events  []model.Event
 	dates   map[id.Event][]model.EventDate
 	options map[id.Event][]model.PricingOption
+	summary map[id.Event]*model.Summary
 }
 
 func (f *foundEvents) queries(company id.Company, e id.Event, event, dates string) []pg.Query {
@@ -229,11 +253,22 @@ func (f *foundEvents) parts(company id.Company, events []id.Event, dates string)
 	return queries
 }
 
-// join sets the options and dates of every event, dates by start.
+// summarize returns the query for the summaries of events.
+func (f *foundEvents) summarize(company id.Company, events []id.Event, now time.Time) pg.Query {
+	f.summary = map[id.Event]*model.Summary{}
+	return summaries(company, events, now, f.summary)
+}
+
+// shownDates returns the query for the dates of events that are to come, or the last ones.
+func (f *foundEvents) shownDates(company id.Company, events []id.Event, now time.Time, most int) pg.Query {
+	return pg.Query{SQL: ShownDatesSQL, Args: []any{company, events, now, most}, Scan: scanDates(f.dates)}
+}
+
+// join sets the options, dates and summary of every event, dates by start.
 func (f *foundEvents) join() []model.Event {
 	for i := range f.events {
 		e := &f.events[i]
-		e.Dates, e.Options = f.dates[e.ID], f.options[e.ID]
+		e.Dates, e.Options, e.Summary = f.dates[e.ID], f.options[e.ID], f.summary[e.ID]
 		model.SortDates(e.Dates)
 	}
 	return f.events
@@ -255,8 +290,8 @@ func (s *Store) eventOfDate(ctx context.Context, tx *pg.Tx, company id.Company, 
 	return e, err
 }
 
-// LockDate reads a date and its event without its other dates, and locks both until the end of tx.
-// Like every other statement, it locks the event first.
+// LockDate reads a date and its event with its options, without its other dates, and locks the date and
+// the event until the end of tx. Like every other statement, it locks the event first.
 func (s *Store) LockDate(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (*model.Event, error) {
 	event, err := s.eventOfDate(ctx, tx, company, date)
 	if err != nil {
@@ -267,6 +302,7 @@ func (s *Store) LockDate(ctx context.Context, tx *pg.Tx, company id.Company, dat
 	err = tx.Pipeline(ctx,
 		pg.Query{SQL: lockEventSQL, Args: []any{company, event}, Scan: scanEvents(&found.events)},
 		pg.Query{SQL: lockEventDateSQL, Args: []any{company, date}, Scan: scanDates(found.dates)},
+		pg.Query{SQL: optionsSQL, Args: []any{company, []id.Event{event}}, Scan: scanOptions(found.options)},
 	)
 	if err != nil {
 		return nil, err
@@ -282,7 +318,8 @@ func scanEvents(into *[]model.Event) func(pgx.Rows) error {
 		var e model.Event
 		var r recurrence.Recurrence
 		err := rows.Scan(append([]any{&e.ID, &e.Title, &e.Description, &e.Type, &e.Status, &e.Timezone, &e.Location,
-			&e.Version, &e.CreatedAt, &e.UpdatedAt, &r.Rule, &r.Start, &r.Exceptions}, policyFields(&e.Policy)...)...)
+			&e.Version, &e.CreatedAt, &e.UpdatedAt, &r.Rule, &r.Start, &r.Exceptions},
+			append(policyFields(&e.Policy), rulesFields(&e.Rules)...)...)...)
 		if r.Rule != "" {
 			e.Recurrence = &r
 		}
@@ -295,7 +332,7 @@ func scanOptions(into map[id.Event][]model.PricingOption) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		var event id.Event
 		var o model.PricingOption
-		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate)
+		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.WholeCourse)
 		into[event] = append(into[event], o)
 		return err
 	})

@@ -39,10 +39,14 @@ const (
 
 	// A purchase that waits for the lock of a date then sees that the date is closed, even if it
 	// read the event before.
-	CloseDatesSQL = `update event_dates set status = 'cancelled', closing = booked > 0
-		where company_id = $1 and event_id = $2 and status = 'scheduled' and starts_at > $3`
+	CloseDatesSQL = `update event_dates d set status = 'cancelled', closing = ` + toEmptySQL + `
+		where d.company_id = $1 and d.event_id = $2 and d.status = 'scheduled' and d.starts_at > $3`
 
-	CloseDateSQL = `update event_dates set status = 'cancelled', closing = booked > 0 where company_id = $1 and id = $2`
+	CloseDateSQL = `update event_dates d set status = 'cancelled', closing = ` + toEmptySQL + ` where d.company_id = $1 and d.id = $2`
+
+	// A date with bookings or waiting entries must be emptied.
+	toEmptySQL = `d.booked > 0 or exists (select from waitlist_entries w
+			where w.company_id = d.company_id and w.event_date_id = d.id and w.state = 'waiting')`
 
 	// The reference can be used for another event.
 	deleteEventSQL = `update events set deleted_at = $4, updated_at = $4, version = $3, reference = null
@@ -57,6 +61,7 @@ func (s *Store) SaveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p 
 	update := pg.Statement{SQL: updateEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt, e.Title, e.Description,
 		string(e.Type), string(e.Status), e.Timezone, e.Location}}
 	setPolicy(&update, e.Policy)
+	setRules(&update, &e.Rules)
 	update.SQL += ` where company_id = $1 and id = $2`
 	queries := []pg.Query{{SQL: update.SQL, Args: update.Args}}
 	if p.Rezones {
@@ -100,7 +105,8 @@ func updateDates(company id.Company, changed []model.DateDifference) []pg.Query 
 	if len(changed) > 1 {
 		queries = append(queries, pg.Query{SQL: clearDatesSQL, Args: []any{company, ids}})
 	}
-	return append(queries, pg.Query{SQL: updateDatesSQL, Args: []any{company, ids, starts, minutes, capacity}})
+	return append(queries, pg.Query{SQL: updateDatesSQL, Args: []any{company, ids, starts, minutes, capacity}},
+		pg.Query{SQL: moveClosingSQL, Args: []any{company, ids, starts}})
 }
 
 func updateOptions(company id.Company, changed []*model.PricingOption) []pg.Query {
@@ -129,7 +135,7 @@ func (s *Store) SaveDate(ctx context.Context, tx *pg.Tx, company id.Company, e *
 		pg.Query{SQL: raiseEventSQL, Args: []any{company, e.ID, e.Version, e.UpdatedAt}})...)
 }
 
-// CloseDate cancels a locked date and marks it as closing if it has booked spaces.
+// CloseDate cancels a locked date and marks it as closing if it has booked spaces or waiting entries.
 func (s *Store) CloseDate(ctx context.Context, tx *pg.Tx, company id.Company, e *model.Event, d id.EventDate) error {
 	return tx.Pipeline(ctx,
 		pg.Query{SQL: CloseDateSQL, Args: []any{company, d}},

@@ -17,7 +17,10 @@ type EventQuery struct {
 	Status                                 model.EventStatus // "": any
 	StartsFrom, StartsBefore, UpdatedSince time.Time         // zero: none
 	WithDates                              bool
-	MostDates                              int
+	MostDates                              int       // on the whole page
+	MaxDates                               int       // of each event; 0: all
+	Published                              bool      // only published events
+	Now                                    time.Time // divides the dates
 }
 
 const (
@@ -33,7 +36,7 @@ const (
 
 // filtered reports whether q has a filter.
 func (q *EventQuery) filtered() bool {
-	return q.EventType != "" || q.Status != "" || !q.StartsFrom.IsZero() || !q.StartsBefore.IsZero() || !q.UpdatedSince.IsZero()
+	return q.EventType != "" || q.Status != "" || !q.StartsFrom.IsZero() || !q.StartsBefore.IsZero() || !q.UpdatedSince.IsZero() || q.Published
 }
 
 // filter adds the conditions of q.
@@ -43,6 +46,9 @@ func (q *EventQuery) filter(s *pg.Statement) {
 	}
 	if q.Status != "" {
 		s.And("e.status = %s", string(q.Status))
+	}
+	if q.Published {
+		s.SQL += " and e.status = 'published'"
 	}
 	if !q.UpdatedSince.IsZero() {
 		s.And("e.updated_at >= %s", q.UpdatedSince)
@@ -97,7 +103,7 @@ const ListedDates = 10 * model.MaxEventDates
 const listedDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) with ordinality n(id, position)
 	join event_dates d on d.company_id = $1 and d.event_id = n.id order by n.position limit $3`
 
-// Events reads a page of events with their options and dates. It reports whether there are more
+// Events reads a page of events with their options, dates and the summaries of these. It reports whether there are more
 // events after the page, and the total number of events.
 func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (events []model.Event, more bool, total int64, err error) {
 	var found foundEvents
@@ -116,14 +122,17 @@ func (s *Store) Events(ctx context.Context, company id.Company, q *EventQuery) (
 	for i := range found.events {
 		ids[i] = found.events[i].ID
 	}
-	queries := found.parts(company, ids, "")
-	if q.WithDates {
+	queries := append(found.parts(company, ids, ""), found.summarize(company, ids, q.Now))
+	switch {
+	case q.WithDates && q.MaxDates > 0:
+		queries = append(queries, found.shownDates(company, ids, q.Now, q.MaxDates))
+	case q.WithDates:
 		queries = append(queries, pg.Query{SQL: listedDatesSQL, Args: []any{company, ids, q.MostDates}, Scan: scanDates(found.dates)})
 	}
 	if err = s.ReadOf(ctx, company, queries...); err != nil {
 		return nil, false, 0, err
 	}
-	if whole := found.whole(q.MostDates); whole < len(found.events) {
+	if whole := found.whole(q.MostDates); q.MaxDates == 0 && whole < len(found.events) {
 		found.events, more = found.events[:whole], true
 	}
 	return found.join(), more, total, nil
@@ -173,10 +182,3 @@ func RegistrationsByCreationDesc() page.Order { return page.Order{Code: 7, ID: "
 
 // DatesByStart sorts dates by their start.
 func DatesByStart() page.Order { return page.Order{Code: 8, Column: "d.starts_at", ID: "d.id"} }
-
-// DiscountsByCreation sorts discount codes by creation time.
-func DiscountsByCreation() page.Order { return page.Order{Code: 9} }
-
-// WaitersByJoining sorts waitlist entries by their sequence number, which the store looks up by
-// identifier.
-func WaitersByJoining() page.Order { return page.Order{Code: 10} }

@@ -14,17 +14,20 @@ import (
 const (
 	lockHoldSQL = `select status, coalesce(expires_at, 'epoch') from transactions where company_id = $1 and id = $2 for no key update`
 
-	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4 where company_id = $1 and transaction_id = $2),
-			waited as (` + bookWaiterSQL + `)
-		update transactions set status = 'confirmed', expires_at = null, purchased_at = $3, timezone = $5 where company_id = $1 and id = $2`
+	// A booking that is given away has the amounts 0.
+	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4, money_method = $6,
+				gross = case when $6 = 'FREE' then 0 else gross end, net = case when $6 = 'FREE' then 0 else net end
+			where company_id = $1 and transaction_id = $2)
+		update transactions set status = 'confirmed', hold_expires_at = coalesce(hold_expires_at, expires_at), expires_at = null,
+			purchased_at = $3, timezone = $5, updated_at = $7 where company_id = $1 and id = $2`
 
-	heldCreditsSQL = `select b.id, o.credits from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id
+	heldCreditsSQL = `select b.id, o.credits, o.whole_course from bookings b join pricing_options o on o.company_id = b.company_id and o.id = b.pricing_option_id
 		where b.company_id = $1 and b.transaction_id = $2`
 
 	heldToPassSQL = `with paid as (update bookings b set method = 'PASS', credits_used = n.credits, currency = null, gross = null, net = null,
 				payment_reference = null from unnest($5::uuid[], $6::integer[]) n(id, credits)
 			where b.company_id = $1 and b.transaction_id = $2 and b.id = n.id)
-		update transactions set status = 'pending', held_until = expires_at, expires_at = $3, purchased_at = $4, timezone = $7, held_prices = (
+		update transactions set status = 'pending', held_until = expires_at, hold_expires_at = coalesce(hold_expires_at, expires_at), expires_at = $3, purchased_at = $4, timezone = $7, held_prices = (
 				select jsonb_agg(jsonb_build_object('id', b.id, 'currency', b.currency, 'gross', b.gross, 'net', b.net))
 				from bookings b where b.company_id = $1 and b.transaction_id = $2)
 			where company_id = $1 and id = $2`
@@ -46,29 +49,36 @@ func (s *Store) LockHold(ctx context.Context, tx *pg.Tx, company id.Company, whi
 }
 
 // CheckHold refuses to confirm a hold whose dates are cancelled or whose customers are deleted. It
-// also runs the queries in further, in the same round trip.
-func (s *Store) CheckHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, further pg.Query) error {
-	return tx.Pipeline(ctx, refuseCancelledDates(company, which), refuseDeletedCustomers(company, which), further)
+// also runs the query further, in the same round trip. It returns the waitlist entry whose offer the
+// hold is; nil if it is none.
+func (s *Store) CheckHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, further pg.Query) (*model.WaitlistEntry, error) {
+	var waiters []*model.WaitlistEntry
+	err := tx.Pipeline(ctx, refuseCancelledDates(company, which), refuseDeletedCustomers(company, which), further,
+		pg.Query{SQL: waitersOfSQL, Args: []any{company, []id.Transaction{which}}, Scan: scanWaiters(&waiters)})
+	if err != nil || len(waiters) == 0 {
+		return nil, err
+	}
+	return waiters[0], nil
 }
 
-// ConfirmHeld stores a hold that is paid by card as a confirmed purchase.
-func (s *Store) ConfirmHeld(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, reference string) error {
-	_, err := tx.Exec(ctx, confirmHeldSQL, company, t.ID, t.PurchasedAt, orNull(reference), t.Timezone)
+// ConfirmHeld stores a hold that is not paid by pass as a confirmed purchase.
+func (s *Store) ConfirmHeld(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, how model.PaymentChoice) error {
+	_, money := storedMethod(how.Method)
+	_, err := tx.Exec(ctx, confirmHeldSQL, company, t.ID, t.PurchasedAt, orNull(how.Reference), t.Timezone, money, t.UpdatedAt)
 	return err
 }
 
-// HeldCredits returns the price in credits of one space of each booking of a hold; nil if it cannot
-// be paid by pass.
-func (s *Store) HeldCredits(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction) (map[id.Booking]*int32, error) {
-	perSpace := map[id.Booking]*int32{}
+// HeldCredits returns the price in credits of each booking of a hold.
+func (s *Store) HeldCredits(ctx context.Context, tx *pg.Tx, company id.Company, t id.Transaction) (map[id.Booking]model.CreditPrice, error) {
+	prices := map[id.Booking]model.CreditPrice{}
 	err := tx.Pipeline(ctx, pg.Query{SQL: heldCreditsSQL, Args: []any{company, t}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var b id.Booking
-		var credits *int32
-		err := rows.Scan(&b, &credits)
-		perSpace[b] = credits
+		var p model.CreditPrice
+		err := rows.Scan(&b, &p.Credits, &p.WholeCourse)
+		prices[b] = p
 		return err
 	})})
-	return perSpace, err
+	return prices, err
 }
 
 // PayHeldByPass stores a hold as a pending purchase by pass.

@@ -17,8 +17,8 @@ const (
 	// events. Each lateral join is evaluated once per date, even if the planner has no statistics
 	// of the tables.
 	LockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked,
-			e.id, e.title, e.type, case when d.draft and e.status <> 'cancelled' then 'draft' else e.status end
-		from event_dates d cross join lateral (select e.id, e.title, e.type, e.status
+			e.id, e.title, e.type, case when d.draft and e.status <> 'cancelled' then 'draft' else e.status end, ` + rulesColumns + `
+		from event_dates d cross join lateral (select e.id, e.title, e.type, e.status, ` + rulesColumns + `
 			from events e where e.company_id = $1 and e.id = d.event_id and e.deleted_at is null offset 0) e
 		where d.company_id = $1 and d.id` + pg.AmongIDs + ` order by d.id for no key update of d`
 
@@ -31,7 +31,7 @@ const (
 
 	OfferedOptionsSQL = `select o.*
 		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + `) e
-		cross join lateral (select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.ended_at is not null
+		cross join lateral (select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.whole_course, o.ended_at is not null
 			from pricing_options o where o.company_id = $1 and o.event_id = e.event_id offset 0) o`
 
 	KnownCustomersSQL = `select id, first_name, last_name, email, deleted_at is not null as deleted
@@ -43,7 +43,10 @@ const (
 func (s *Store) LockOffer(ctx context.Context, tx *pg.Tx, company id.Company, d model.Demand, first ...pg.Query) (*model.Offer, error) {
 	d.Distinct()
 	of := newOffer()
-	return of, tx.Pipeline(ctx, append(first, offered(company, d, of, LockDatesSQL, lockCodesSQL)...)...)
+	if err := tx.Pipeline(ctx, append(first, offered(company, d, of, LockDatesSQL, lockCodesSQL)...)...); err != nil {
+		return of, err
+	}
+	return of, s.readAttendees(ctx, tx, company, of, d)
 }
 
 // Locked is what another process has locked.
@@ -74,6 +77,9 @@ func (s *Store) LockFreeOffer(ctx context.Context, tx *pg.Tx, company id.Company
 	}
 	if len(existing) > 0 {
 		err = tx.Pipeline(ctx, existing...)
+	}
+	if err == nil {
+		err = s.readAttendees(ctx, tx, company, of, d)
 	}
 	return of, locked, err
 }
@@ -119,7 +125,7 @@ func scanOfferedOptions(of *model.Offer) func(pgx.Rows) error {
 		var event id.Event
 		var o model.PricingOption
 		var ended bool
-		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &ended)
+		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.WholeCourse, &ended)
 		into := of.Options
 		if ended {
 			into = of.Ended
@@ -130,8 +136,8 @@ func scanOfferedOptions(of *model.Offer) func(pgx.Rows) error {
 }
 
 func scanOfferedDate(rows pgx.Rows, d *model.OfferedDate) error {
-	return rows.Scan(&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Status, &d.Capacity, &d.Booked,
-		&d.Event, &d.EventTitle, &d.EventType, &d.EventStatus)
+	return rows.Scan(append([]any{&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Status, &d.Capacity, &d.Booked,
+		&d.Event, &d.EventTitle, &d.EventType, &d.EventStatus}, rulesFields(&d.Rules)...)...)
 }
 
 func scanOfferedCodes(of *model.Offer) func(pgx.Rows) error {
@@ -145,35 +151,39 @@ func scanOfferedCodes(of *model.Offer) func(pgx.Rows) error {
 	})
 }
 
-const onlyDatesSQL = `select e.id, d.id from unnest($2::uuid[]) n(id)
+const onlyDatesSQL = `select e.id, d.id, e.type = 'course' and exists (select from pricing_options o
+			where o.company_id = $1 and o.event_id = e.id and o.ended_at is null and o.whole_course)
+		from unnest($2::uuid[]) n(id)
 		join events e on e.company_id = $1 and e.id = n.id and e.deleted_at is null
 		left join lateral (select d.id from event_dates d where d.company_id = $1 and d.event_id = e.id and d.status = 'scheduled'
 			limit 2) d on true`
 
-// OnlyDates returns up to two dates that take place of each event that exists, or one zero date if it
-// has none. Concurrent requests for one event share round trips.
-func (s *Store) OnlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event][]id.EventDate, error) {
+// OnlyDates returns the dates of events that lines without a date name. Concurrent requests for one
+// event share round trips.
+func (s *Store) OnlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event]model.UndatedEvent, error) {
 	switch len(events) {
 	case 0:
 		return nil, nil
 	case 1:
-		dates, _, err := s.dates.Get(ctx, company, events[0])
-		return map[id.Event][]id.EventDate{events[0]: dates}, err
+		found, _, err := s.dates.Get(ctx, company, events[0])
+		return map[id.Event]model.UndatedEvent{events[0]: found}, err
 	default:
 		return s.readOnlyDates(ctx, company, events)
 	}
 }
 
-func (s *Store) readOnlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event][]id.EventDate, error) {
-	dates := map[id.Event][]id.EventDate{}
+func (s *Store) readOnlyDates(ctx context.Context, company id.Company, events []id.Event) (map[id.Event]model.UndatedEvent, error) {
+	found := map[id.Event]model.UndatedEvent{}
 	err := s.ReadOf(ctx, company, pg.Query{SQL: onlyDatesSQL, Args: []any{company, events}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var event id.Event
 		var date id.EventDate
-		if err := rows.Scan(&event, &date); err != nil {
+		var e model.UndatedEvent
+		if err := rows.Scan(&event, &date, &e.IsCourse); err != nil {
 			return err
 		}
-		dates[event] = append(dates[event], date)
+		e.Dates = append(found[event].Dates, date)
+		found[event] = e
 		return nil
 	})})
-	return dates, err
+	return found, err
 }

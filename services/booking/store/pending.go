@@ -35,14 +35,13 @@ const (
 
 	whichCancelledSQL = `select id from event_dates where company_id = $1 and id` + pg.AmongIDs + ` and status = 'cancelled'`
 
+	// The waitlist entries that the transactions are for; the lock of a transaction protects its entry.
+	waitersOfSQL = datedWaiters + ` and w.transaction_id is not null and w.transaction_id` + pg.AmongIDs + ` and w.state in ('offered', 'booking')`
+
 	// The updates join the company too. PostgreSQL would otherwise expect few rows of a company in a
 	// new table, and read all of them.
-	bookWaitersSQL = `update waitlist_entries w set state = 'booked', offer_expires_at = null
-		from (select $1::uuid as company_id, unnest($2::uuid[]) as id offset 0) n
-		where w.company_id = n.company_id and w.transaction_id = n.id and w.state in ('offered', 'booking')`
-
 	confirmSQL = `update transactions t set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
-			request_key = null, request_hash = null
+			request_key = null, request_hash = null, updated_at = $3
 		from (select $1::uuid as company_id, unnest($2::uuid[]) as id offset 0) n
 		where t.company_id = n.company_id and t.id = n.id and t.status = 'pending'`
 
@@ -86,6 +85,7 @@ func (s *Store) BeginUndo(ctx context.Context, company id.Company, t id.Transact
 type Confirmation struct {
 	Transaction *model.Transaction
 	Pass        id.CustomerPass
+	Waiter      *model.WaitlistEntry // booked; nil: none
 }
 
 // Payable is the pending transactions, locked until the end of tx, those that another process has
@@ -94,6 +94,18 @@ type Payable struct {
 	Pending   map[id.Transaction]bool
 	Locked    map[id.Transaction]bool
 	Cancelled map[id.EventDate]bool
+	// Waiters are the waitlist entries that the transactions are for.
+	Waiters []*model.WaitlistEntry
+}
+
+// Waiter returns the waitlist entry that a transaction is for; nil if there is none.
+func (p *Payable) Waiter(of id.Transaction) *model.WaitlistEntry {
+	for _, w := range p.Waiters {
+		if w.Transaction == of {
+			return w
+		}
+	}
+	return nil
 }
 
 // LockPayable returns the queries that lock the transactions that are pending, and then read which
@@ -108,6 +120,7 @@ func LockPayable(company id.Company, transactions []id.Transaction, dates []id.E
 	queries := []pg.Query{
 		{SQL: lock, Args: args, Scan: eachID(into.Pending)},
 		{SQL: whichCancelledSQL, Args: []any{company, dates}, Scan: eachID(into.Cancelled)},
+		{SQL: waitersOfSQL, Args: args, Scan: scanWaiters(&into.Waiters)},
 	}
 	if !wait {
 		queries = append(queries, pg.Query{SQL: stillPendingSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
@@ -131,21 +144,28 @@ func eachID[T comparable](found map[T]bool) func(pgx.Rows) error {
 }
 
 // confirm returns the statements that confirm locked pending transactions.
-func confirm(company id.Company, all []Confirmation) []pg.Query {
+func confirm(company id.Company, all []Confirmation, now time.Time) []pg.Query {
 	ids := make([]id.Transaction, len(all))
 	var bookings []id.Booking
 	var passes []id.CustomerPass
+	var booked []*model.WaitlistEntry
 	for i, c := range all {
 		ids[i] = c.Transaction.ID
+		if c.Waiter != nil {
+			booked = append(booked, c.Waiter)
+		}
 		for j := range c.Transaction.Bookings {
 			bookings, passes = append(bookings, c.Transaction.Bookings[j].ID), append(passes, c.Pass)
 		}
 	}
-	return []pg.Query{
-		pg.Query{SQL: confirmSQL, Args: []any{company, ids}}.Affecting(len(all)),
-		{SQL: bookWaitersSQL, Args: []any{company, ids}},
+	queries := []pg.Query{
+		pg.Query{SQL: confirmSQL, Args: []any{company, ids, now}}.Affecting(len(all)),
 		{SQL: nameUsedPassSQL, Args: []any{company, bookings, passes}},
 	}
+	if len(booked) > 0 {
+		queries = append(queries, saveWaiters(company, booked))
+	}
+	return queries
 }
 
 // refuseCancelledDates returns the query that refuses a transaction whose dates are cancelled.

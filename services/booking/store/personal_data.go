@@ -24,6 +24,13 @@ const (
 	forgetPaymentsSQL = purchasesOfCustomerSQL + `update bookings b set payment_reference = null from mine
 		where b.company_id = $1 and b.transaction_id = mine.id and b.payment_reference is not null`
 
+	// A reason is a text about the customer who attends, or who bought the booking.
+	forgetReasonsSQL = purchasesOfCustomerSQL + `update bookings b set cancellation_reason = null from (
+			select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id where b.cancellation_reason is not null
+			union
+			select b.id from bookings b where b.company_id = $1 and b.bought_for = $2 and b.cancellation_reason is not null) m
+		where b.company_id = $1 and b.id = m.id`
+
 	forgetReferencesSQL = purchasesOfCustomerSQL + `update transactions t set reference = null from mine
 		where t.company_id = $1 and t.id = mine.id and t.reference is not null`
 
@@ -32,17 +39,18 @@ const (
 		where k.company_id = $1 and k.transaction_id = mine.id and t.company_id = $1 and t.id = mine.id and t.status in ('confirmed', 'released')`
 )
 
-// Erase overwrites the copy of a customer, ends the customer's waitlist entries, and deletes the
-// references in the customer's purchases. Money and counts stay.
-func (s *Store) Erase(ctx context.Context, left model.CustomerRecord) error {
+// Erase overwrites the copy of a customer, and deletes the references and the reasons of cancellations
+// in the customer's purchases. Money and counts stay. It also runs leave, which ends the customer's
+// waitlist entries.
+func (s *Store) Erase(ctx context.Context, left model.CustomerRecord, leave func(context.Context, *pg.Tx, []model.CustomerRecord) error) error {
 	return s.Write(ctx, left.Company, func(ctx context.Context, tx *pg.Tx) error {
 		if err := s.KeepCustomers(ctx, tx, []model.CustomerRecord{left}); err != nil {
 			return err
 		}
-		if err := s.LeaveWaitlists(ctx, tx, []model.CustomerRecord{left}); err != nil {
+		if err := leave(ctx, tx, []model.CustomerRecord{left}); err != nil {
 			return err
 		}
-		for _, statement := range []string{forgetPaymentsSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
+		for _, statement := range []string{forgetPaymentsSQL, forgetReasonsSQL, forgetReferencesSQL, forgetPurchaseKeysSQL} {
 			if _, err := tx.Exec(ctx, statement, left.Company, left.ID); err != nil {
 				return err
 			}
@@ -54,21 +62,23 @@ func (s *Store) Erase(ctx context.Context, left model.CustomerRecord) error {
 const (
 	myTransactionsSQL = purchasesOfCustomerSQL + `select id from mine`
 	myBookingsSQL     = purchasesOfCustomerSQL + `select b.id from mine join bookings b on b.company_id = $1 and b.transaction_id = mine.id`
+	myEndedHoldsSQL   = `select id from ended_holds where company_id = $1 and purchaser_id = $2`
 	myEntriesSQL      = `select id from waitlist_entries where company_id = $1 and customer_id = $2`
 )
 
 // CustomerIdentifiers returns the identifiers of what a customer has booked or waits for.
 func (s *Store) CustomerIdentifiers(ctx context.Context, company id.Company, customer id.Customer) ([]string, error) {
-	var transactions []id.Transaction
+	var transactions, holds []id.Transaction
 	var bookings []id.Booking
 	var entries []id.WaitlistEntry
 	args := []any{company, customer}
 	err := s.ReadOf(ctx, company,
 		pg.Query{SQL: myTransactionsSQL, Args: args, Scan: pg.Collect(&transactions)},
 		pg.Query{SQL: myBookingsSQL, Args: args, Scan: pg.Collect(&bookings)},
+		pg.Query{SQL: myEndedHoldsSQL, Args: args, Scan: pg.Collect(&holds)},
 		pg.Query{SQL: myEntriesSQL, Args: args, Scan: pg.Collect(&entries)},
 	)
-	return slices.Concat(formatAll(transactions), formatAll(bookings), formatAll(entries)), err
+	return slices.Concat(formatAll(transactions), formatAll(holds), formatAll(bookings), formatAll(entries)), err
 }
 
 // formatAll formats identifiers as responses contain them.
@@ -91,7 +101,7 @@ const (
 		from mine join transactions t on t.company_id = $1 and t.id = mine.id order by t.id`
 
 	exportBoughtForSQL = `select b.id, to_jsonb(b) - array['payment_reference', 'gross', 'net', 'currency', 'discount', 'discount_code', 'customer_pass_id',
-				'credits_used', 'method', 'position']
+				'credits_used', 'method', 'money_method', 'refund_due', 'refunded_amount', 'position']
 			|| jsonb_build_object('event_title', e.title, 'starts_at', d.starts_at)
 		from bookings b
 		left join events e on e.company_id = b.company_id and e.id = b.event_id
@@ -99,6 +109,20 @@ const (
 		where b.company_id = $1 and b.bought_for = $2 order by b.id`
 
 	exportWaitlistSQL = `select id, to_jsonb(w) - array['seq'] from waitlist_entries w where company_id = $1 and customer_id = $2 order by id`
+
+	// Holds that ended without a purchase, after their transactions were removed: the customer's own; and,
+	// without prices, the bookings that others held for the customer. There are 30 days of them.
+	exportHoldsSQL = `select h.id, h.hold || jsonb_build_object('id', h.id, 'ended_at', h.ended_at) from ended_holds h
+		where h.company_id = $1 and h.purchaser_id = $2
+			and not exists (select from transactions t where t.company_id = $1 and t.id = h.id)
+		order by h.id`
+
+	exportHeldForSQL = `select h.id, jsonb_build_object('id', h.id, 'ended_at', h.ended_at, 'bookings', (
+				select jsonb_agg(b.booking - 'card' order by b.n) from jsonb_array_elements(h.hold->'bookings') with ordinality b(booking, n)
+				where h.recipients[b.n] = $2))
+		from ended_holds h where h.company_id = $1 and $2 = any(h.recipients)
+			and not exists (select from transactions t where t.company_id = $1 and t.id = h.id)
+		order by h.id`
 
 	exportCopySQL = `select id, to_jsonb(c) from customers c where company_id = $1 and id = $2`
 )
@@ -117,6 +141,8 @@ func PersonalData() []privacy.Collection {
 		{Kind: "customer_copy", SQL: exportCopySQL, Names: names(privacy.Named[id.Customer])},
 		{Kind: "transaction", SQL: exportTransactionsSQL, Names: names(privacy.Named[id.Transaction])},
 		{Kind: "booking_for_the_customer", SQL: exportBoughtForSQL, Names: names(privacy.Named[id.Booking])},
+		{Kind: "ended_hold", SQL: exportHoldsSQL, Names: names(privacy.Named[id.Transaction])},
+		{Kind: "ended_hold_for_the_customer", SQL: exportHeldForSQL, Names: names(privacy.Named[id.Transaction])},
 		{Kind: "waitlist_entry", SQL: exportWaitlistSQL, Names: names(privacy.Named[id.WaitlistEntry])},
 	}
 }

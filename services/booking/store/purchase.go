@@ -22,25 +22,25 @@ const (
 
 	insertTransactionsSQL = `insert into transactions
 			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
-				request_key, request_hash)
+				request_key, request_hash, updated_at, hold_expires_at)
 		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id,
-			n.request_key, n.request_hash
+			n.request_key, n.request_hash, n.updated_at, case when n.status = 'held' then n.expires_at end
 		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[],
-				$12::bytea[], $13::bytea[])
-			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id, request_key, request_hash)`
+				$12::bytea[], $13::bytea[], $14::timestamptz[])
+			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id, request_key, request_hash, updated_at)`
 
 	insertBookingsSQL = `insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id,
 			pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
-			method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code)
+			method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code, money_method)
 		select $1, n.id, n.transaction_id, n.position, n.event_id, n.event_date_id,
 			n.pricing_option_id, n.bought_for, n.spaces, n.is_cancelled, n.is_refunded,
-			n.method, n.currency, n.gross, n.net, n.payment_reference, n.credits_used, n.customer_pass_id, n.discount, n.discount_code
+			n.method, n.currency, n.gross, n.net, n.payment_reference, n.credits_used, n.customer_pass_id, n.discount, n.discount_code, n.money_method
 		from unnest($2::uuid[], $3::uuid[], $4::integer[], $5::uuid[], $6::uuid[],
 				$7::uuid[], $8::uuid[], $9::integer[], $10::boolean[], $11::boolean[],
-				$12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::integer[], $18::uuid[], $19::bigint[], $20::text[])
+				$12::text[], $13::text[], $14::bigint[], $15::bigint[], $16::text[], $17::integer[], $18::uuid[], $19::bigint[], $20::text[], $21::text[])
 			n(id, transaction_id, position, event_id, event_date_id,
 				pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
-				method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code)`
+				method, currency, gross, net, payment_reference, credits_used, customer_pass_id, discount, discount_code, money_method)`
 )
 
 // source says how a transaction was created. Its values are stored.
@@ -64,6 +64,7 @@ type purchases struct {
 	discounts  []id.DiscountCode
 	keys       [][]byte
 	hashes     [][]byte
+	changes    []time.Time
 	bookings   bookingColumns
 }
 
@@ -78,6 +79,7 @@ type bookingColumns struct {
 	spaces              []int32
 	cancelled, refunded []bool
 	methods             []string
+	moneyMethods        []*string
 	currencies          []*string
 	gross, net          []*int64
 	paymentReferences   []*string
@@ -113,7 +115,7 @@ func (p *purchases) addGranted(granted *model.Purchase, reference string) {
 	p.times = append(p.times, t.PurchasedAt)
 	p.zones = append(p.zones, t.Timezone)
 	p.references = append(p.references, orNull(reference))
-	p.versions = append(p.versions, t.Version)
+	p.versions, p.changes = append(p.versions, t.Version), append(p.changes, t.UpdatedAt)
 	for i := range t.Bookings {
 		p.bookings.add(t.ID, int32(i), &t.Bookings[i])
 	}
@@ -136,13 +138,14 @@ func (c *bookingColumns) add(t id.Transaction, position int32, b *model.Booking)
 	c.refunded = append(c.refunded, b.Refunded)
 
 	p := &b.Payment
-	c.methods = append(c.methods, string(p.Method))
+	method, money := storedMethod(p.Method)
+	c.methods, c.moneyMethods = append(c.methods, method), append(c.moneyMethods, money)
 	c.currencies = append(c.currencies, orNull(p.Currency))
 	c.paymentReferences = append(c.paymentReferences, orNull(p.Reference))
 	c.passes = append(c.passes, p.CustomerPass)
 	var gross, net *int64
 	var credits *int32
-	if p.Method == model.Card {
+	if p.Method.IsMoney() {
 		gross, net = &p.Gross, &p.Net
 	} else {
 		credits = &p.Credits
@@ -158,15 +161,25 @@ func (c *bookingColumns) add(t id.Transaction, position int32, b *model.Booking)
 	c.codes = append(c.codes, orNull(p.Code))
 }
 
+// storedMethod returns the values of the columns method and money_method. The previous release reads
+// only the first, in which every amount is one by card.
+func storedMethod(m model.Method) (method string, money *string) {
+	if m == model.Pass || m == model.Card {
+		return string(m), nil
+	}
+	name := string(m)
+	return string(model.Card), &name
+}
+
 // insert returns the statements that insert p.
 func (p *purchases) insert(company id.Company, from source) []pg.Query {
 	b := &p.bookings
 	return []pg.Query{
 		{SQL: insertTransactionsSQL, Args: []any{company, string(from),
-			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts, p.keys, p.hashes}},
+			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts, p.keys, p.hashes, p.changes}},
 		{SQL: insertBookingsSQL, Args: []any{company, b.ids, b.transactions, b.positions, b.events, b.dates,
 			b.options, b.boughtFor, b.spaces, b.cancelled, b.refunded,
-			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes}},
+			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes, b.moneyMethods}},
 	}
 }
 
@@ -189,12 +202,13 @@ type Sale struct {
 	Granted   []*model.Purchase
 	Confirmed []Confirmation
 	Keys      []*idem.Request // whose responses are stored
+	Now       time.Time
 }
 
 // SaveSale stores a sale when tx commits.
 func SaveSale(tx *pg.Tx, company id.Company, sale Sale) {
 	if len(sale.Confirmed) > 0 {
-		tx.Queue(confirm(company, sale.Confirmed)...)
+		tx.Queue(confirm(company, sale.Confirmed, sale.Now)...)
 	}
 	if len(sale.Granted) > 0 {
 		var p purchases

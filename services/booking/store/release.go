@@ -14,8 +14,15 @@ import (
 const (
 	releaseSQL = `update transactions set status = 'released' where company_id = $1 and id = any($2)`
 
-	lockUnconfirmedSQL = `select id, discount_code_id from transactions where company_id = $1 and id = any($2) and status = any($3)
-		order by id for no key update`
+	// An earlier release created a hold without hold_expires_at.
+	lockUnconfirmedSQL = `select t.id, t.discount_code_id, t.purchaser_id,
+			coalesce(t.hold_expires_at, t.held_until, case when t.status = 'held' then t.expires_at end),
+			exists (select from waitlist_entries w where w.company_id = $1 and w.transaction_id = t.id)
+		from transactions t where t.company_id = $1 and t.id = any($2) and t.status = any($3)
+		order by t.id for no key update of t`
+
+	heldBookingsSQL = `with page as materialized (select ` + purchaseColumns + ` from transactions t
+		where t.company_id = $1 and t.id` + pg.AmongIDs + `)` + selectBookings + ` order by p.id, b.position`
 
 	placesSQL = `select event_date_id, sum(spaces)::integer from bookings where company_id = $1 and transaction_id = any($2)
 		group by event_date_id order by event_date_id`
@@ -32,58 +39,83 @@ const (
 		where c.company_id = $1 and c.id = n.id`
 )
 
-// Release frees the spaces of the transactions that have one of the statuses. It returns the number
-// of released transactions, the dates with free spaces, and the waitlist entries that the
-// transactions were for. It takes locks in the usual order: transactions, dates, discount codes.
-func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus, now time.Time) (done Released, err error) {
-	var ids []id.Transaction
-	var codes []id.DiscountCode
-	err = tx.Pipeline(ctx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(func(rows pgx.Rows) error {
-		var t id.Transaction
-		var code id.DiscountCode
-		if err := rows.Scan(&t, &code); err != nil {
-			return err
-		}
-		ids = append(ids, t)
-		if !code.IsZero() {
-			codes = append(codes, code)
-		}
-		return nil
-	})})
-	if err != nil || len(ids) == 0 {
-		return done, err
+// Release frees the spaces of the transactions that have one of the statuses. It takes locks in the
+// usual order: transactions, dates, discount codes.
+func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus) (Released, error) {
+	r := Released{holds: map[id.Transaction]*model.Hold{}}
+	err := tx.Pipeline(ctx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(r.scanLocked)})
+	if err != nil || r.Count() == 0 {
+		return r, err
 	}
-	done.Transactions = len(ids)
 	var spaces []int32
-	err = tx.Pipeline(ctx, pg.Query{SQL: placesSQL, Args: []any{company, ids}, Scan: pg.Each(func(rows pgx.Rows) error {
-		var d id.EventDate
-		var n int32
-		err := rows.Scan(&d, &n)
-		done.Dates, spaces = append(done.Dates, d), append(spaces, n)
-		return err
-	})})
+	var bookings Listing
+	err = tx.Pipeline(ctx,
+		pg.Query{SQL: heldBookingsSQL, Args: []any{company, r.ids}, Scan: bookings.scanTransactions},
+		pg.Query{SQL: lockReleasedWaitersSQL, Args: []any{company, r.ids}, Scan: scanWaiters(&r.Waiters)},
+		pg.Query{SQL: placesSQL, Args: []any{company, r.ids}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var d id.EventDate
+			var n int32
+			err := rows.Scan(&d, &n)
+			r.Dates, spaces = append(r.Dates, d), append(spaces, n)
+			return err
+		})})
 	if err != nil {
-		return done, err
+		return r, err
 	}
+	r.fillHolds(bookings.Transactions)
 	queries := []pg.Query{
-		{SQL: releaseSQL, Args: []any{company, ids}},
-		{SQL: LockDatesAloneSQL, Args: []any{company, done.Dates}},
-		{SQL: givePlacesSQL, Args: []any{company, done.Dates, spaces}},
+		{SQL: releaseSQL, Args: []any{company, r.ids}},
+		{SQL: LockDatesAloneSQL, Args: []any{company, r.Dates}},
+		{SQL: givePlacesSQL, Args: []any{company, r.Dates, spaces}},
 	}
-	if len(codes) > 0 {
-		args := []any{company, codes}
+	if len(r.codes) > 0 {
+		args := []any{company, r.codes}
 		queries = append(queries, pg.Query{SQL: lockUsedCodesSQL, Args: args}, pg.Query{SQL: giveUsesSQL, Args: args})
 	}
-	queries = append(queries, pg.Query{SQL: releaseWaitersSQL, Args: []any{company, ids, now}, Scan: scanWaiters(&done.Waiters)})
-	err = tx.Pipeline(ctx, queries...)
-	return done, err
+	return r, tx.Pipeline(ctx, queries...)
 }
 
-// Released is the result of a release.
+// Released is what a release has freed.
 type Released struct {
-	Transactions int
-	Dates        []id.EventDate
-	Waiters      []*model.WaitlistEntry
+	Dates   []id.EventDate         // with free spaces
+	Waiters []*model.WaitlistEntry // that the transactions were for, locked and unchanged
+	Holds   []*model.Hold          // before they ended, in the order of their identifiers
+
+	ids   []id.Transaction
+	codes []id.DiscountCode
+	holds map[id.Transaction]*model.Hold
+}
+
+// Count returns the number of released transactions.
+func (r *Released) Count() int { return len(r.ids) }
+
+func (r *Released) scanLocked(rows pgx.Rows) error {
+	h := &model.Hold{Status: model.HoldActive}
+	var code id.DiscountCode
+	var expiresAt *time.Time
+	if err := rows.Scan(&h.ID, &code, &h.Purchaser.ID, &expiresAt, &h.Offer); err != nil {
+		return err
+	}
+	r.ids = append(r.ids, h.ID)
+	if !code.IsZero() {
+		r.codes = append(r.codes, code)
+	}
+	if expiresAt != nil {
+		h.ExpiresAt = *expiresAt
+		r.holds[h.ID] = h
+	}
+	return nil
+}
+
+// fillHolds completes the holds with their bookings.
+func (r *Released) fillHolds(transactions []model.Transaction) {
+	for _, t := range transactions {
+		if h := r.holds[t.ID]; h != nil {
+			t.Purchaser = h.Purchaser
+			h.Transaction = t
+			r.Holds = append(r.Holds, h)
+		}
+	}
 }
 
 func statusTexts(list []model.TransactionStatus) []string {
@@ -147,13 +179,16 @@ func (s *Store) ClaimUndoing(ctx context.Context, now, until time.Time, limit in
 	return due, s.Fault(err)
 }
 
-// RemoveReleased deletes transactions that were released before released, and keys of purchases
-// that were made before keys.
-func (s *Store) RemoveReleased(ctx context.Context, released, keys time.Time) error {
+// RemoveReleased deletes released transactions that expired before released, keys of purchases that
+// were made before keys, and holds that ended before holds.
+func (s *Store) RemoveReleased(ctx context.Context, released, keys, holds time.Time) error {
 	return s.Fault(s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, removeReleasedSQL, released)
 		if err == nil {
 			_, err = tx.Exec(ctx, removeKeysSQL, keys)
+		}
+		if err == nil {
+			_, err = tx.Exec(ctx, removeEndedHoldsSQL, holds)
 		}
 		return err
 	}))

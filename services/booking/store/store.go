@@ -19,7 +19,7 @@ import (
 type Store struct {
 	pg.Store
 	// dates looks up an event's only date, batching concurrent lookups.
-	dates *combine.Reads[id.Company, id.Event, []id.EventDate]
+	dates *combine.Reads[id.Company, id.Event, model.UndatedEvent]
 }
 
 // New returns a store that uses db.

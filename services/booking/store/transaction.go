@@ -29,20 +29,26 @@ const (
 			where d.company_id = $1 and d.id = b.event_date_id offset 0) d
 		where b.company_id = $1 and b.transaction_id = t.id and d.starts_at > $5 limit 1)`
 
-	purchaseColumns = `t.id, t.purchased_at, t.timezone, t.version`
+	// changedAt is when a transaction last changed.
+	changedAt = `coalesce(t.updated_at, t.purchased_at)`
 
+	purchaseColumns = `t.id, t.purchased_at, t.timezone, t.version, ` + changedAt + ` as changed_at`
+
+	// A refund that an earlier release or an import recorded has no amount: it is the whole price.
 	selectBookings = `
-	select p.id, p.purchased_at, p.timezone, p.version,
+	select p.id, p.purchased_at, p.timezone, p.version, p.changed_at,
 		b.id, b.is_cancelled, b.is_refunded, b.spaces, b.bought_for, b.pricing_option_id,
 		b.method, coalesce(b.currency, ''), coalesce(b.gross, 0), coalesce(b.net, 0), coalesce(b.payment_reference, ''),
 		coalesce(b.credits_used, 0), b.customer_pass_id,
 		d.id, d.starts_at, d.timezone, d.duration_minutes, e.id, e.title, e.type,
 		coalesce(c.first_name, ''), coalesce(c.last_name, ''), coalesce(c.email, ''),
-		b.cancelled_at, coalesce(b.attendance, ''), coalesce(b.discount, 0), coalesce(b.discount_code, '')
+		b.cancelled_at, coalesce(b.attendance, ''), coalesce(b.discount, 0), coalesce(b.discount_code, ''),
+		b.late, coalesce(b.cancellation_reason, ''), b.refunded_at, ` + refundDue + `, ` + refundedAmount + `
 	from page p
 	cross join lateral (select b.id, b.position, b.is_cancelled, b.is_refunded, b.spaces, b.bought_for, b.pricing_option_id,
-			b.method, b.currency, b.gross, b.net, b.payment_reference, b.credits_used, b.customer_pass_id,
-			b.event_id, b.event_date_id, b.cancelled_at, b.attendance, b.discount, b.discount_code from bookings b
+			coalesce(b.money_method, b.method) as method, b.currency, b.gross, b.net, b.payment_reference, b.credits_used, b.customer_pass_id,
+			b.event_id, b.event_date_id, b.cancelled_at, b.attendance, b.discount, b.discount_code,
+			b.late, b.cancellation_reason, b.refunded_at, b.refund_due, b.refunded_amount from bookings b
 		where b.company_id = $1 and b.transaction_id = p.id offset 0) b
 	cross join lateral (select d.id, d.starts_at, d.timezone, d.duration_minutes from event_dates d
 		where d.company_id = $1 and d.id = b.event_date_id offset 0) d
@@ -50,6 +56,9 @@ const (
 		where e.company_id = $1 and e.id = b.event_id offset 0) e
 	left join lateral (select c.first_name, c.last_name, c.email from customers c
 		where c.company_id = $1 and c.id = b.bought_for offset 0) c on true`
+
+	refundDue      = `case when b.is_refunded and b.refunded_amount is null then 0 else b.refund_due end`
+	refundedAmount = `coalesce(b.refunded_amount, case when b.is_refunded then b.gross end, 0)`
 
 	inOrder = ` order by p.purchased_at desc, p.id desc, b.position`
 )
@@ -147,16 +156,13 @@ func (l *Listing) scanTransactions(rows pgx.Rows) error {
 		var t model.Transaction
 		var b model.Booking
 		var forWhom model.Customer
-		var cancelledAt *time.Time
 		p, d := &b.Payment, &b.Date
-		err := rows.Scan(&t.ID, &t.PurchasedAt, &t.Timezone, &t.Version,
+		err := rows.Scan(&t.ID, &t.PurchasedAt, &t.Timezone, &t.Version, &t.UpdatedAt,
 			&b.ID, &b.Cancelled, &b.Refunded, &b.Spaces, &forWhom.ID, &b.Option,
 			&p.Method, &p.Currency, &p.Gross, &p.Net, &p.Reference, &p.Credits, &p.CustomerPass,
 			&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Event, &d.EventTitle, &d.EventType,
-			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, &cancelledAt, &b.Attendance, &p.Discount, &p.Code)
-		if cancelledAt != nil {
-			b.CancelledAt = *cancelledAt
-		}
+			&forWhom.FirstName, &forWhom.LastName, &forWhom.Email, orZero{&b.CancelledAt}, &b.Attendance, &p.Discount, &p.Code,
+			&b.Late, &b.Reason, orZero{&b.RefundedAt}, &b.RefundDue, &b.RefundedAmount)
 		if err != nil {
 			return err
 		}

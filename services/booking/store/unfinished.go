@@ -41,7 +41,8 @@ const dueSQL = `select
 	exists (select from transactions where status in ('pending', 'undoing') and expires_at <= $1) as undoing,
 	exists (select from credit_returns where due_at <= $1) as returns,
 	exists (select from event_dates where promoting) or exists (select from waitlist_entries
-		where state = 'waiting' and passed_over_reason = '` + model.PassedOverPassAway + `' and passed_over_at <= $2) as promotions`
+		where state = 'waiting' and passed_over_reason = '` + model.PassedOverPassAway + `' and passed_over_at <= $2) as promotions,
+	exists (select from waitlist_entries where state = 'waiting' and closes_at <= $1) as closings`
 
 // DueWork reports which kinds of background work there are.
 type DueWork struct {
@@ -49,6 +50,7 @@ type DueWork struct {
 	Undoing    bool // purchases by pass that have timed out
 	Returns    bool // credits that are owed
 	Promotions bool // dates and entries of the waitlist that are tried again
+	Closings   bool // waitlist entries whose dates have started
 }
 
 // Due looks for work that is due at now. retry is when the passes of entries to try again could not be

@@ -8,7 +8,6 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
 	"reservation.dev/services/booking/model"
 )
@@ -16,11 +15,16 @@ import (
 const (
 	waiterColumns = `w.id, w.seq, w.event_id, w.event_date_id, w.customer_id, w.spaces, w.mode, w.pricing_option_id, w.method,
 		w.customer_pass_id, w.offer_minutes, w.timezone, w.state, w.transaction_id, coalesce(w.offer_expires_at, 'epoch'),
-		coalesce(w.passed_over_reason, ''), coalesce(w.passed_over_at, 'epoch'), w.joined_at`
+		coalesce(w.passed_over_reason, ''), coalesce(w.passed_over_at, 'epoch'), w.joined_at, w.updated_at, w.version`
+
+	// datedWaiters reads entries with their dates, without positions.
+	datedWaiters = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
+		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
+		where w.company_id = $1`
 
 	insertWaiterSQL = `insert into waitlist_entries (company_id, id, event_id, event_date_id, customer_id, spaces, mode, pricing_option_id,
-			method, customer_pass_id, offer_minutes, timezone, joined_at)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`
+			method, customer_pass_id, offer_minutes, timezone, joined_at, updated_at, closes_at)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14)`
 
 	selectWaiter = `select ` + waiterColumns + `, d.starts_at, d.status, (
 				select count(*) from waitlist_entries x where x.company_id = $1 and x.event_date_id = w.event_date_id
@@ -50,40 +54,31 @@ const (
 		order by w.event_date_id, w.seq`
 
 	saveWaitersSQL = `update waitlist_entries w set state = n.state, transaction_id = n.transaction_id, offer_expires_at = n.offer_expires_at,
-			passed_over_reason = n.passed_over_reason, passed_over_at = n.passed_over_at
-		from unnest($2::uuid[], $3::text[], $4::uuid[], $5::timestamptz[], $6::text[], $7::timestamptz[])
-			n(id, state, transaction_id, offer_expires_at, passed_over_reason, passed_over_at)
-		where w.company_id = $1 and w.id = n.id`
+			passed_over_reason = n.passed_over_reason, passed_over_at = n.passed_over_at, version = n.version, updated_at = n.updated_at
+		from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::timestamptz[], $6::text[], $7::timestamptz[], $8::bigint[], $9::timestamptz[])
+			n(company_id, id, state, transaction_id, offer_expires_at, passed_over_reason, passed_over_at, version, updated_at)
+		where w.company_id = n.company_id and w.id = n.id`
 
-	passOverSQL = `update waitlist_entries w set passed_over_reason = '` + model.PassedOverTooFew + `', passed_over_at = $4
-		from unnest($2::uuid[], $3::bigint[]) n(id, last), event_dates d
-		where w.company_id = $1 and w.event_date_id = n.id and w.state = 'waiting' and w.seq < n.last
-			and w.passed_over_reason is null and d.company_id = $1 and d.id = n.id
-		returning ` + waiterColumns + `, d.starts_at, d.status, 0::bigint`
+	overtakenSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
+		from unnest($2::uuid[], $3::bigint[]) n(id, last)
+		join event_dates d on d.company_id = $1 and d.id = n.id
+		join waitlist_entries w on w.company_id = $1 and w.event_date_id = n.id and w.state = 'waiting' and w.seq < n.last
+			and w.passed_over_reason is null
+		order by w.event_date_id, w.seq for no key update of w`
 
-	// Sets the state of entries whose offer or purchase is released. If the purchase has no
-	// refusal, it was interrupted.
-	releaseWaitersSQL = `update waitlist_entries w set transaction_id = null, offer_expires_at = null,
-			state = case when d.status = 'cancelled' then 'closed' when w.state = 'booking' then 'waiting' else 'expired' end,
-			passed_over_reason = case when w.state = 'booking' then coalesce(w.passed_over_reason, '` + model.PassedOverPassAway + `') else w.passed_over_reason end,
-			passed_over_at = case when w.state = 'booking' then $3 else w.passed_over_at end
-		from event_dates d
-		where w.company_id = $1 and w.transaction_id = any($2) and w.state in ('offered', 'booking')
-			and d.company_id = $1 and d.id = w.event_date_id
-		returning ` + waiterColumns + `, d.starts_at, d.status, 0::bigint`
-
-	bookWaiterSQL = `update waitlist_entries set state = 'booked', offer_expires_at = null
-		where company_id = $1 and transaction_id = $2 and state in ('offered', 'booking')`
+	// An entry with a transaction is changed under the lock of the transaction.
+	lockReleasedWaitersSQL = datedWaiters + ` and w.transaction_id is not null and w.transaction_id` + pg.AmongIDs + ` and w.state in ('offered', 'booking')
+		order by w.id for no key update of w`
 
 	refuseWaiterSQL = `update waitlist_entries set passed_over_reason = $3
 		where company_id = $1 and transaction_id = $2 and state = 'booking'`
 
-	leaveWaiterSQL = `update waitlist_entries set state = 'left', transaction_id = null, offer_expires_at = null
-		where company_id = $1 and id = $2`
-
-	// Entries of deleted customers.
-	leaveWaitersSQL = `update waitlist_entries w set state = 'left' from unnest($1::uuid[], $2::uuid[]) n(company_id, id)
-		where w.company_id = n.company_id and w.customer_id = n.id and w.state = 'waiting'`
+	// Entries of deleted customers, in the order in which spaces are given to entries.
+	lockWaitersOfSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint, w.company_id
+		from unnest($1::uuid[], $2::uuid[]) n(company_id, id)
+		join waitlist_entries w on w.company_id = n.company_id and w.customer_id = n.id and w.state = 'waiting'
+		join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
+		order by w.event_date_id, w.seq for no key update of w`
 
 	promotingSQL = `update event_dates set promoting = $3 where company_id = $1 and id = any($2)`
 
@@ -96,31 +91,25 @@ const (
 			join events e on e.company_id = d.company_id and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
 			where w.state = 'waiting' and w.passed_over_reason = '` + model.PassedOverPassAway + `' and w.passed_over_at <= $1) again
 		order by 2 limit 2 * $3`
-
-	countWaitersSQL = `select count(*), count(*) filter (where w.state in ('waiting', 'booking')
-				and w.seq <= coalesce((select x.seq from waitlist_entries x where x.company_id = $1 and x.id = $4), 0))
-		from waitlist_entries w where w.company_id = $1 and w.event_date_id = $2 and ($3 or w.state in ('waiting', 'booking', 'offered'))`
-
-	waitersSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint
-		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
-		where w.company_id = $1 and w.event_date_id = $2 and ($3 or w.state in ('waiting', 'booking', 'offered'))
-			and w.seq > coalesce((select x.seq from waitlist_entries x where x.company_id = $1 and x.id = $4), 0)
-		order by w.seq limit $5`
-
-	dateExistsSQL = `select exists (select from event_dates d join events e on e.company_id = $1 and e.id = d.event_id and e.deleted_at is null
-		where d.company_id = $1 and d.id = $2)`
 )
 
 func scanWaiters(into *[]*model.WaitlistEntry) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
-		var w model.WaitlistEntry
-		err := rows.Scan(&w.ID, &w.Seq, &w.Event, &w.Date, &w.Customer, &w.Spaces, &w.Mode, &w.Option, &w.Method,
-			&w.Pass, &w.OfferMinutes, &w.Timezone, &w.State, &w.Transaction, &w.OfferExpiresAt,
-			&w.PassedOver, &w.PassedOverAt, &w.JoinedAt, &w.StartsAt, &w.DateStatus, &w.Position)
-		w.OfferExpiresAt, w.PassedOverAt = unlessEpoch(w.OfferExpiresAt), unlessEpoch(w.PassedOverAt)
-		*into = append(*into, &w)
+		w, err := scanWaiter(rows)
+		*into = append(*into, w)
 		return err
 	})
+}
+
+// scanWaiter scans an entry, and further columns after it.
+func scanWaiter(rows pgx.Rows, further ...any) (*model.WaitlistEntry, error) {
+	var w model.WaitlistEntry
+	fields := []any{&w.ID, &w.Seq, &w.Event, &w.Date, &w.Customer, &w.Spaces, &w.Mode, &w.Option, &w.Method,
+		&w.Pass, &w.OfferMinutes, &w.Timezone, &w.State, &w.Transaction, &w.OfferExpiresAt,
+		&w.PassedOver, &w.PassedOverAt, &w.JoinedAt, &w.UpdatedAt, &w.Version, &w.StartsAt, &w.DateStatus, &w.Position}
+	err := rows.Scan(append(fields, further...)...)
+	w.OfferExpiresAt, w.PassedOverAt = unlessEpoch(w.OfferExpiresAt), unlessEpoch(w.PassedOverAt)
+	return &w, err
 }
 
 func unlessEpoch(t time.Time) time.Time {
@@ -133,7 +122,7 @@ func unlessEpoch(t time.Time) time.Time {
 // AddWaitlistEntry stores a new entry.
 func (s *Store) AddWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Company, w *model.WaitlistEntry) error {
 	_, err := tx.Exec(ctx, insertWaiterSQL, company, w.ID, w.Event, w.Date, w.Customer, w.Spaces, string(w.Mode), w.Option,
-		string(w.Method), w.Pass, w.OfferMinutes, w.Timezone, w.JoinedAt)
+		string(w.Method), w.Pass, w.OfferMinutes, w.Timezone, w.JoinedAt, w.StartsAt)
 	return err
 }
 
@@ -186,28 +175,49 @@ func (s *Store) WaitlistCandidates(ctx context.Context, tx *pg.Tx, company id.Co
 	return found, err
 }
 
-// SaveWaitlistEntries stores the states of entries.
+// SaveWaitlistEntries stores changed entries, which tx has locked.
 func (s *Store) SaveWaitlistEntries(ctx context.Context, tx *pg.Tx, company id.Company, all []*model.WaitlistEntry) error {
 	if len(all) == 0 {
 		return nil
 	}
+	return tx.Pipeline(ctx, saveWaiters(company, all))
+}
+
+func saveWaiters(company id.Company, all []*model.WaitlistEntry) pg.Query {
+	owned := make([]OwnedEntry, len(all))
+	for i, w := range all {
+		owned[i] = OwnedEntry{company, w}
+	}
+	return saveOwnedWaiters(owned)
+}
+
+// OwnedEntry is a waitlist entry with its company.
+type OwnedEntry struct {
+	Company id.Company
+	*model.WaitlistEntry
+}
+
+func saveOwnedWaiters(all []OwnedEntry) pg.Query {
+	var companies []id.Company
 	var ids []id.WaitlistEntry
 	var states []string
 	var transactions []id.Transaction
 	var expiries, passed []*time.Time
 	var reasons []*string
+	var versions []int64
+	var changes []time.Time
 	for _, w := range all {
-		ids, states, transactions = append(ids, w.ID), append(states, string(w.State)), append(transactions, w.Transaction)
+		companies, ids = append(companies, w.Company), append(ids, w.ID)
+		states, transactions = append(states, string(w.State)), append(transactions, w.Transaction)
 		expiries, passed = append(expiries, timeOrNull(w.OfferExpiresAt)), append(passed, timeOrNull(w.PassedOverAt))
-		reasons = append(reasons, orNull(w.PassedOver))
+		reasons, versions, changes = append(reasons, orNull(w.PassedOver)), append(versions, w.Version), append(changes, w.UpdatedAt)
 	}
-	_, err := tx.Exec(ctx, saveWaitersSQL, company, ids, states, transactions, expiries, reasons, passed)
-	return err
+	return pg.Query{SQL: saveWaitersSQL, Args: []any{companies, ids, states, transactions, expiries, reasons, passed, versions, changes}}
 }
 
-// PassOver marks the waiting entries before the last one served of each date. It returns the
-// entries that had no reason yet.
-func (s *Store) PassOver(ctx context.Context, tx *pg.Tx, company id.Company, last map[id.EventDate]int64, now time.Time) ([]*model.WaitlistEntry, error) {
+// OvertakenEntries locks the waiting entries before the last one served of each date that have not
+// been passed over before.
+func (s *Store) OvertakenEntries(ctx context.Context, tx *pg.Tx, company id.Company, last map[id.EventDate]int64) ([]*model.WaitlistEntry, error) {
 	if len(last) == 0 {
 		return nil, nil
 	}
@@ -217,7 +227,7 @@ func (s *Store) PassOver(ctx context.Context, tx *pg.Tx, company id.Company, las
 		dates, seqs = append(dates, d), append(seqs, seq)
 	}
 	var over []*model.WaitlistEntry
-	err := tx.Pipeline(ctx, pg.Query{SQL: passOverSQL, Args: []any{company, dates, seqs, now}, Scan: scanWaiters(&over)})
+	err := tx.Pipeline(ctx, pg.Query{SQL: overtakenSQL, Args: []any{company, dates, seqs}, Scan: scanWaiters(&over)})
 	return over, err
 }
 
@@ -239,34 +249,8 @@ func (s *Store) ToPromote(ctx context.Context, before, now time.Time, limit int)
 	return due, s.Fault(err)
 }
 
-// WaitlistEntries reads a page of the waitlist of a date, with positions, and the total number of
-// entries. It returns fault.NotFound if the date does not exist.
-func (s *Store) WaitlistEntries(ctx context.Context, company id.Company, date id.EventDate, ended bool, p page.Page) (list []*model.WaitlistEntry, total int64, err error) {
-	var after id.WaitlistEntry
-	if p.After != nil {
-		after = id.WaitlistEntry(p.After.ID)
-	}
-	var before int64
-	exists := false
-	args := []any{company, date, ended, after}
-	err = s.ReadOf(ctx, company,
-		pg.Query{SQL: dateExistsSQL, Args: args[:2], Scan: pg.First(&exists)},
-		pg.Query{SQL: countWaitersSQL, Args: args, Scan: pg.First(&total, &before)},
-		pg.Query{SQL: waitersSQL, Args: append(args, p.Size+1), Scan: scanWaiters(&list)})
-	if err == nil && !exists {
-		err = fault.Missing("event date")
-	}
-	for _, w := range list {
-		if w.State == model.EntryWaiting || w.State == model.EntryBooking {
-			before++
-			w.Position = before
-		}
-	}
-	return list, total, err
-}
-
-// LeaveWaitlists ends the waitlist entries of deleted customers.
-func (s *Store) LeaveWaitlists(ctx context.Context, tx *pg.Tx, records []model.CustomerRecord) error {
+// LockWaitersOf locks the waiting entries of the deleted customers among records.
+func (s *Store) LockWaitersOf(ctx context.Context, tx *pg.Tx, records []model.CustomerRecord) (waiting []OwnedEntry, err error) {
 	var companies []id.Company
 	var ids []id.Customer
 	for _, r := range records {
@@ -275,20 +259,28 @@ func (s *Store) LeaveWaitlists(ctx context.Context, tx *pg.Tx, records []model.C
 		}
 	}
 	if len(ids) == 0 {
+		return nil, nil
+	}
+	err = tx.Pipeline(ctx, pg.Query{SQL: lockWaitersOfSQL, Args: []any{companies, ids}, Scan: pg.Each(func(rows pgx.Rows) error {
+		var of OwnedEntry
+		var err error
+		of.WaitlistEntry, err = scanWaiter(rows, &of.Company)
+		waiting = append(waiting, of)
+		return err
+	})})
+	return waiting, err
+}
+
+// SaveEntriesOf stores changed entries of several companies, which tx has locked.
+func (s *Store) SaveEntriesOf(ctx context.Context, tx *pg.Tx, all []OwnedEntry) error {
+	if len(all) == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, leaveWaitersSQL, companies, ids)
-	return err
+	return tx.Pipeline(ctx, saveOwnedWaiters(all))
 }
 
 // LockPromoting locks a date that was left to the job and removes its mark.
 func (s *Store) LockPromoting(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) error {
 	_, err := tx.Exec(ctx, promotingSQL, company, []id.EventDate{date}, false)
-	return err
-}
-
-// LeaveWaitlist ends an entry.
-func (s *Store) LeaveWaitlist(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) error {
-	_, err := tx.Exec(ctx, leaveWaiterSQL, company, which)
 	return err
 }

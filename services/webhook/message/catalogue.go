@@ -2,6 +2,7 @@ package message
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -20,6 +21,23 @@ func NewCatalogue() Catalogue {
 	return Catalogue{
 		newSource(subjects.BookingConfirmed, registrationCreated(), eventPurchased()),
 		newSource(subjects.CustomerPassAssigned, passPurchased()),
+		newSource(subjects.BookingCancelled, registrationCancelled()),
+		newSource(subjects.BookingRefunded, registrationRefunded()),
+		newSource(subjects.AttendanceRecorded, attendanceRecorded()),
+		newSource(subjects.WaitlistJoined, waitlistJoined()),
+		newSource(subjects.WaitlistOffered, waitlistOffered()),
+		newSource(subjects.WaitlistEnded, waitlistEnded()),
+		newSource(subjects.HoldExpired, holdExpired()),
+		newSource(subjects.CustomerCreated, customerCreated()),
+		newSource(subjects.CustomerUpdated, customerUpdated()),
+		newSource(subjects.CustomerDeleted, customerDeleted()),
+		newSource(subjects.EventCreated, eventCreated()),
+		newSource(subjects.EventUpdated, eventUpdated()),
+		newSource(subjects.EventDatesAdded, eventDatesAdded()),
+		newSource(subjects.EventCancelled, eventCancelled()),
+		newSource(subjects.EventDateUpdated, eventDateChanged()),
+		newSource(subjects.EventDateCancelled, eventDateCancelled()),
+		newSource(subjects.CustomerPassUpdated, customerPassUpdated()),
 	}
 }
 
@@ -32,17 +50,17 @@ type kind[E proto.Message] struct {
 	// read returns the draft of e's message, with its field Message still empty; nil if e creates
 	// no message.
 	read func(e E) (*Draft, error)
-	// sample returns an invented domain event for a test delivery.
+	// sample returns an invented domain event for a test delivery; nil if another kind has the event's.
 	sample func(now time.Time) E
 }
 
 // Draft is a message without the facts that only other services know.
 type Draft struct {
-	Message       Message // without JSON
-	Customer      string  // identifier of the customer whom it is about
-	NeedsCustomer bool    // the record of Customer
-	NeedsCurrency bool    // the company's currency
-	data          func(r Records) []byte
+	Message       Message  // without JSON
+	Customers     []string // identifiers of the customers whom it names
+	NeedsRecord   string   // identifier of the customer whose record it needs; "": of nobody
+	NeedsCurrency bool     // the company's currency
+	data          func(r Records) ([]byte, error)
 }
 
 // Records are facts of other services that a draft needs.
@@ -54,12 +72,13 @@ type Records struct {
 // source is a domain event.
 type source struct {
 	subject string
-	events  []string // webhook events that follow from it
+	events  []string             // webhook events that follow from it
+	empty   func() proto.Message // a message of the domain event's type
 	// read returns the drafts of a domain event's messages in the order of events; nil for events
 	// that have no message.
 	read func(payload []byte) ([]*Draft, error)
-	// sample returns the draft of a test delivery; nil for events of other sources.
-	sample func(event string, now time.Time) (*Draft, error)
+	// sample returns an invented domain event for a test delivery; nil for events of other sources.
+	sample func(event string, now time.Time) proto.Message
 }
 
 // newSource returns the domain event of a subject.
@@ -67,7 +86,7 @@ func newSource[M any, E interface {
 	*M
 	proto.Message
 }](subject string, kinds ...kind[E]) source {
-	s := source{subject: subject}
+	s := source{subject: subject, empty: func() proto.Message { return E(new(M)) }}
 	for _, k := range kinds {
 		s.events = append(s.events, webhookevent.Name(k.event))
 	}
@@ -85,13 +104,13 @@ func newSource[M any, E interface {
 		}
 		return drafts, nil
 	}
-	s.sample = func(event string, now time.Time) (*Draft, error) {
+	s.sample = func(event string, now time.Time) proto.Message {
 		for i, k := range kinds {
-			if s.events[i] == event {
-				return k.read(k.sample(now))
+			if s.events[i] == event && k.sample != nil {
+				return k.sample(now)
 			}
 		}
-		return nil, nil
+		return nil
 	}
 	return s
 }
@@ -106,10 +125,14 @@ func (c Catalogue) Subjects() []string {
 }
 
 // Complete returns the message, completed with the facts of other services.
-func (d Draft) Complete(r Records) Message {
+func (d Draft) Complete(r Records) (Message, error) {
 	m := d.Message
-	m.JSON = Envelope(m.ID, m.Event, m.OccurredAt, d.data(r))
-	return m
+	data, err := d.data(r)
+	if err != nil {
+		return m, fmt.Errorf("%s %s: %w", m.Event, m.ID, err)
+	}
+	m.JSON = Envelope(m.ID, m.Event, m.OccurredAt, data)
+	return m, nil
 }
 
 // Drafts returns the drafts of the messages that a domain event creates. There are none if its
@@ -141,23 +164,51 @@ func (s source) drafts(e bus.Message) ([]Draft, error) {
 		if i > 0 {
 			d.Message.ID = derivedID(e.ID, s.events[i])
 		}
-		d.Message.Customer, _ = id.Parse[id.Customer](d.Customer) // nobody, if it is not an identifier
+		d.Message.Customers = customersOf(d.Customers)
 		drafts = append(drafts, *d)
 	}
 	return drafts, nil
 }
 
+// customersOf parses the identifiers of customers. An imported text that is not an identifier names
+// nobody.
+func customersOf(texts []string) []id.Customer {
+	var customers []id.Customer
+	for _, text := range texts {
+		if c, err := id.Parse[id.Customer](text); err == nil && !slices.Contains(customers, c) {
+			customers = append(customers, c)
+		}
+	}
+	return customers
+}
+
 // Sample returns the data of a test delivery: the data of a real message for an invented domain
 // event at the time now.
 func (c Catalogue) Sample(event string, now time.Time) ([]byte, error) {
-	for _, s := range c {
-		draft, err := s.sample(event, now)
-		if err != nil {
-			return nil, err
-		}
-		if draft != nil {
-			return draft.data(Records{Customer: samplePerson(), Currency: "GBP"}), nil
+	e, err := c.sampleEvent(event, now)
+	if err != nil {
+		return nil, err
+	}
+	drafts, err := c.Drafts(e)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range drafts {
+		if d.Message.Event == event {
+			return d.data(Records{Customer: samplePerson(), Currency: "GBP"})
 		}
 	}
-	return nil, fmt.Errorf("webhook event %q has no sample", event)
+	return nil, fmt.Errorf("the sample of webhook event %q has no message", event)
+}
+
+// sampleEvent returns the invented domain event of a webhook event's test deliveries.
+func (c Catalogue) sampleEvent(event string, now time.Time) (e bus.Message, err error) {
+	for _, s := range c {
+		if m := s.sample(event, now); m != nil {
+			e = bus.Message{Subject: s.subject, OccurredAt: now}
+			e.Payload, err = proto.Marshal(m)
+			return e, err
+		}
+	}
+	return e, fmt.Errorf("webhook event %q has no sample", event)
 }

@@ -1,12 +1,12 @@
 package message
 
 import (
-	"reservation.dev/platform/money"
+	"reservation.dev/platform/resource"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
-// eventPurchased is event.purchased: a one-off event or a workshop was bought by card.
+// eventPurchased is event.purchased: a one-off event or a workshop was bought, and not with a pass.
 func eventPurchased() kind[*bookingv1.BookingConfirmed] {
 	return kind[*bookingv1.BookingConfirmed]{
 		event: webhookv1.EventType_EVENT_TYPE_EVENT_PURCHASED, read: readEventPurchase, sample: sampleBooking,
@@ -20,8 +20,8 @@ func readEventPurchase(e *bookingv1.BookingConfirmed) (*Draft, error) {
 		return nil, nil
 	}
 	return &Draft{
-		Customer: e.GetBooking().GetPurchaser().GetId(),
-		data:     func(Records) []byte { return eventPurchaseData(e.GetBooking()) },
+		Customers: []string{e.GetBooking().GetPurchaser().GetId()},
+		data:      func(Records) ([]byte, error) { return eventPurchaseData(e.GetBooking()), nil },
 	}, nil
 }
 
@@ -37,7 +37,7 @@ func eventPurchaseData(s *bookingv1.BookingSnapshot) []byte {
 	o.number("tickets", int64(b.GetSpaces()))
 	o.amount("totalPaid", b.GetCard().GetGross())
 	o.text("currency", b.GetCard().GetCurrency())
-	o.text("paymentMethod", money.MethodCard)
+	o.text("paymentMethod", resource.PaymentMethodName(b.GetCard().GetMethod()))
 	o.textOrNull("discountCode", b.GetCard().GetDiscountCode())
 	return o.end()
 }

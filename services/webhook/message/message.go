@@ -20,7 +20,7 @@ type Message struct {
 	Event      string
 	OccurredAt time.Time
 	JSON       []byte
-	Customer   id.Customer       // whom it is about; zero: nobody
+	Customers  []id.Customer     // whom it names
 	Trace      map[string]string // the request and the trace of the domain event
 }
 

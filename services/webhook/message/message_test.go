@@ -65,10 +65,13 @@ func messages(t *testing.T, e bus.Message) map[string]string {
 		if d.NeedsCurrency {
 			known.Currency = "EUR"
 		}
-		if d.NeedsCustomer {
-			known.Customer = Person{ID: d.Customer, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com"}
+		if d.NeedsRecord != "" {
+			known.Customer = Person{ID: d.NeedsRecord, FirstName: "Zoë", LastName: "O'Brien", Email: "zoe@example.com"}
 		}
-		m := d.Complete(known)
+		m, err := d.Complete(known)
+		if err != nil {
+			t.Fatal(err)
+		}
 		validate(t, m.Event, m.JSON)
 		out[m.Event] = string(m.JSON)
 	}

@@ -21,9 +21,9 @@ func passPurchased() kind[*passv1.CustomerPassAssigned] {
 // their identifiers.
 func readPassPurchase(e *passv1.CustomerPassAssigned) (*Draft, error) {
 	customer := e.GetCustomerPass().GetCustomerId()
-	return &Draft{Customer: customer, NeedsCustomer: true, data: func(r Records) []byte {
+	return &Draft{Customers: []string{customer}, NeedsRecord: customer, data: func(r Records) ([]byte, error) {
 		r.Customer.ID = customer // also if there is no record
-		return passPurchaseData(e.GetCustomerPass(), e.GetPassType(), r.Customer)
+		return passPurchaseData(e.GetCustomerPass(), e.GetPassType(), r.Customer), nil
 	}}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/money"
+	"reservation.dev/platform/resource"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -25,12 +26,12 @@ func readRegistration(e *bookingv1.BookingConfirmed) (*Draft, error) {
 		return nil, err
 	}
 	return &Draft{
-		Customer: snapshot.GetPurchaser().GetId(), NeedsCurrency: paid.method == money.MethodPass,
-		data: func(r Records) []byte {
+		Customers: customersOfBooking(snapshot), NeedsCurrency: paid.method == money.MethodPass,
+		data: func(r Records) ([]byte, error) {
 			if paid.method == money.MethodPass {
 				paid.currency = r.Currency
 			}
-			return registrationData(snapshot, paid)
+			return registrationData(snapshot, paid), nil
 		},
 	}, nil
 }
@@ -68,7 +69,7 @@ type payment struct {
 func paymentOf(b *bookingv1.Booking) (payment, error) {
 	switch p := b.GetPayment().(type) {
 	case *bookingv1.Booking_Card:
-		return payment{method: money.MethodCard, currency: p.Card.GetCurrency(), gross: p.Card.GetGross()}, nil
+		return payment{method: resource.PaymentMethodName(p.Card.GetMethod()), currency: p.Card.GetCurrency(), gross: p.Card.GetGross()}, nil
 	case *bookingv1.Booking_Pass:
 		return payment{method: money.MethodPass, pass: p.Pass.GetCustomerPassId()}, nil
 	}
@@ -77,14 +78,18 @@ func paymentOf(b *bookingv1.Booking) (payment, error) {
 
 // sampleBooking is a workshop booked by card.
 func sampleBooking(now time.Time) *bookingv1.BookingConfirmed {
-	starts := now.UTC().Truncate(24 * time.Hour).Add(7*24*time.Hour + 18*time.Hour)
 	buyer := samplePerson()
 	return &bookingv1.BookingConfirmed{Booking: &bookingv1.BookingSnapshot{
 		Purchaser: &bookingv1.CustomerReference{Id: buyer.ID, FirstName: buyer.FirstName, LastName: buyer.LastName, Email: buyer.Email},
 		Booking: &bookingv1.Booking{
 			Id: "booking_" + sampleSuffix, Spaces: 2, EventId: "evt_" + sampleSuffix, EventTitle: "Sample workshop",
-			EventType: bookingv1.EventType_EVENT_TYPE_WORKSHOP, StartsAt: timestamppb.New(starts),
+			EventType: bookingv1.EventType_EVENT_TYPE_WORKSHOP, StartsAt: sampleStart(now),
 			Payment: &bookingv1.Booking_Card{Card: &bookingv1.CardPayment{Currency: "GBP", Gross: 2550, Net: 2125}},
 		},
 	}}
+}
+
+// sampleStart is 18:00 in a week.
+func sampleStart(now time.Time) *timestamppb.Timestamp {
+	return timestamppb.New(now.UTC().Truncate(24 * time.Hour).Add(7*24*time.Hour + 18*time.Hour))
 }

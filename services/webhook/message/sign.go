@@ -26,6 +26,11 @@ const (
 // tokenLifetime is how long a request's JWT is valid.
 const tokenLifetime = 300 * time.Second
 
+// maxDataClaim is the longest data, in bytes, that a JWT contains. Receivers limit the size of headers,
+// often to 8 kB, and body_sha256 covers the data anyway. The data of the default events is always
+// shorter.
+const maxDataClaim = 4096
+
 // Header is one header line of a request.
 type Header struct{ Name, Value string }
 
@@ -68,7 +73,10 @@ func (s *Signer) token(issuer string, b *Body, at time.Time) string {
 	claims = append(append(claims, `,"jti":"`...), b.Message.String()...)
 	claims = append(append(claims, `","event":"`...), b.Event...)
 	claims = append(appendInstant(append(claims, `","timestamp":`...), b.OccurredAt), `,"body_sha256":"`...)
-	claims = append(append(append(claims, b.digest...), `","data":`...), b.data...)
+	claims = append(append(claims, b.digest...), '"')
+	if len(b.data) <= maxDataClaim {
+		claims = append(append(claims, dataMember...), b.data...)
+	}
 	claims = append(claims, '}')
 
 	enc := base64.RawURLEncoding

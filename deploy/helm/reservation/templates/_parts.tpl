@@ -10,8 +10,8 @@ booking:   {serves: grpc, database: true,  bus: true,  credential: true,  master
 pass:      {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer]}
 webhook:   {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: true,  calls: [auth, customer]}
 admin:     {serves: http, database: false, bus: false, credential: false, masterKey: false, calls: [auth, customer, booking, pass, webhook]}
-gateway-a: {serves: http, database: false, bus: true,  credential: false, masterKey: false, calls: [auth, customer, booking]}
-gateway-b: {serves: http, database: false, bus: true,  credential: false, masterKey: false, calls: [auth, customer, booking, pass]}
+gateway-a: {serves: http, database: false, bus: true,  credential: false, masterKey: false, calls: [auth, customer, booking, pass]}
+gateway-b: {serves: http, database: false, bus: true,  credential: false, masterKey: false, calls: [auth, customer, booking, pass, webhook]}
 {{- end }}
 
 {{/* The values of a part: parts.<part> merged over defaults. Takes {root, part}. */}}

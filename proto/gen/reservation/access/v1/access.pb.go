@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/access/v1/access.proto
 
-// This package defines who may call a method. Servers make their policies from the option, and the
+// This package defines which callers a method accepts. Servers make their policies from the option, and the
 // reference lists it.
 
 package accessv1
@@ -112,7 +112,7 @@ var file_reservation_access_v1_access_proto_extTypes = []protoimpl.ExtensionInfo
 
 // Extension fields to descriptorpb.MethodOptions.
 var (
-	// Who may call the method. A method without it is denied to every caller.
+	// The callers that the method accepts. A method without the option is denied to every caller.
 	//
 	// optional reservation.access.v1.Access access = 50321;
 	E_Access = &file_reservation_access_v1_access_proto_extTypes[0]

@@ -92,7 +92,7 @@ const (
 	PaymentMethod_PAYMENT_METHOD_BANK_TRANSFER PaymentMethod = 4
 	PaymentMethod_PAYMENT_METHOD_ONLINE        PaymentMethod = 5
 	PaymentMethod_PAYMENT_METHOD_OTHER         PaymentMethod = 6
-	// Given away: all amounts are 0, whatever the price. It cannot be combined with a discount code.
+	// Given away: all amounts are 0, regardless of the price. It cannot be combined with a discount code.
 	PaymentMethod_PAYMENT_METHOD_FREE PaymentMethod = 7
 )
 
@@ -147,7 +147,8 @@ func (PaymentMethod) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_booking_v1_booking_proto_rawDescGZIP(), []int{1}
 }
 
-// TransactionOrder is the order of a list. Transactions that compare equal are ordered by id. A
+// TransactionOrder is the order of a list: by the creation of the purchase or hold (for an imported
+// transaction, by the import), or by last change. Transactions that compare equal are ordered by id. A
 // page_token is valid only for the order in which it was issued.
 type TransactionOrder int32
 
@@ -459,7 +460,8 @@ type Transaction struct {
 	// In the order of the lines of the purchase.
 	Bookings []*Booking `protobuf:"bytes,5,rep,name=bookings,proto3" json:"bookings,omitempty"`
 	// Increases with every change of the transaction or its bookings.
-	Version       int64                  `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
+	Version int64 `protobuf:"varint,6,opt,name=version,proto3" json:"version,omitempty"`
+	// When the transaction or one of its bookings last changed.
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -590,7 +592,7 @@ type Booking struct {
 	RefundedAt *timestamppb.Timestamp `protobuf:"bytes,23,opt,name=refunded_at,json=refundedAt,proto3" json:"refunded_at,omitempty"`
 	// Why the booking was cancelled, if a reason was given.
 	CancellationReason string `protobuf:"bytes,24,opt,name=cancellation_reason,json=cancellationReason,proto3" json:"cancellation_reason,omitempty"`
-	// When the booking was last changed.
+	// When the transaction or one of its bookings last changed, as with the version.
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,25,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1472,7 +1474,7 @@ type ListCompanyTransactionsRequest struct {
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Number of transactions to skip; cannot be combined with page_token.
 	Offset int64 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Unspecified means by purchase time, ascending.
+	// Unspecified means by creation, ascending.
 	Order TransactionOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.booking.v1.TransactionOrder" json:"order,omitempty"`
 	// cust_ identifier of the purchaser; if empty, of any purchaser.
 	PurchaserId string `protobuf:"bytes,5,opt,name=purchaser_id,json=purchaserId,proto3" json:"purchaser_id,omitempty"`
@@ -1704,7 +1706,9 @@ type CancelBookingResponse struct {
 	// False if the booking was already cancelled.
 	Changed bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
 	// The result of applying the cancellation policy; unset if nothing changed.
-	Outcome       *CancellationOutcome `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Outcome *CancellationOutcome `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// The booking with its purchase, after the change.
+	Registration  *Registration `protobuf:"bytes,4,opt,name=registration,proto3" json:"registration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1756,6 +1760,13 @@ func (x *CancelBookingResponse) GetChanged() bool {
 func (x *CancelBookingResponse) GetOutcome() *CancellationOutcome {
 	if x != nil {
 		return x.Outcome
+	}
+	return nil
+}
+
+func (x *CancelBookingResponse) GetRegistration() *Registration {
+	if x != nil {
+		return x.Registration
 	}
 	return nil
 }
@@ -2012,7 +2023,9 @@ type RefundBookingResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
 	// False if there was nothing left to refund.
-	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	Changed bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	// The booking with its purchase, after the change.
+	Registration  *Registration `protobuf:"bytes,3,opt,name=registration,proto3" json:"registration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2059,6 +2072,13 @@ func (x *RefundBookingResponse) GetChanged() bool {
 		return x.Changed
 	}
 	return false
+}
+
+func (x *RefundBookingResponse) GetRegistration() *Registration {
+	if x != nil {
+		return x.Registration
+	}
+	return nil
 }
 
 type HoldPlacesRequest struct {
@@ -2344,10 +2364,12 @@ func (x *ConfirmHoldRequest) GetCustomerPassId() string {
 }
 
 type ConfirmHoldResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Transaction   *Transaction           `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Transaction *Transaction           `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
+	// The hold was already confirmed, so the call changed nothing.
+	AlreadyConfirmed bool `protobuf:"varint,2,opt,name=already_confirmed,json=alreadyConfirmed,proto3" json:"already_confirmed,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *ConfirmHoldResponse) Reset() {
@@ -2385,6 +2407,13 @@ func (x *ConfirmHoldResponse) GetTransaction() *Transaction {
 		return x.Transaction
 	}
 	return nil
+}
+
+func (x *ConfirmHoldResponse) GetAlreadyConfirmed() bool {
+	if x != nil {
+		return x.AlreadyConfirmed
+	}
+	return false
 }
 
 type GetHoldRequest struct {
@@ -3031,7 +3060,9 @@ type RecordAttendanceResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Booking *Booking               `protobuf:"bytes,1,opt,name=booking,proto3" json:"booking,omitempty"`
 	// False if this attendance was already recorded.
-	Changed       bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	Changed bool `protobuf:"varint,2,opt,name=changed,proto3" json:"changed,omitempty"`
+	// The booking with its purchase, after the change.
+	Registration  *Registration `protobuf:"bytes,3,opt,name=registration,proto3" json:"registration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3078,6 +3109,13 @@ func (x *RecordAttendanceResponse) GetChanged() bool {
 		return x.Changed
 	}
 	return false
+}
+
+func (x *RecordAttendanceResponse) GetRegistration() *Registration {
+	if x != nil {
+		return x.Registration
+	}
+	return nil
 }
 
 type ImportTransactionsRequest struct {
@@ -3739,11 +3777,12 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01\x12\"\n" +
 	"\bevent_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\aeventId\x12 \n" +
 	"\x06reason\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x06reasonB\x13\n" +
-	"\x11_expected_version\"\xb3\x01\n" +
+	"\x11_expected_version\"\xfd\x01\n" +
 	"\x15CancelBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
 	"\achanged\x18\x02 \x01(\bR\achanged\x12E\n" +
-	"\aoutcome\x18\x03 \x01(\v2+.reservation.booking.v1.CancellationOutcomeR\aoutcome\"\xca\x01\n" +
+	"\aoutcome\x18\x03 \x01(\v2+.reservation.booking.v1.CancellationOutcomeR\aoutcome\x12H\n" +
+	"\fregistration\x18\x04 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"\xca\x01\n" +
 	"\x13CancellationOutcome\x12\x12\n" +
 	"\x04late\x18\x01 \x01(\bR\x04late\x129\n" +
 	"\n" +
@@ -3764,10 +3803,11 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\x06amount\x18\x02 \x01(\x03H\x00R\x06amount\x88\x01\x01\x12.\n" +
 	"\x10expected_version\x18\x03 \x01(\x03H\x01R\x0fexpectedVersion\x88\x01\x01B\t\n" +
 	"\a_amountB\x13\n" +
-	"\x11_expected_version\"l\n" +
+	"\x11_expected_version\"\xb6\x01\n" +
 	"\x15RefundBookingResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"\xd0\x01\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\x12H\n" +
+	"\fregistration\x18\x03 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"\xd0\x01\n" +
 	"\x11HoldPlacesRequest\x12*\n" +
 	"\fpurchaser_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\vpurchaserId\x12G\n" +
 	"\x05lines\x18\x02 \x03(\v2'.reservation.booking.v1.TransactionLineB\b\xbaH\x05\x92\x01\x02\x102R\x05lines\x12\x18\n" +
@@ -3789,9 +3829,10 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\x125\n" +
 	"\x11payment_reference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x12L\n" +
 	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
-	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\"\\\n" +
+	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\"\x89\x01\n" +
 	"\x13ConfirmHoldResponse\x12E\n" +
-	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\"2\n" +
+	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\x12+\n" +
+	"\x11already_confirmed\x18\x02 \x01(\bR\x10alreadyConfirmed\"2\n" +
 	"\x0eGetHoldRequest\x12 \n" +
 	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\"C\n" +
 	"\x0fGetHoldResponse\x120\n" +
@@ -3848,10 +3889,11 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"attendance\x18\x02 \x01(\x0e2\".reservation.booking.v1.AttendanceR\n" +
 	"attendance\x12.\n" +
 	"\x10expected_version\x18\x03 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
-	"\x11_expected_version\"o\n" +
+	"\x11_expected_version\"\xb9\x01\n" +
 	"\x18RecordAttendanceResponse\x129\n" +
 	"\abooking\x18\x01 \x01(\v2\x1f.reservation.booking.v1.BookingR\abooking\x12\x18\n" +
-	"\achanged\x18\x02 \x01(\bR\achanged\"w\n" +
+	"\achanged\x18\x02 \x01(\bR\achanged\x12H\n" +
+	"\fregistration\x18\x03 \x01(\v2$.reservation.booking.v1.RegistrationR\fregistration\"w\n" +
 	"\x19ImportTransactionsRequest\x12Z\n" +
 	"\ftransactions\x18\x01 \x03(\v2+.reservation.booking.v1.ImportedTransactionB\t\xbaH\x06\x92\x01\x03\x10\x88'R\ftransactions\"\xf1\x01\n" +
 	"\x13ImportedTransaction\x12&\n" +
@@ -4073,77 +4115,80 @@ var file_reservation_booking_v1_booking_proto_depIdxs = []int32{
 	7,  // 22: reservation.booking.v1.ListCompanyTransactionsResponse.transactions:type_name -> reservation.booking.v1.Transaction
 	8,  // 23: reservation.booking.v1.CancelBookingResponse.booking:type_name -> reservation.booking.v1.Booking
 	22, // 24: reservation.booking.v1.CancelBookingResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	49, // 25: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
-	22, // 26: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
-	8,  // 27: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
-	11, // 28: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
-	49, // 29: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
-	8,  // 30: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
-	3,  // 31: reservation.booking.v1.Hold.status:type_name -> reservation.booking.v1.HoldStatus
-	49, // 32: reservation.booking.v1.Hold.created_at:type_name -> google.protobuf.Timestamp
-	28, // 33: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
-	1,  // 34: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
-	7,  // 35: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
-	28, // 36: reservation.booking.v1.GetHoldResponse.hold:type_name -> reservation.booking.v1.Hold
-	28, // 37: reservation.booking.v1.ReleaseHoldResponse.hold:type_name -> reservation.booking.v1.Hold
-	8,  // 38: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
-	6,  // 39: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
-	49, // 40: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
-	49, // 41: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
-	4,  // 42: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
-	49, // 43: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	0,  // 44: reservation.booking.v1.ListRegistrationsRequest.attendance:type_name -> reservation.booking.v1.Attendance
-	49, // 45: reservation.booking.v1.ListRegistrationsRequest.starts_from:type_name -> google.protobuf.Timestamp
-	49, // 46: reservation.booking.v1.ListRegistrationsRequest.starts_before:type_name -> google.protobuf.Timestamp
-	36, // 47: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
-	36, // 48: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
-	0,  // 49: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
-	8,  // 50: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
-	44, // 51: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
-	49, // 52: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
-	45, // 53: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
-	46, // 54: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
-	9,  // 55: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
-	10, // 56: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
-	50, // 57: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
-	49, // 58: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
-	48, // 59: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
-	5,  // 60: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
-	12, // 61: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
-	14, // 62: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
-	16, // 63: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
-	18, // 64: reservation.booking.v1.BookingService.ListCompanyTransactions:input_type -> reservation.booking.v1.ListCompanyTransactionsRequest
-	20, // 65: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
-	23, // 66: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
-	25, // 67: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
-	27, // 68: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
-	30, // 69: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
-	32, // 70: reservation.booking.v1.BookingService.GetHold:input_type -> reservation.booking.v1.GetHoldRequest
-	34, // 71: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
-	37, // 72: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
-	39, // 73: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
-	41, // 74: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
-	43, // 75: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
-	13, // 76: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
-	15, // 77: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
-	17, // 78: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
-	19, // 79: reservation.booking.v1.BookingService.ListCompanyTransactions:output_type -> reservation.booking.v1.ListCompanyTransactionsResponse
-	21, // 80: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
-	24, // 81: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
-	26, // 82: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
-	29, // 83: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
-	31, // 84: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
-	33, // 85: reservation.booking.v1.BookingService.GetHold:output_type -> reservation.booking.v1.GetHoldResponse
-	35, // 86: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
-	38, // 87: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
-	40, // 88: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
-	42, // 89: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
-	47, // 90: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
-	76, // [76:91] is the sub-list for method output_type
-	61, // [61:76] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	36, // 25: reservation.booking.v1.CancelBookingResponse.registration:type_name -> reservation.booking.v1.Registration
+	49, // 26: reservation.booking.v1.CancellationOutcome.free_until:type_name -> google.protobuf.Timestamp
+	22, // 27: reservation.booking.v1.PreviewCancellationResponse.outcome:type_name -> reservation.booking.v1.CancellationOutcome
+	8,  // 28: reservation.booking.v1.RefundBookingResponse.booking:type_name -> reservation.booking.v1.Booking
+	36, // 29: reservation.booking.v1.RefundBookingResponse.registration:type_name -> reservation.booking.v1.Registration
+	11, // 30: reservation.booking.v1.HoldPlacesRequest.lines:type_name -> reservation.booking.v1.TransactionLine
+	49, // 31: reservation.booking.v1.Hold.expires_at:type_name -> google.protobuf.Timestamp
+	8,  // 32: reservation.booking.v1.Hold.bookings:type_name -> reservation.booking.v1.Booking
+	3,  // 33: reservation.booking.v1.Hold.status:type_name -> reservation.booking.v1.HoldStatus
+	49, // 34: reservation.booking.v1.Hold.created_at:type_name -> google.protobuf.Timestamp
+	28, // 35: reservation.booking.v1.HoldPlacesResponse.hold:type_name -> reservation.booking.v1.Hold
+	1,  // 36: reservation.booking.v1.ConfirmHoldRequest.payment_method:type_name -> reservation.booking.v1.PaymentMethod
+	7,  // 37: reservation.booking.v1.ConfirmHoldResponse.transaction:type_name -> reservation.booking.v1.Transaction
+	28, // 38: reservation.booking.v1.GetHoldResponse.hold:type_name -> reservation.booking.v1.Hold
+	28, // 39: reservation.booking.v1.ReleaseHoldResponse.hold:type_name -> reservation.booking.v1.Hold
+	8,  // 40: reservation.booking.v1.Registration.booking:type_name -> reservation.booking.v1.Booking
+	6,  // 41: reservation.booking.v1.Registration.purchaser:type_name -> reservation.booking.v1.CustomerReference
+	49, // 42: reservation.booking.v1.Registration.created_at:type_name -> google.protobuf.Timestamp
+	49, // 43: reservation.booking.v1.Registration.updated_at:type_name -> google.protobuf.Timestamp
+	4,  // 44: reservation.booking.v1.ListRegistrationsRequest.order:type_name -> reservation.booking.v1.RegistrationOrder
+	49, // 45: reservation.booking.v1.ListRegistrationsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	0,  // 46: reservation.booking.v1.ListRegistrationsRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	49, // 47: reservation.booking.v1.ListRegistrationsRequest.starts_from:type_name -> google.protobuf.Timestamp
+	49, // 48: reservation.booking.v1.ListRegistrationsRequest.starts_before:type_name -> google.protobuf.Timestamp
+	36, // 49: reservation.booking.v1.ListRegistrationsResponse.registrations:type_name -> reservation.booking.v1.Registration
+	36, // 50: reservation.booking.v1.GetRegistrationResponse.registration:type_name -> reservation.booking.v1.Registration
+	0,  // 51: reservation.booking.v1.RecordAttendanceRequest.attendance:type_name -> reservation.booking.v1.Attendance
+	8,  // 52: reservation.booking.v1.RecordAttendanceResponse.booking:type_name -> reservation.booking.v1.Booking
+	36, // 53: reservation.booking.v1.RecordAttendanceResponse.registration:type_name -> reservation.booking.v1.Registration
+	44, // 54: reservation.booking.v1.ImportTransactionsRequest.transactions:type_name -> reservation.booking.v1.ImportedTransaction
+	49, // 55: reservation.booking.v1.ImportedTransaction.purchased_at:type_name -> google.protobuf.Timestamp
+	45, // 56: reservation.booking.v1.ImportedTransaction.bookings:type_name -> reservation.booking.v1.ImportedBooking
+	46, // 57: reservation.booking.v1.ImportedBooking.imported_date:type_name -> reservation.booking.v1.ImportedDate
+	9,  // 58: reservation.booking.v1.ImportedBooking.card:type_name -> reservation.booking.v1.CardPayment
+	10, // 59: reservation.booking.v1.ImportedBooking.pass:type_name -> reservation.booking.v1.PassPayment
+	50, // 60: reservation.booking.v1.ImportedDate.type:type_name -> reservation.booking.v1.EventType
+	49, // 61: reservation.booking.v1.ImportedDate.starts_at:type_name -> google.protobuf.Timestamp
+	48, // 62: reservation.booking.v1.ImportTransactionsResponse.results:type_name -> reservation.booking.v1.ImportTransactionResult
+	5,  // 63: reservation.booking.v1.ImportTransactionResult.outcome:type_name -> reservation.booking.v1.ImportOutcome
+	12, // 64: reservation.booking.v1.BookingService.CreateTransaction:input_type -> reservation.booking.v1.CreateTransactionRequest
+	14, // 65: reservation.booking.v1.BookingService.GetTransaction:input_type -> reservation.booking.v1.GetTransactionRequest
+	16, // 66: reservation.booking.v1.BookingService.ListTransactions:input_type -> reservation.booking.v1.ListTransactionsRequest
+	18, // 67: reservation.booking.v1.BookingService.ListCompanyTransactions:input_type -> reservation.booking.v1.ListCompanyTransactionsRequest
+	20, // 68: reservation.booking.v1.BookingService.CancelBooking:input_type -> reservation.booking.v1.CancelBookingRequest
+	23, // 69: reservation.booking.v1.BookingService.PreviewCancellation:input_type -> reservation.booking.v1.PreviewCancellationRequest
+	25, // 70: reservation.booking.v1.BookingService.RefundBooking:input_type -> reservation.booking.v1.RefundBookingRequest
+	27, // 71: reservation.booking.v1.BookingService.HoldPlaces:input_type -> reservation.booking.v1.HoldPlacesRequest
+	30, // 72: reservation.booking.v1.BookingService.ConfirmHold:input_type -> reservation.booking.v1.ConfirmHoldRequest
+	32, // 73: reservation.booking.v1.BookingService.GetHold:input_type -> reservation.booking.v1.GetHoldRequest
+	34, // 74: reservation.booking.v1.BookingService.ReleaseHold:input_type -> reservation.booking.v1.ReleaseHoldRequest
+	37, // 75: reservation.booking.v1.BookingService.ListRegistrations:input_type -> reservation.booking.v1.ListRegistrationsRequest
+	39, // 76: reservation.booking.v1.BookingService.GetRegistration:input_type -> reservation.booking.v1.GetRegistrationRequest
+	41, // 77: reservation.booking.v1.BookingService.RecordAttendance:input_type -> reservation.booking.v1.RecordAttendanceRequest
+	43, // 78: reservation.booking.v1.BookingService.ImportTransactions:input_type -> reservation.booking.v1.ImportTransactionsRequest
+	13, // 79: reservation.booking.v1.BookingService.CreateTransaction:output_type -> reservation.booking.v1.CreateTransactionResponse
+	15, // 80: reservation.booking.v1.BookingService.GetTransaction:output_type -> reservation.booking.v1.GetTransactionResponse
+	17, // 81: reservation.booking.v1.BookingService.ListTransactions:output_type -> reservation.booking.v1.ListTransactionsResponse
+	19, // 82: reservation.booking.v1.BookingService.ListCompanyTransactions:output_type -> reservation.booking.v1.ListCompanyTransactionsResponse
+	21, // 83: reservation.booking.v1.BookingService.CancelBooking:output_type -> reservation.booking.v1.CancelBookingResponse
+	24, // 84: reservation.booking.v1.BookingService.PreviewCancellation:output_type -> reservation.booking.v1.PreviewCancellationResponse
+	26, // 85: reservation.booking.v1.BookingService.RefundBooking:output_type -> reservation.booking.v1.RefundBookingResponse
+	29, // 86: reservation.booking.v1.BookingService.HoldPlaces:output_type -> reservation.booking.v1.HoldPlacesResponse
+	31, // 87: reservation.booking.v1.BookingService.ConfirmHold:output_type -> reservation.booking.v1.ConfirmHoldResponse
+	33, // 88: reservation.booking.v1.BookingService.GetHold:output_type -> reservation.booking.v1.GetHoldResponse
+	35, // 89: reservation.booking.v1.BookingService.ReleaseHold:output_type -> reservation.booking.v1.ReleaseHoldResponse
+	38, // 90: reservation.booking.v1.BookingService.ListRegistrations:output_type -> reservation.booking.v1.ListRegistrationsResponse
+	40, // 91: reservation.booking.v1.BookingService.GetRegistration:output_type -> reservation.booking.v1.GetRegistrationResponse
+	42, // 92: reservation.booking.v1.BookingService.RecordAttendance:output_type -> reservation.booking.v1.RecordAttendanceResponse
+	47, // 93: reservation.booking.v1.BookingService.ImportTransactions:output_type -> reservation.booking.v1.ImportTransactionsResponse
+	79, // [79:94] is the sub-list for method output_type
+	64, // [64:79] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_booking_proto_init() }

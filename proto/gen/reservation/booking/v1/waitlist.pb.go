@@ -1000,10 +1000,12 @@ func (x *AcceptOfferRequest) GetCustomerPassId() string {
 }
 
 type AcceptOfferResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Transaction   *Transaction           `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Transaction *Transaction           `protobuf:"bytes,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
+	// The offer was already accepted, so the call changed nothing.
+	AlreadyAccepted bool `protobuf:"varint,2,opt,name=already_accepted,json=alreadyAccepted,proto3" json:"already_accepted,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *AcceptOfferResponse) Reset() {
@@ -1041,6 +1043,13 @@ func (x *AcceptOfferResponse) GetTransaction() *Transaction {
 		return x.Transaction
 	}
 	return nil
+}
+
+func (x *AcceptOfferResponse) GetAlreadyAccepted() bool {
+	if x != nil {
+		return x.AlreadyAccepted
+	}
+	return false
 }
 
 var File_reservation_booking_v1_waitlist_proto protoreflect.FileDescriptor
@@ -1114,9 +1123,10 @@ const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x125\n" +
 	"\x11payment_reference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x12L\n" +
 	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
-	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\"\\\n" +
+	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\"\x87\x01\n" +
 	"\x13AcceptOfferResponse\x12E\n" +
-	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction*^\n" +
+	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\x12)\n" +
+	"\x10already_accepted\x18\x02 \x01(\bR\x0falreadyAccepted*^\n" +
 	"\fWaitlistMode\x12\x1d\n" +
 	"\x19WAITLIST_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13WAITLIST_MODE_OFFER\x10\x01\x12\x16\n" +

@@ -93,7 +93,7 @@ type Note struct {
 	// Plain text, 1 to 5000 characters.
 	Body string   `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`
 	Kind NoteKind `protobuf:"varint,4,opt,name=kind,proto3,enum=reservation.customer.v1.NoteKind" json:"kind,omitempty"`
-	// Name of the writer, as the caller gave it, or the identifier of the caller's credential.
+	// The author: the name that the caller gave, or the identifier of the caller's credential.
 	Author    string                 `protobuf:"bytes,5,opt,name=author,proto3" json:"author,omitempty"`
 	Pinned    bool                   `protobuf:"varint,6,opt,name=pinned,proto3" json:"pinned,omitempty"`
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`

@@ -253,6 +253,96 @@ func (x *TextList) GetValues() []string {
 	return nil
 }
 
+// Json is a JSON value in responses, byte for byte as another service wrote it.
+type Json struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Text          []byte                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Json) Reset() {
+	*x = Json{}
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Json) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Json) ProtoMessage() {}
+
+func (x *Json) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Json.ProtoReflect.Descriptor instead.
+func (*Json) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Json) GetText() []byte {
+	if x != nil {
+		return x.Text
+	}
+	return nil
+}
+
+// IdentifierList is an array of identifiers in JSON. Unlike a repeated field, it can be absent.
+type IdentifierList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IdentifierList) Reset() {
+	*x = IdentifierList{}
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IdentifierList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IdentifierList) ProtoMessage() {}
+
+func (x *IdentifierList) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IdentifierList.ProtoReflect.Descriptor instead.
+func (*IdentifierList) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *IdentifierList) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 var File_reservation_edge_v1_types_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_v1_types_proto_rawDesc = "" +
@@ -270,7 +360,11 @@ const file_reservation_edge_v1_types_proto_rawDesc = "" +
 	"\x05value\x18\x01 \x01(\tH\x00R\x05value\x88\x01\x01B\b\n" +
 	"\x06_value\"2\n" +
 	"\bTextList\x12&\n" +
-	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06valuesB6Z4reservation.dev/proto/gen/reservation/edge/v1;edgev1b\x06proto3"
+	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06values\"\x1a\n" +
+	"\x04Json\x12\x12\n" +
+	"\x04text\x18\x01 \x01(\fR\x04text\"8\n" +
+	"\x0eIdentifierList\x12&\n" +
+	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x06valuesB6Z4reservation.dev/proto/gen/reservation/edge/v1;edgev1b\x06proto3"
 
 var (
 	file_reservation_edge_v1_types_proto_rawDescOnce sync.Once
@@ -284,13 +378,15 @@ func file_reservation_edge_v1_types_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_v1_types_proto_rawDescData
 }
 
-var file_reservation_edge_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_reservation_edge_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_reservation_edge_v1_types_proto_goTypes = []any{
-	(*Amount)(nil),       // 0: reservation.edge.v1.Amount
-	(*Percentage)(nil),   // 1: reservation.edge.v1.Percentage
-	(*NullableInt)(nil),  // 2: reservation.edge.v1.NullableInt
-	(*NullableText)(nil), // 3: reservation.edge.v1.NullableText
-	(*TextList)(nil),     // 4: reservation.edge.v1.TextList
+	(*Amount)(nil),         // 0: reservation.edge.v1.Amount
+	(*Percentage)(nil),     // 1: reservation.edge.v1.Percentage
+	(*NullableInt)(nil),    // 2: reservation.edge.v1.NullableInt
+	(*NullableText)(nil),   // 3: reservation.edge.v1.NullableText
+	(*TextList)(nil),       // 4: reservation.edge.v1.TextList
+	(*Json)(nil),           // 5: reservation.edge.v1.Json
+	(*IdentifierList)(nil), // 6: reservation.edge.v1.IdentifierList
 }
 var file_reservation_edge_v1_types_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -313,7 +409,7 @@ func file_reservation_edge_v1_types_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_v1_types_proto_rawDesc), len(file_reservation_edge_v1_types_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1488,8 +1488,11 @@ func (x *AssignCustomerPassResponse) GetCustomerPass() *CustomerPass {
 }
 
 type GetCustomerPassRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// cust_ identifier; if set, NOT_FOUND if the pass belongs to another customer or the customer is
+	// deleted.
+	CustomerId    string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1527,6 +1530,13 @@ func (*GetCustomerPassRequest) Descriptor() ([]byte, []int) {
 func (x *GetCustomerPassRequest) GetId() string {
 	if x != nil {
 		return x.Id
+	}
+	return ""
+}
+
+func (x *GetCustomerPassRequest) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
 	}
 	return ""
 }
@@ -1592,9 +1602,11 @@ type ListCustomerPassesRequest struct {
 	// Returns only passes that have this status now; unspecified returns all.
 	Status CustomerPassStatus `protobuf:"varint,7,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
 	// Returns only customer passes changed at or after this time.
-	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	// With customer_id: NOT_FOUND if the customer does not exist or is deleted.
+	CustomerMustExist bool `protobuf:"varint,9,opt,name=customer_must_exist,json=customerMustExist,proto3" json:"customer_must_exist,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ListCustomerPassesRequest) Reset() {
@@ -1681,6 +1693,13 @@ func (x *ListCustomerPassesRequest) GetUpdatedSince() *timestamppb.Timestamp {
 		return x.UpdatedSince
 	}
 	return nil
+}
+
+func (x *ListCustomerPassesRequest) GetCustomerMustExist() bool {
+	if x != nil {
+		return x.CustomerMustExist
+	}
+	return false
 }
 
 type ListCustomerPassesResponse struct {
@@ -3402,11 +3421,13 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"R\bcurrencyB\b\n" +
 	"\x06_gross\"d\n" +
 	"\x1aAssignCustomerPassResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"1\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"[\n" +
 	"\x16GetCustomerPassRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"a\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12(\n" +
+	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
+	"customerId\"a\n" +
 	"\x17GetCustomerPassResponse\x12F\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\x86\x03\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\"\xb6\x03\n" +
 	"\x19ListCustomerPassesRequest\x12(\n" +
 	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12\x1b\n" +
@@ -3418,7 +3439,8 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\fpass_type_id\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"passTypeId\x12?\n" +
 	"\x06status\x18\a \x01(\x0e2'.reservation.pass.v1.CustomerPassStatusR\x06status\x12?\n" +
-	"\rupdated_since\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\xa6\x01\n" +
+	"\rupdated_since\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12.\n" +
+	"\x13customer_must_exist\x18\t \x01(\bR\x11customerMustExist\"\xa6\x01\n" +
 	"\x1aListCustomerPassesResponse\x12J\n" +
 	"\x0fcustomer_passes\x18\x01 \x03(\v2!.reservation.pass.v1.CustomerPassR\x0ecustomerPasses\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +

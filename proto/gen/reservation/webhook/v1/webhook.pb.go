@@ -1732,7 +1732,11 @@ type ListDeliveriesRequest struct {
 	PageSize int32 `protobuf:"varint,6,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// next_page_token of the previous response, for the same filters; empty: from the
 	// newest.
-	PageToken     string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	PageToken string `protobuf:"bytes,7,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Number of deliveries to skip; cannot be combined with page_token.
+	Offset int64 `protobuf:"varint,8,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Returns the total. Counting costs more than a page.
+	WithTotal     bool `protobuf:"varint,9,opt,name=with_total,json=withTotal,proto3" json:"with_total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1816,11 +1820,28 @@ func (x *ListDeliveriesRequest) GetPageToken() string {
 	return ""
 }
 
+func (x *ListDeliveriesRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListDeliveriesRequest) GetWithTotal() bool {
+	if x != nil {
+		return x.WithTotal
+	}
+	return false
+}
+
 type ListDeliveriesResponse struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Deliveries []*Delivery            `protobuf:"bytes,1,rep,name=deliveries,proto3" json:"deliveries,omitempty"`
 	// Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The number of deliveries that match, if the request asks for it. 100,000 means that many or
+	// more.
+	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1867,6 +1888,13 @@ func (x *ListDeliveriesResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListDeliveriesResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
 }
 
 type GetDeliveryRequest struct {
@@ -2376,8 +2404,9 @@ type ReplayDeliveriesRequest struct {
 	// whd_ identifiers, at most 200. Set either ids or filter, not both.
 	Ids    []string        `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
 	Filter *DeliveryFilter `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
-	// Required with a filter: the as_of of the count, at most an hour ago. Deliveries that
-	// were created or replayed since then are left out.
+	// With a filter: the as_of of the count, at most an hour ago. Deliveries that were
+	// created or replayed since then are left out. Unset: now. If such a call is interrupted
+	// and repeated, deliveries that it had replayed can be sent twice.
 	AsOf          *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=as_of,json=asOf,proto3" json:"as_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3025,7 +3054,7 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\rnextAttemptAt\x12;\n" +
 	"\vfinished_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"finishedAt\x12\x12\n" +
-	"\x04test\x18\f \x01(\bR\x04test\"\xe1\x02\n" +
+	"\x04test\x18\f \x01(\bR\x04test\"\x98\x03\n" +
 	"\x15ListDeliveriesRequest\x12(\n" +
 	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"endpointId\x127\n" +
@@ -3035,12 +3064,16 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x05until\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x12\x1b\n" +
 	"\tpage_size\x18\x06 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
-	"page_token\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\x82\x01\n" +
+	"page_token\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
+	"\x06offset\x18\b \x01(\x03R\x06offset\x12\x1d\n" +
+	"\n" +
+	"with_total\x18\t \x01(\bR\twithTotal\"\x98\x01\n" +
 	"\x16ListDeliveriesResponse\x12@\n" +
 	"\n" +
 	"deliveries\x18\x01 \x03(\v2 .reservation.webhook.v1.DeliveryR\n" +
 	"deliveries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"-\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"-\n" +
 	"\x12GetDeliveryRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\xa4\x01\n" +
 	"\x13GetDeliveryResponse\x12<\n" +

@@ -1368,7 +1368,8 @@ func (x *PricingOption) GetId() string {
 	return ""
 }
 
-// Payment has the prices, in minor units, if method is CARD, and the credits if it is PASS.
+// Payment has the credits if method is PASS. For other methods it has the prices, in minor units; the
+// payment of a pass has no net price.
 type Payment struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Method            string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
@@ -1443,6 +1444,1190 @@ func (x *Payment) GetCreditsUsed() int32 {
 		return *x.CreditsUsed
 	}
 	return 0
+}
+
+// ListPassesRequest has the parameters of GET /customer/{id}/passes.
+type ListPassesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Page          *string                `protobuf:"bytes,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
+	PageSize      *string                `protobuf:"bytes,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	Status        *string                `protobuf:"bytes,4,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPassesRequest) Reset() {
+	*x = ListPassesRequest{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPassesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPassesRequest) ProtoMessage() {}
+
+func (x *ListPassesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPassesRequest.ProtoReflect.Descriptor instead.
+func (*ListPassesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListPassesRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ListPassesRequest) GetPage() string {
+	if x != nil && x.Page != nil {
+		return *x.Page
+	}
+	return ""
+}
+
+func (x *ListPassesRequest) GetPageSize() string {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
+	}
+	return ""
+}
+
+func (x *ListPassesRequest) GetStatus() string {
+	if x != nil && x.Status != nil {
+		return *x.Status
+	}
+	return ""
+}
+
+type ListPassesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []*Pass                `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
+	Total         int64                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	Page          int32                  `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
+	PageSize      int32                  `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPassesResponse) Reset() {
+	*x = ListPassesResponse{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPassesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPassesResponse) ProtoMessage() {}
+
+func (x *ListPassesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPassesResponse.ProtoReflect.Descriptor instead.
+func (*ListPassesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListPassesResponse) GetData() []*Pass {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *ListPassesResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ListPassesResponse) GetPage() int32 {
+	if x != nil {
+		return x.Page
+	}
+	return 0
+}
+
+func (x *ListPassesResponse) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+type GetPassRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	PassId        string                 `protobuf:"bytes,2,opt,name=pass_id,json=passId,proto3" json:"pass_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPassRequest) Reset() {
+	*x = GetPassRequest{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPassRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPassRequest) ProtoMessage() {}
+
+func (x *GetPassRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPassRequest.ProtoReflect.Descriptor instead.
+func (*GetPassRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *GetPassRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetPassRequest) GetPassId() string {
+	if x != nil {
+		return x.PassId
+	}
+	return ""
+}
+
+type GetPassResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          *Pass                  `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetPassResponse) Reset() {
+	*x = GetPassResponse{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetPassResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetPassResponse) ProtoMessage() {}
+
+func (x *GetPassResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetPassResponse.ProtoReflect.Descriptor instead.
+func (*GetPassResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *GetPassResponse) GetData() *Pass {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// Pass is a pass that a customer holds.
+type Pass struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// cp_ identifier.
+	Id   string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Type string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	// cust_ identifier.
+	CustomerId string `protobuf:"bytes,3,opt,name=customer_id,proto3" json:"customer_id,omitempty"`
+	// pass_ identifier of the pass type.
+	PassId string `protobuf:"bytes,4,opt,name=pass_id,proto3" json:"pass_id,omitempty"`
+	// Title of the pass type.
+	Title         string `protobuf:"bytes,5,opt,name=title,proto3" json:"title,omitempty"`
+	Status        string `protobuf:"bytes,6,opt,name=status,proto3" json:"status,omitempty"`
+	TotalUses     int32  `protobuf:"varint,7,opt,name=total_uses,proto3" json:"total_uses,omitempty"`
+	RemainingUses int32  `protobuf:"varint,8,opt,name=remaining_uses,proto3" json:"remaining_uses,omitempty"`
+	UnlimitedUses bool   `protobuf:"varint,9,opt,name=unlimited_uses,proto3" json:"unlimited_uses,omitempty"`
+	// YYYY-MM-DD: the first and the last day on which the pass is valid.
+	StartDate    string `protobuf:"bytes,10,opt,name=start_date,proto3" json:"start_date,omitempty"`
+	ExpiryDate   string `protobuf:"bytes,11,opt,name=expiry_date,proto3" json:"expiry_date,omitempty"`
+	NeverExpires bool   `protobuf:"varint,12,opt,name=never_expires,proto3" json:"never_expires,omitempty"`
+	// Unset if the pass is not paused. Local time in the time zone tz, like the following times.
+	PausedSince *string `protobuf:"bytes,13,opt,name=paused_since,proto3,oneof" json:"paused_since,omitempty"`
+	CreatedAt   string  `protobuf:"bytes,14,opt,name=created_at,proto3" json:"created_at,omitempty"`
+	UpdatedAt   string  `protobuf:"bytes,15,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
+	Tz          string  `protobuf:"bytes,16,opt,name=tz,proto3" json:"tz,omitempty"`
+	// Unset if the pass was given away without a payment.
+	Payment       *Payment `protobuf:"bytes,17,opt,name=payment,proto3" json:"payment,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pass) Reset() {
+	*x = Pass{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pass) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pass) ProtoMessage() {}
+
+func (x *Pass) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pass.ProtoReflect.Descriptor instead.
+func (*Pass) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Pass) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Pass) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Pass) GetCustomerId() string {
+	if x != nil {
+		return x.CustomerId
+	}
+	return ""
+}
+
+func (x *Pass) GetPassId() string {
+	if x != nil {
+		return x.PassId
+	}
+	return ""
+}
+
+func (x *Pass) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *Pass) GetStatus() string {
+	if x != nil {
+		return x.Status
+	}
+	return ""
+}
+
+func (x *Pass) GetTotalUses() int32 {
+	if x != nil {
+		return x.TotalUses
+	}
+	return 0
+}
+
+func (x *Pass) GetRemainingUses() int32 {
+	if x != nil {
+		return x.RemainingUses
+	}
+	return 0
+}
+
+func (x *Pass) GetUnlimitedUses() bool {
+	if x != nil {
+		return x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *Pass) GetStartDate() string {
+	if x != nil {
+		return x.StartDate
+	}
+	return ""
+}
+
+func (x *Pass) GetExpiryDate() string {
+	if x != nil {
+		return x.ExpiryDate
+	}
+	return ""
+}
+
+func (x *Pass) GetNeverExpires() bool {
+	if x != nil {
+		return x.NeverExpires
+	}
+	return false
+}
+
+func (x *Pass) GetPausedSince() string {
+	if x != nil && x.PausedSince != nil {
+		return *x.PausedSince
+	}
+	return ""
+}
+
+func (x *Pass) GetCreatedAt() string {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return ""
+}
+
+func (x *Pass) GetUpdatedAt() string {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return ""
+}
+
+func (x *Pass) GetTz() string {
+	if x != nil {
+		return x.Tz
+	}
+	return ""
+}
+
+func (x *Pass) GetPayment() *Payment {
+	if x != nil {
+		return x.Payment
+	}
+	return nil
+}
+
+// ListNotesRequest has the parameters of GET /customer/{id}/notes.
+type ListNotesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Page          *string                `protobuf:"bytes,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
+	PageSize      *string                `protobuf:"bytes,3,opt,name=page_size,json=pageSize,proto3,oneof" json:"page_size,omitempty"`
+	Kind          *string                `protobuf:"bytes,4,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNotesRequest) Reset() {
+	*x = ListNotesRequest{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNotesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNotesRequest) ProtoMessage() {}
+
+func (x *ListNotesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNotesRequest.ProtoReflect.Descriptor instead.
+func (*ListNotesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ListNotesRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *ListNotesRequest) GetPage() string {
+	if x != nil && x.Page != nil {
+		return *x.Page
+	}
+	return ""
+}
+
+func (x *ListNotesRequest) GetPageSize() string {
+	if x != nil && x.PageSize != nil {
+		return *x.PageSize
+	}
+	return ""
+}
+
+func (x *ListNotesRequest) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+type ListNotesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []*Note                `protobuf:"bytes,1,rep,name=data,proto3" json:"data,omitempty"`
+	Total         int64                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	Page          int32                  `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
+	PageSize      int32                  `protobuf:"varint,4,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListNotesResponse) Reset() {
+	*x = ListNotesResponse{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListNotesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListNotesResponse) ProtoMessage() {}
+
+func (x *ListNotesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListNotesResponse.ProtoReflect.Descriptor instead.
+func (*ListNotesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ListNotesResponse) GetData() []*Note {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *ListNotesResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
+func (x *ListNotesResponse) GetPage() int32 {
+	if x != nil {
+		return x.Page
+	}
+	return 0
+}
+
+func (x *ListNotesResponse) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+// Note is a text that the company wrote about a customer.
+type Note struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// note_ identifier.
+	Id     string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Type   string `protobuf:"bytes,2,opt,name=type,proto3" json:"type,omitempty"`
+	Body   string `protobuf:"bytes,3,opt,name=body,proto3" json:"body,omitempty"`
+	Kind   string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
+	Author string `protobuf:"bytes,5,opt,name=author,proto3" json:"author,omitempty"`
+	Pinned bool   `protobuf:"varint,6,opt,name=pinned,proto3" json:"pinned,omitempty"`
+	// Local time in the time zone tz, without an offset.
+	CreatedAt     string `protobuf:"bytes,7,opt,name=created_at,proto3" json:"created_at,omitempty"`
+	UpdatedAt     string `protobuf:"bytes,8,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
+	Tz            string `protobuf:"bytes,9,opt,name=tz,proto3" json:"tz,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Note) Reset() {
+	*x = Note{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Note) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Note) ProtoMessage() {}
+
+func (x *Note) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Note.ProtoReflect.Descriptor instead.
+func (*Note) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *Note) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Note) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Note) GetBody() string {
+	if x != nil {
+		return x.Body
+	}
+	return ""
+}
+
+func (x *Note) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Note) GetAuthor() string {
+	if x != nil {
+		return x.Author
+	}
+	return ""
+}
+
+func (x *Note) GetPinned() bool {
+	if x != nil {
+		return x.Pinned
+	}
+	return false
+}
+
+func (x *Note) GetCreatedAt() string {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return ""
+}
+
+func (x *Note) GetUpdatedAt() string {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return ""
+}
+
+func (x *Note) GetTz() string {
+	if x != nil {
+		return x.Tz
+	}
+	return ""
+}
+
+type CreateNoteRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The customer's identifier, from the path.
+	Id            string      `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Note          *NoteCreate `protobuf:"bytes,2,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateNoteRequest) Reset() {
+	*x = CreateNoteRequest{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateNoteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateNoteRequest) ProtoMessage() {}
+
+func (x *CreateNoteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateNoteRequest.ProtoReflect.Descriptor instead.
+func (*CreateNoteRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *CreateNoteRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CreateNoteRequest) GetNote() *NoteCreate {
+	if x != nil {
+		return x.Note
+	}
+	return nil
+}
+
+// NoteCreate is the body of POST /customer/{id}/notes.
+type NoteCreate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Body          *string                `protobuf:"bytes,1,opt,name=body,proto3,oneof" json:"body,omitempty"`
+	Kind          *string                `protobuf:"bytes,2,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	Author        *string                `protobuf:"bytes,3,opt,name=author,proto3,oneof" json:"author,omitempty"`
+	Pinned        *bool                  `protobuf:"varint,4,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoteCreate) Reset() {
+	*x = NoteCreate{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoteCreate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoteCreate) ProtoMessage() {}
+
+func (x *NoteCreate) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoteCreate.ProtoReflect.Descriptor instead.
+func (*NoteCreate) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *NoteCreate) GetBody() string {
+	if x != nil && x.Body != nil {
+		return *x.Body
+	}
+	return ""
+}
+
+func (x *NoteCreate) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *NoteCreate) GetAuthor() string {
+	if x != nil && x.Author != nil {
+		return *x.Author
+	}
+	return ""
+}
+
+func (x *NoteCreate) GetPinned() bool {
+	if x != nil && x.Pinned != nil {
+		return *x.Pinned
+	}
+	return false
+}
+
+type CreateNoteResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          *Note                  `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateNoteResponse) Reset() {
+	*x = CreateNoteResponse{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateNoteResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateNoteResponse) ProtoMessage() {}
+
+func (x *CreateNoteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateNoteResponse.ProtoReflect.Descriptor instead.
+func (*CreateNoteResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *CreateNoteResponse) GetData() *Note {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+type GetNoteRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	NoteId        string                 `protobuf:"bytes,2,opt,name=note_id,json=noteId,proto3" json:"note_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNoteRequest) Reset() {
+	*x = GetNoteRequest{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNoteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNoteRequest) ProtoMessage() {}
+
+func (x *GetNoteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNoteRequest.ProtoReflect.Descriptor instead.
+func (*GetNoteRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *GetNoteRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *GetNoteRequest) GetNoteId() string {
+	if x != nil {
+		return x.NoteId
+	}
+	return ""
+}
+
+type GetNoteResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          *Note                  `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetNoteResponse) Reset() {
+	*x = GetNoteResponse{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetNoteResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetNoteResponse) ProtoMessage() {}
+
+func (x *GetNoteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetNoteResponse.ProtoReflect.Descriptor instead.
+func (*GetNoteResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *GetNoteResponse) GetData() *Note {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+type UpdateNoteRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	NoteId        string                 `protobuf:"bytes,2,opt,name=note_id,json=noteId,proto3" json:"note_id,omitempty"`
+	Note          *NoteUpdate            `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateNoteRequest) Reset() {
+	*x = UpdateNoteRequest{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateNoteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateNoteRequest) ProtoMessage() {}
+
+func (x *UpdateNoteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateNoteRequest.ProtoReflect.Descriptor instead.
+func (*UpdateNoteRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *UpdateNoteRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *UpdateNoteRequest) GetNoteId() string {
+	if x != nil {
+		return x.NoteId
+	}
+	return ""
+}
+
+func (x *UpdateNoteRequest) GetNote() *NoteUpdate {
+	if x != nil {
+		return x.Note
+	}
+	return nil
+}
+
+// NoteUpdate is the body of PUT /customer/{id}/note/{noteId}.
+type NoteUpdate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Body          *string                `protobuf:"bytes,1,opt,name=body,proto3,oneof" json:"body,omitempty"`
+	Kind          *string                `protobuf:"bytes,2,opt,name=kind,proto3,oneof" json:"kind,omitempty"`
+	Pinned        *bool                  `protobuf:"varint,3,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NoteUpdate) Reset() {
+	*x = NoteUpdate{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NoteUpdate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NoteUpdate) ProtoMessage() {}
+
+func (x *NoteUpdate) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NoteUpdate.ProtoReflect.Descriptor instead.
+func (*NoteUpdate) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *NoteUpdate) GetBody() string {
+	if x != nil && x.Body != nil {
+		return *x.Body
+	}
+	return ""
+}
+
+func (x *NoteUpdate) GetKind() string {
+	if x != nil && x.Kind != nil {
+		return *x.Kind
+	}
+	return ""
+}
+
+func (x *NoteUpdate) GetPinned() bool {
+	if x != nil && x.Pinned != nil {
+		return *x.Pinned
+	}
+	return false
+}
+
+type UpdateNoteResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateNoteResponse) Reset() {
+	*x = UpdateNoteResponse{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateNoteResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateNoteResponse) ProtoMessage() {}
+
+func (x *UpdateNoteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateNoteResponse.ProtoReflect.Descriptor instead.
+func (*UpdateNoteResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *UpdateNoteResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+type DeleteNoteRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	NoteId        string                 `protobuf:"bytes,2,opt,name=note_id,json=noteId,proto3" json:"note_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteNoteRequest) Reset() {
+	*x = DeleteNoteRequest{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteNoteRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteNoteRequest) ProtoMessage() {}
+
+func (x *DeleteNoteRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteNoteRequest.ProtoReflect.Descriptor instead.
+func (*DeleteNoteRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *DeleteNoteRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *DeleteNoteRequest) GetNoteId() string {
+	if x != nil {
+		return x.NoteId
+	}
+	return ""
+}
+
+type DeleteNoteResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteNoteResponse) Reset() {
+	*x = DeleteNoteResponse{}
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteNoteResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteNoteResponse) ProtoMessage() {}
+
+func (x *DeleteNoteResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_a_v1_interface_a_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteNoteResponse.ProtoReflect.Descriptor instead.
+func (*DeleteNoteResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *DeleteNoteResponse) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
 }
 
 var File_reservation_edge_a_v1_interface_a_proto protoreflect.FileDescriptor
@@ -1577,14 +2762,139 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\fcredits_used\x18\x05 \x01(\x05H\x02R\fcredits_used\x88\x01\x01B\x15\n" +
 	"\x13_base100gross_priceB\x13\n" +
 	"\x11_base100net_priceB\x0f\n" +
-	"\r_credits_used2\xae\x03\n" +
+	"\r_credits_used\"\xc1\x01\n" +
+	"\x11ListPassesRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x04page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12)\n" +
+	"\tpage_size\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\bpageSize\x88\x01\x01\x12$\n" +
+	"\x06status\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x02R\x06status\x88\x01\x01B\a\n" +
+	"\x05_pageB\f\n" +
+	"\n" +
+	"_page_sizeB\t\n" +
+	"\a_status\"\x8c\x01\n" +
+	"\x12ListPassesResponse\x12/\n" +
+	"\x04data\x18\x01 \x03(\v2\x1b.reservation.edge.a.v1.PassR\x04data\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
+	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"K\n" +
+	"\x0eGetPassRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\apass_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06passId\"B\n" +
+	"\x0fGetPassResponse\x12/\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.reservation.edge.a.v1.PassR\x04data\"\xb0\x04\n" +
+	"\x04Pass\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12 \n" +
+	"\vcustomer_id\x18\x03 \x01(\tR\vcustomer_id\x12\x18\n" +
+	"\apass_id\x18\x04 \x01(\tR\apass_id\x12\x14\n" +
+	"\x05title\x18\x05 \x01(\tR\x05title\x12\x16\n" +
+	"\x06status\x18\x06 \x01(\tR\x06status\x12\x1e\n" +
+	"\n" +
+	"total_uses\x18\a \x01(\x05R\n" +
+	"total_uses\x12&\n" +
+	"\x0eremaining_uses\x18\b \x01(\x05R\x0eremaining_uses\x12&\n" +
+	"\x0eunlimited_uses\x18\t \x01(\bR\x0eunlimited_uses\x12\x1e\n" +
+	"\n" +
+	"start_date\x18\n" +
+	" \x01(\tR\n" +
+	"start_date\x12 \n" +
+	"\vexpiry_date\x18\v \x01(\tR\vexpiry_date\x12$\n" +
+	"\rnever_expires\x18\f \x01(\bR\rnever_expires\x12'\n" +
+	"\fpaused_since\x18\r \x01(\tH\x00R\fpaused_since\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"created_at\x18\x0e \x01(\tR\n" +
+	"created_at\x12\x1e\n" +
+	"\n" +
+	"updated_at\x18\x0f \x01(\tR\n" +
+	"updated_at\x12\x0e\n" +
+	"\x02tz\x18\x10 \x01(\tR\x02tz\x128\n" +
+	"\apayment\x18\x11 \x01(\v2\x1e.reservation.edge.a.v1.PaymentR\apaymentB\x0f\n" +
+	"\r_paused_since\"\xba\x01\n" +
+	"\x10ListNotesRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\x04page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12)\n" +
+	"\tpage_size\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\bpageSize\x88\x01\x01\x12 \n" +
+	"\x04kind\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x02R\x04kind\x88\x01\x01B\a\n" +
+	"\x05_pageB\f\n" +
+	"\n" +
+	"_page_sizeB\a\n" +
+	"\x05_kind\"\x8b\x01\n" +
+	"\x11ListNotesResponse\x12/\n" +
+	"\x04data\x18\x01 \x03(\v2\x1b.reservation.edge.a.v1.NoteR\x04data\x12\x14\n" +
+	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
+	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x1b\n" +
+	"\tpage_size\x18\x04 \x01(\x05R\bpageSize\"\xd2\x01\n" +
+	"\x04Note\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
+	"\x04body\x18\x03 \x01(\tR\x04body\x12\x12\n" +
+	"\x04kind\x18\x04 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06author\x18\x05 \x01(\tR\x06author\x12\x16\n" +
+	"\x06pinned\x18\x06 \x01(\bR\x06pinned\x12\x1e\n" +
+	"\n" +
+	"created_at\x18\a \x01(\tR\n" +
+	"created_at\x12\x1e\n" +
+	"\n" +
+	"updated_at\x18\b \x01(\tR\n" +
+	"updated_at\x12\x0e\n" +
+	"\x02tz\x18\t \x01(\tR\x02tz\"c\n" +
+	"\x11CreateNoteRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x125\n" +
+	"\x04note\x18\x02 \x01(\v2!.reservation.edge.a.v1.NoteCreateR\x04note\"\xbd\x01\n" +
+	"\n" +
+	"NoteCreate\x12!\n" +
+	"\x04body\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x88'H\x00R\x04body\x88\x01\x01\x12 \n" +
+	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(H\x01R\x04kind\x88\x01\x01\x12%\n" +
+	"\x06author\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06author\x88\x01\x01\x12\x1b\n" +
+	"\x06pinned\x18\x04 \x01(\bH\x03R\x06pinned\x88\x01\x01B\a\n" +
+	"\x05_bodyB\a\n" +
+	"\x05_kindB\t\n" +
+	"\a_authorB\t\n" +
+	"\a_pinned\"E\n" +
+	"\x12CreateNoteResponse\x12/\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.reservation.edge.a.v1.NoteR\x04data\"K\n" +
+	"\x0eGetNoteRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\anote_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06noteId\"B\n" +
+	"\x0fGetNoteResponse\x12/\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.reservation.edge.a.v1.NoteR\x04data\"\x85\x01\n" +
+	"\x11UpdateNoteRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\anote_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06noteId\x125\n" +
+	"\x04note\x18\x03 \x01(\v2!.reservation.edge.a.v1.NoteUpdateR\x04note\"\x8b\x01\n" +
+	"\n" +
+	"NoteUpdate\x12!\n" +
+	"\x04body\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x88'H\x00R\x04body\x88\x01\x01\x12 \n" +
+	"\x04kind\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(H\x01R\x04kind\x88\x01\x01\x12\x1b\n" +
+	"\x06pinned\x18\x03 \x01(\bH\x02R\x06pinned\x88\x01\x01B\a\n" +
+	"\x05_bodyB\a\n" +
+	"\x05_kindB\t\n" +
+	"\a_pinned\".\n" +
+	"\x12UpdateNoteResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage\"N\n" +
+	"\x11DeleteNoteRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
+	"\anote_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06noteId\".\n" +
+	"\x12DeleteNoteResponse\x12\x18\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage2\xce\b\n" +
 	"\x11InterfaceAService\x12a\n" +
 	"\n" +
 	"GetProfile\x12(.reservation.edge.a.v1.GetProfileRequest\x1a).reservation.edge.a.v1.GetProfileResponse\x12j\n" +
 	"\rUpdateProfile\x12+.reservation.edge.a.v1.UpdateProfileRequest\x1a,.reservation.edge.a.v1.UpdateProfileResponse\x12g\n" +
 	"\fListBookings\x12*.reservation.edge.a.v1.ListBookingsRequest\x1a+.reservation.edge.a.v1.ListBookingsResponse\x12a\n" +
 	"\n" +
-	"GetBooking\x12(.reservation.edge.a.v1.GetBookingRequest\x1a).reservation.edge.a.v1.GetBookingResponseB9Z7reservation.dev/proto/gen/reservation/edge/a/v1;edgeav1b\x06proto3"
+	"GetBooking\x12(.reservation.edge.a.v1.GetBookingRequest\x1a).reservation.edge.a.v1.GetBookingResponse\x12a\n" +
+	"\n" +
+	"ListPasses\x12(.reservation.edge.a.v1.ListPassesRequest\x1a).reservation.edge.a.v1.ListPassesResponse\x12X\n" +
+	"\aGetPass\x12%.reservation.edge.a.v1.GetPassRequest\x1a&.reservation.edge.a.v1.GetPassResponse\x12^\n" +
+	"\tListNotes\x12'.reservation.edge.a.v1.ListNotesRequest\x1a(.reservation.edge.a.v1.ListNotesResponse\x12a\n" +
+	"\n" +
+	"CreateNote\x12(.reservation.edge.a.v1.CreateNoteRequest\x1a).reservation.edge.a.v1.CreateNoteResponse\x12X\n" +
+	"\aGetNote\x12%.reservation.edge.a.v1.GetNoteRequest\x1a&.reservation.edge.a.v1.GetNoteResponse\x12a\n" +
+	"\n" +
+	"UpdateNote\x12(.reservation.edge.a.v1.UpdateNoteRequest\x1a).reservation.edge.a.v1.UpdateNoteResponse\x12a\n" +
+	"\n" +
+	"DeleteNote\x12(.reservation.edge.a.v1.DeleteNoteRequest\x1a).reservation.edge.a.v1.DeleteNoteResponseB9Z7reservation.dev/proto/gen/reservation/edge/a/v1;edgeav1b\x06proto3"
 
 var (
 	file_reservation_edge_a_v1_interface_a_proto_rawDescOnce sync.Once
@@ -1598,7 +2908,7 @@ func file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_a_v1_interface_a_proto_rawDescData
 }
 
-var file_reservation_edge_a_v1_interface_a_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_reservation_edge_a_v1_interface_a_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_reservation_edge_a_v1_interface_a_proto_goTypes = []any{
 	(*TokenRequest)(nil),          // 0: reservation.edge.a.v1.TokenRequest
 	(*TokenResponse)(nil),         // 1: reservation.edge.a.v1.TokenResponse
@@ -1621,6 +2931,24 @@ var file_reservation_edge_a_v1_interface_a_proto_goTypes = []any{
 	(*EventDate)(nil),             // 18: reservation.edge.a.v1.EventDate
 	(*PricingOption)(nil),         // 19: reservation.edge.a.v1.PricingOption
 	(*Payment)(nil),               // 20: reservation.edge.a.v1.Payment
+	(*ListPassesRequest)(nil),     // 21: reservation.edge.a.v1.ListPassesRequest
+	(*ListPassesResponse)(nil),    // 22: reservation.edge.a.v1.ListPassesResponse
+	(*GetPassRequest)(nil),        // 23: reservation.edge.a.v1.GetPassRequest
+	(*GetPassResponse)(nil),       // 24: reservation.edge.a.v1.GetPassResponse
+	(*Pass)(nil),                  // 25: reservation.edge.a.v1.Pass
+	(*ListNotesRequest)(nil),      // 26: reservation.edge.a.v1.ListNotesRequest
+	(*ListNotesResponse)(nil),     // 27: reservation.edge.a.v1.ListNotesResponse
+	(*Note)(nil),                  // 28: reservation.edge.a.v1.Note
+	(*CreateNoteRequest)(nil),     // 29: reservation.edge.a.v1.CreateNoteRequest
+	(*NoteCreate)(nil),            // 30: reservation.edge.a.v1.NoteCreate
+	(*CreateNoteResponse)(nil),    // 31: reservation.edge.a.v1.CreateNoteResponse
+	(*GetNoteRequest)(nil),        // 32: reservation.edge.a.v1.GetNoteRequest
+	(*GetNoteResponse)(nil),       // 33: reservation.edge.a.v1.GetNoteResponse
+	(*UpdateNoteRequest)(nil),     // 34: reservation.edge.a.v1.UpdateNoteRequest
+	(*NoteUpdate)(nil),            // 35: reservation.edge.a.v1.NoteUpdate
+	(*UpdateNoteResponse)(nil),    // 36: reservation.edge.a.v1.UpdateNoteResponse
+	(*DeleteNoteRequest)(nil),     // 37: reservation.edge.a.v1.DeleteNoteRequest
+	(*DeleteNoteResponse)(nil),    // 38: reservation.edge.a.v1.DeleteNoteResponse
 }
 var file_reservation_edge_a_v1_interface_a_proto_depIdxs = []int32{
 	3,  // 0: reservation.edge.a.v1.CustomerPage.data:type_name -> reservation.edge.a.v1.ListedCustomer
@@ -1635,19 +2963,41 @@ var file_reservation_edge_a_v1_interface_a_proto_depIdxs = []int32{
 	19, // 9: reservation.edge.a.v1.Booking.pricing_option:type_name -> reservation.edge.a.v1.PricingOption
 	20, // 10: reservation.edge.a.v1.Booking.payment:type_name -> reservation.edge.a.v1.Payment
 	18, // 11: reservation.edge.a.v1.Event.date:type_name -> reservation.edge.a.v1.EventDate
-	4,  // 12: reservation.edge.a.v1.InterfaceAService.GetProfile:input_type -> reservation.edge.a.v1.GetProfileRequest
-	7,  // 13: reservation.edge.a.v1.InterfaceAService.UpdateProfile:input_type -> reservation.edge.a.v1.UpdateProfileRequest
-	10, // 14: reservation.edge.a.v1.InterfaceAService.ListBookings:input_type -> reservation.edge.a.v1.ListBookingsRequest
-	12, // 15: reservation.edge.a.v1.InterfaceAService.GetBooking:input_type -> reservation.edge.a.v1.GetBookingRequest
-	5,  // 16: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
-	9,  // 17: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
-	11, // 18: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
-	13, // 19: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
-	16, // [16:20] is the sub-list for method output_type
-	12, // [12:16] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	25, // 12: reservation.edge.a.v1.ListPassesResponse.data:type_name -> reservation.edge.a.v1.Pass
+	25, // 13: reservation.edge.a.v1.GetPassResponse.data:type_name -> reservation.edge.a.v1.Pass
+	20, // 14: reservation.edge.a.v1.Pass.payment:type_name -> reservation.edge.a.v1.Payment
+	28, // 15: reservation.edge.a.v1.ListNotesResponse.data:type_name -> reservation.edge.a.v1.Note
+	30, // 16: reservation.edge.a.v1.CreateNoteRequest.note:type_name -> reservation.edge.a.v1.NoteCreate
+	28, // 17: reservation.edge.a.v1.CreateNoteResponse.data:type_name -> reservation.edge.a.v1.Note
+	28, // 18: reservation.edge.a.v1.GetNoteResponse.data:type_name -> reservation.edge.a.v1.Note
+	35, // 19: reservation.edge.a.v1.UpdateNoteRequest.note:type_name -> reservation.edge.a.v1.NoteUpdate
+	4,  // 20: reservation.edge.a.v1.InterfaceAService.GetProfile:input_type -> reservation.edge.a.v1.GetProfileRequest
+	7,  // 21: reservation.edge.a.v1.InterfaceAService.UpdateProfile:input_type -> reservation.edge.a.v1.UpdateProfileRequest
+	10, // 22: reservation.edge.a.v1.InterfaceAService.ListBookings:input_type -> reservation.edge.a.v1.ListBookingsRequest
+	12, // 23: reservation.edge.a.v1.InterfaceAService.GetBooking:input_type -> reservation.edge.a.v1.GetBookingRequest
+	21, // 24: reservation.edge.a.v1.InterfaceAService.ListPasses:input_type -> reservation.edge.a.v1.ListPassesRequest
+	23, // 25: reservation.edge.a.v1.InterfaceAService.GetPass:input_type -> reservation.edge.a.v1.GetPassRequest
+	26, // 26: reservation.edge.a.v1.InterfaceAService.ListNotes:input_type -> reservation.edge.a.v1.ListNotesRequest
+	29, // 27: reservation.edge.a.v1.InterfaceAService.CreateNote:input_type -> reservation.edge.a.v1.CreateNoteRequest
+	32, // 28: reservation.edge.a.v1.InterfaceAService.GetNote:input_type -> reservation.edge.a.v1.GetNoteRequest
+	34, // 29: reservation.edge.a.v1.InterfaceAService.UpdateNote:input_type -> reservation.edge.a.v1.UpdateNoteRequest
+	37, // 30: reservation.edge.a.v1.InterfaceAService.DeleteNote:input_type -> reservation.edge.a.v1.DeleteNoteRequest
+	5,  // 31: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
+	9,  // 32: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
+	11, // 33: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
+	13, // 34: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
+	22, // 35: reservation.edge.a.v1.InterfaceAService.ListPasses:output_type -> reservation.edge.a.v1.ListPassesResponse
+	24, // 36: reservation.edge.a.v1.InterfaceAService.GetPass:output_type -> reservation.edge.a.v1.GetPassResponse
+	27, // 37: reservation.edge.a.v1.InterfaceAService.ListNotes:output_type -> reservation.edge.a.v1.ListNotesResponse
+	31, // 38: reservation.edge.a.v1.InterfaceAService.CreateNote:output_type -> reservation.edge.a.v1.CreateNoteResponse
+	33, // 39: reservation.edge.a.v1.InterfaceAService.GetNote:output_type -> reservation.edge.a.v1.GetNoteResponse
+	36, // 40: reservation.edge.a.v1.InterfaceAService.UpdateNote:output_type -> reservation.edge.a.v1.UpdateNoteResponse
+	38, // 41: reservation.edge.a.v1.InterfaceAService.DeleteNote:output_type -> reservation.edge.a.v1.DeleteNoteResponse
+	31, // [31:42] is the sub-list for method output_type
+	20, // [20:31] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_a_v1_interface_a_proto_init() }
@@ -1659,13 +3009,18 @@ func file_reservation_edge_a_v1_interface_a_proto_init() {
 	file_reservation_edge_a_v1_interface_a_proto_msgTypes[8].OneofWrappers = []any{}
 	file_reservation_edge_a_v1_interface_a_proto_msgTypes[10].OneofWrappers = []any{}
 	file_reservation_edge_a_v1_interface_a_proto_msgTypes[20].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[21].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[25].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[26].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[30].OneofWrappers = []any{}
+	file_reservation_edge_a_v1_interface_a_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_a_v1_interface_a_proto_rawDesc), len(file_reservation_edge_a_v1_interface_a_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,6 +30,13 @@ const (
 	InterfaceAService_UpdateProfile_FullMethodName = "/reservation.edge.a.v1.InterfaceAService/UpdateProfile"
 	InterfaceAService_ListBookings_FullMethodName  = "/reservation.edge.a.v1.InterfaceAService/ListBookings"
 	InterfaceAService_GetBooking_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/GetBooking"
+	InterfaceAService_ListPasses_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/ListPasses"
+	InterfaceAService_GetPass_FullMethodName       = "/reservation.edge.a.v1.InterfaceAService/GetPass"
+	InterfaceAService_ListNotes_FullMethodName     = "/reservation.edge.a.v1.InterfaceAService/ListNotes"
+	InterfaceAService_CreateNote_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/CreateNote"
+	InterfaceAService_GetNote_FullMethodName       = "/reservation.edge.a.v1.InterfaceAService/GetNote"
+	InterfaceAService_UpdateNote_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/UpdateNote"
+	InterfaceAService_DeleteNote_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/DeleteNote"
 )
 
 // InterfaceAServiceClient is the client API for InterfaceAService service.
@@ -46,6 +53,20 @@ type InterfaceAServiceClient interface {
 	ListBookings(ctx context.Context, in *ListBookingsRequest, opts ...grpc.CallOption) (*ListBookingsResponse, error)
 	// GetBooking is GET /customer/{id}/booking/{bookingId}.
 	GetBooking(ctx context.Context, in *GetBookingRequest, opts ...grpc.CallOption) (*GetBookingResponse, error)
+	// ListPasses is GET /customer/{id}/passes.
+	ListPasses(ctx context.Context, in *ListPassesRequest, opts ...grpc.CallOption) (*ListPassesResponse, error)
+	// GetPass is GET /customer/{id}/pass/{passId}.
+	GetPass(ctx context.Context, in *GetPassRequest, opts ...grpc.CallOption) (*GetPassResponse, error)
+	// ListNotes is GET /customer/{id}/notes.
+	ListNotes(ctx context.Context, in *ListNotesRequest, opts ...grpc.CallOption) (*ListNotesResponse, error)
+	// CreateNote is POST /customer/{id}/notes.
+	CreateNote(ctx context.Context, in *CreateNoteRequest, opts ...grpc.CallOption) (*CreateNoteResponse, error)
+	// GetNote is GET /customer/{id}/note/{noteId}.
+	GetNote(ctx context.Context, in *GetNoteRequest, opts ...grpc.CallOption) (*GetNoteResponse, error)
+	// UpdateNote is PUT /customer/{id}/note/{noteId}.
+	UpdateNote(ctx context.Context, in *UpdateNoteRequest, opts ...grpc.CallOption) (*UpdateNoteResponse, error)
+	// DeleteNote is DELETE /customer/{id}/note/{noteId}.
+	DeleteNote(ctx context.Context, in *DeleteNoteRequest, opts ...grpc.CallOption) (*DeleteNoteResponse, error)
 }
 
 type interfaceAServiceClient struct {
@@ -96,6 +117,76 @@ func (c *interfaceAServiceClient) GetBooking(ctx context.Context, in *GetBooking
 	return out, nil
 }
 
+func (c *interfaceAServiceClient) ListPasses(ctx context.Context, in *ListPassesRequest, opts ...grpc.CallOption) (*ListPassesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPassesResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_ListPasses_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) GetPass(ctx context.Context, in *GetPassRequest, opts ...grpc.CallOption) (*GetPassResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPassResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_GetPass_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) ListNotes(ctx context.Context, in *ListNotesRequest, opts ...grpc.CallOption) (*ListNotesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListNotesResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_ListNotes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) CreateNote(ctx context.Context, in *CreateNoteRequest, opts ...grpc.CallOption) (*CreateNoteResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateNoteResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_CreateNote_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) GetNote(ctx context.Context, in *GetNoteRequest, opts ...grpc.CallOption) (*GetNoteResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetNoteResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_GetNote_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) UpdateNote(ctx context.Context, in *UpdateNoteRequest, opts ...grpc.CallOption) (*UpdateNoteResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateNoteResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_UpdateNote_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) DeleteNote(ctx context.Context, in *DeleteNoteRequest, opts ...grpc.CallOption) (*DeleteNoteResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteNoteResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_DeleteNote_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InterfaceAServiceServer is the server API for InterfaceAService service.
 // All implementations must embed UnimplementedInterfaceAServiceServer
 // for forward compatibility.
@@ -110,6 +201,20 @@ type InterfaceAServiceServer interface {
 	ListBookings(context.Context, *ListBookingsRequest) (*ListBookingsResponse, error)
 	// GetBooking is GET /customer/{id}/booking/{bookingId}.
 	GetBooking(context.Context, *GetBookingRequest) (*GetBookingResponse, error)
+	// ListPasses is GET /customer/{id}/passes.
+	ListPasses(context.Context, *ListPassesRequest) (*ListPassesResponse, error)
+	// GetPass is GET /customer/{id}/pass/{passId}.
+	GetPass(context.Context, *GetPassRequest) (*GetPassResponse, error)
+	// ListNotes is GET /customer/{id}/notes.
+	ListNotes(context.Context, *ListNotesRequest) (*ListNotesResponse, error)
+	// CreateNote is POST /customer/{id}/notes.
+	CreateNote(context.Context, *CreateNoteRequest) (*CreateNoteResponse, error)
+	// GetNote is GET /customer/{id}/note/{noteId}.
+	GetNote(context.Context, *GetNoteRequest) (*GetNoteResponse, error)
+	// UpdateNote is PUT /customer/{id}/note/{noteId}.
+	UpdateNote(context.Context, *UpdateNoteRequest) (*UpdateNoteResponse, error)
+	// DeleteNote is DELETE /customer/{id}/note/{noteId}.
+	DeleteNote(context.Context, *DeleteNoteRequest) (*DeleteNoteResponse, error)
 	mustEmbedUnimplementedInterfaceAServiceServer()
 }
 
@@ -131,6 +236,27 @@ func (UnimplementedInterfaceAServiceServer) ListBookings(context.Context, *ListB
 }
 func (UnimplementedInterfaceAServiceServer) GetBooking(context.Context, *GetBookingRequest) (*GetBookingResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetBooking not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) ListPasses(context.Context, *ListPassesRequest) (*ListPassesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPasses not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) GetPass(context.Context, *GetPassRequest) (*GetPassResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPass not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) ListNotes(context.Context, *ListNotesRequest) (*ListNotesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListNotes not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) CreateNote(context.Context, *CreateNoteRequest) (*CreateNoteResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateNote not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) GetNote(context.Context, *GetNoteRequest) (*GetNoteResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetNote not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) UpdateNote(context.Context, *UpdateNoteRequest) (*UpdateNoteResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateNote not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) DeleteNote(context.Context, *DeleteNoteRequest) (*DeleteNoteResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteNote not implemented")
 }
 func (UnimplementedInterfaceAServiceServer) mustEmbedUnimplementedInterfaceAServiceServer() {}
 func (UnimplementedInterfaceAServiceServer) testEmbeddedByValue()                           {}
@@ -225,6 +351,132 @@ func _InterfaceAService_GetBooking_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceAService_ListPasses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPassesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).ListPasses(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_ListPasses_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).ListPasses(ctx, req.(*ListPassesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_GetPass_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPassRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).GetPass(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_GetPass_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).GetPass(ctx, req.(*GetPassRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_ListNotes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListNotesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).ListNotes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_ListNotes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).ListNotes(ctx, req.(*ListNotesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_CreateNote_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateNoteRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).CreateNote(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_CreateNote_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).CreateNote(ctx, req.(*CreateNoteRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_GetNote_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetNoteRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).GetNote(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_GetNote_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).GetNote(ctx, req.(*GetNoteRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_UpdateNote_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateNoteRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).UpdateNote(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_UpdateNote_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).UpdateNote(ctx, req.(*UpdateNoteRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_DeleteNote_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteNoteRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).DeleteNote(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_DeleteNote_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).DeleteNote(ctx, req.(*DeleteNoteRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InterfaceAService_ServiceDesc is the grpc.ServiceDesc for InterfaceAService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -247,6 +499,34 @@ var InterfaceAService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetBooking",
 			Handler:    _InterfaceAService_GetBooking_Handler,
+		},
+		{
+			MethodName: "ListPasses",
+			Handler:    _InterfaceAService_ListPasses_Handler,
+		},
+		{
+			MethodName: "GetPass",
+			Handler:    _InterfaceAService_GetPass_Handler,
+		},
+		{
+			MethodName: "ListNotes",
+			Handler:    _InterfaceAService_ListNotes_Handler,
+		},
+		{
+			MethodName: "CreateNote",
+			Handler:    _InterfaceAService_CreateNote_Handler,
+		},
+		{
+			MethodName: "GetNote",
+			Handler:    _InterfaceAService_GetNote_Handler,
+		},
+		{
+			MethodName: "UpdateNote",
+			Handler:    _InterfaceAService_UpdateNote_Handler,
+		},
+		{
+			MethodName: "DeleteNote",
+			Handler:    _InterfaceAService_DeleteNote_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -328,6 +328,7 @@ type ListCustomersRequest struct {
 	UpdatedSince  *string                `protobuf:"bytes,5,opt,name=updated_since,json=updatedSince,proto3,oneof" json:"updated_since,omitempty"`
 	Email         *string                `protobuf:"bytes,6,opt,name=email,proto3,oneof" json:"email,omitempty"`
 	Archived      *string                `protobuf:"bytes,7,opt,name=archived,proto3,oneof" json:"archived,omitempty"`
+	Q             *string                `protobuf:"bytes,8,opt,name=q,proto3,oneof" json:"q,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -407,6 +408,13 @@ func (x *ListCustomersRequest) GetEmail() string {
 func (x *ListCustomersRequest) GetArchived() string {
 	if x != nil && x.Archived != nil {
 		return *x.Archived
+	}
+	return ""
+}
+
+func (x *ListCustomersRequest) GetQ() string {
+	if x != nil && x.Q != nil {
+		return *x.Q
 	}
 	return ""
 }
@@ -725,2018 +733,6 @@ func (x *DeleteCustomerResponse) GetDeleted() bool {
 	return false
 }
 
-// DeleteEventResponse is the response of DELETE /events/{id}. deleted is always true.
-type DeleteEventResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Deleted       bool                   `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DeleteEventResponse) Reset() {
-	*x = DeleteEventResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DeleteEventResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DeleteEventResponse) ProtoMessage() {}
-
-func (x *DeleteEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DeleteEventResponse.ProtoReflect.Descriptor instead.
-func (*DeleteEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *DeleteEventResponse) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *DeleteEventResponse) GetDeleted() bool {
-	if x != nil {
-		return x.Deleted
-	}
-	return false
-}
-
-// EventDate is a date on which an event takes place.
-type EventDate struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// date_ identifier.
-	Id       string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	StartsAt string `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	// Minutes.
-	Duration int32 `protobuf:"varint,3,opt,name=duration,proto3" json:"duration,omitempty"`
-	// IANA name.
-	Timezone string `protobuf:"bytes,4,opt,name=timezone,proto3" json:"timezone,omitempty"`
-	// null means unlimited.
-	Capacity   *v1.NullableInt `protobuf:"bytes,5,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	SpotsTaken int32           `protobuf:"varint,6,opt,name=spots_taken,json=spotsTaken,proto3" json:"spots_taken,omitempty"`
-	// scheduled or cancelled.
-	Status        string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EventDate) Reset() {
-	*x = EventDate{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[12]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EventDate) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EventDate) ProtoMessage() {}
-
-func (x *EventDate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[12]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EventDate.ProtoReflect.Descriptor instead.
-func (*EventDate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{12}
-}
-
-func (x *EventDate) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *EventDate) GetStartsAt() string {
-	if x != nil {
-		return x.StartsAt
-	}
-	return ""
-}
-
-func (x *EventDate) GetDuration() int32 {
-	if x != nil {
-		return x.Duration
-	}
-	return 0
-}
-
-func (x *EventDate) GetTimezone() string {
-	if x != nil {
-		return x.Timezone
-	}
-	return ""
-}
-
-func (x *EventDate) GetCapacity() *v1.NullableInt {
-	if x != nil {
-		return x.Capacity
-	}
-	return nil
-}
-
-func (x *EventDate) GetSpotsTaken() int32 {
-	if x != nil {
-		return x.SpotsTaken
-	}
-	return 0
-}
-
-func (x *EventDate) GetStatus() string {
-	if x != nil {
-		return x.Status
-	}
-	return ""
-}
-
-// PricingOption is a price at which an event can be booked.
-type PricingOption struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// po- identifier.
-	Id       string     `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Name     string     `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	Price    *v1.Amount `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"`
-	Currency string     `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
-	// null means that it cannot be paid by pass.
-	Credits *v1.NullableInt `protobuf:"bytes,5,opt,name=credits,proto3" json:"credits,omitempty"`
-	// The percentage of tax that the price includes.
-	TaxRate       *v1.Percentage `protobuf:"bytes,6,opt,name=tax_rate,json=taxRate,proto3" json:"tax_rate,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PricingOption) Reset() {
-	*x = PricingOption{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[13]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PricingOption) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PricingOption) ProtoMessage() {}
-
-func (x *PricingOption) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[13]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PricingOption.ProtoReflect.Descriptor instead.
-func (*PricingOption) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{13}
-}
-
-func (x *PricingOption) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *PricingOption) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *PricingOption) GetPrice() *v1.Amount {
-	if x != nil {
-		return x.Price
-	}
-	return nil
-}
-
-func (x *PricingOption) GetCurrency() string {
-	if x != nil {
-		return x.Currency
-	}
-	return ""
-}
-
-func (x *PricingOption) GetCredits() *v1.NullableInt {
-	if x != nil {
-		return x.Credits
-	}
-	return nil
-}
-
-func (x *PricingOption) GetTaxRate() *v1.Percentage {
-	if x != nil {
-		return x.TaxRate
-	}
-	return nil
-}
-
-// Event is an event with its dates and pricing options.
-//
-// starts_at and duration are those of the first date that is not cancelled, and ends_at is the end
-// of the last one. capacity, spots_taken and spots_available are sums over the dates that are not
-// cancelled and have not started; a single date always counts. capacity and spots_available are null
-// if one of these dates is unlimited.
-type Event struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// evt_ identifier.
-	Id             string           `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Title          string           `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	Description    string           `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
-	Type           string           `protobuf:"bytes,4,opt,name=type,proto3" json:"type,omitempty"`
-	Status         string           `protobuf:"bytes,5,opt,name=status,proto3" json:"status,omitempty"`
-	Timezone       string           `protobuf:"bytes,6,opt,name=timezone,proto3" json:"timezone,omitempty"`
-	StartsAt       string           `protobuf:"bytes,7,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	EndsAt         string           `protobuf:"bytes,8,opt,name=ends_at,json=endsAt,proto3" json:"ends_at,omitempty"`
-	Duration       int32            `protobuf:"varint,9,opt,name=duration,proto3" json:"duration,omitempty"`
-	Capacity       *v1.NullableInt  `protobuf:"bytes,10,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	SpotsTaken     int32            `protobuf:"varint,11,opt,name=spots_taken,json=spotsTaken,proto3" json:"spots_taken,omitempty"`
-	SpotsAvailable *v1.NullableInt  `protobuf:"bytes,12,opt,name=spots_available,json=spotsAvailable,proto3" json:"spots_available,omitempty"`
-	Location       string           `protobuf:"bytes,13,opt,name=location,proto3" json:"location,omitempty"`
-	Dates          []*EventDate     `protobuf:"bytes,14,rep,name=dates,proto3" json:"dates,omitempty"`
-	PricingOptions []*PricingOption `protobuf:"bytes,15,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	// null means that a cancellation is free until the start.
-	FreeCancellationMinutes *v1.NullableInt `protobuf:"bytes,16,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3" json:"free_cancellation_minutes,omitempty"`
-	Recurrence              *Recurrence     `protobuf:"bytes,17,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
-	CreatedAt               string          `protobuf:"bytes,18,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt               string          `protobuf:"bytes,19,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	unknownFields           protoimpl.UnknownFields
-	sizeCache               protoimpl.SizeCache
-}
-
-func (x *Event) Reset() {
-	*x = Event{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[14]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Event) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Event) ProtoMessage() {}
-
-func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[14]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Event.ProtoReflect.Descriptor instead.
-func (*Event) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{14}
-}
-
-func (x *Event) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *Event) GetTitle() string {
-	if x != nil {
-		return x.Title
-	}
-	return ""
-}
-
-func (x *Event) GetDescription() string {
-	if x != nil {
-		return x.Description
-	}
-	return ""
-}
-
-func (x *Event) GetType() string {
-	if x != nil {
-		return x.Type
-	}
-	return ""
-}
-
-func (x *Event) GetStatus() string {
-	if x != nil {
-		return x.Status
-	}
-	return ""
-}
-
-func (x *Event) GetTimezone() string {
-	if x != nil {
-		return x.Timezone
-	}
-	return ""
-}
-
-func (x *Event) GetStartsAt() string {
-	if x != nil {
-		return x.StartsAt
-	}
-	return ""
-}
-
-func (x *Event) GetEndsAt() string {
-	if x != nil {
-		return x.EndsAt
-	}
-	return ""
-}
-
-func (x *Event) GetDuration() int32 {
-	if x != nil {
-		return x.Duration
-	}
-	return 0
-}
-
-func (x *Event) GetCapacity() *v1.NullableInt {
-	if x != nil {
-		return x.Capacity
-	}
-	return nil
-}
-
-func (x *Event) GetSpotsTaken() int32 {
-	if x != nil {
-		return x.SpotsTaken
-	}
-	return 0
-}
-
-func (x *Event) GetSpotsAvailable() *v1.NullableInt {
-	if x != nil {
-		return x.SpotsAvailable
-	}
-	return nil
-}
-
-func (x *Event) GetLocation() string {
-	if x != nil {
-		return x.Location
-	}
-	return ""
-}
-
-func (x *Event) GetDates() []*EventDate {
-	if x != nil {
-		return x.Dates
-	}
-	return nil
-}
-
-func (x *Event) GetPricingOptions() []*PricingOption {
-	if x != nil {
-		return x.PricingOptions
-	}
-	return nil
-}
-
-func (x *Event) GetFreeCancellationMinutes() *v1.NullableInt {
-	if x != nil {
-		return x.FreeCancellationMinutes
-	}
-	return nil
-}
-
-func (x *Event) GetRecurrence() *Recurrence {
-	if x != nil {
-		return x.Recurrence
-	}
-	return nil
-}
-
-func (x *Event) GetCreatedAt() string {
-	if x != nil {
-		return x.CreatedAt
-	}
-	return ""
-}
-
-func (x *Event) GetUpdatedAt() string {
-	if x != nil {
-		return x.UpdatedAt
-	}
-	return ""
-}
-
-// Recurrence is the rule from which the dates of an event are created.
-type Recurrence struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// An RRULE (RFC 5545), for example "FREQ=WEEKLY;BYDAY=MO;COUNT=10".
-	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
-	// YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS in the event's time zone.
-	Exceptions    []string `protobuf:"bytes,2,rep,name=exceptions,proto3" json:"exceptions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Recurrence) Reset() {
-	*x = Recurrence{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[15]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Recurrence) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Recurrence) ProtoMessage() {}
-
-func (x *Recurrence) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[15]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Recurrence.ProtoReflect.Descriptor instead.
-func (*Recurrence) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{15}
-}
-
-func (x *Recurrence) GetRule() string {
-	if x != nil {
-		return x.Rule
-	}
-	return ""
-}
-
-func (x *Recurrence) GetExceptions() []string {
-	if x != nil {
-		return x.Exceptions
-	}
-	return nil
-}
-
-// EventDateWrite is a date to add or to change.
-type EventDateWrite struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The date to change; if absent, a date is added.
-	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// In UTC, with an offset, or as local time in the event's time zone.
-	StartsAt *string `protobuf:"bytes,2,opt,name=starts_at,json=startsAt,proto3,oneof" json:"starts_at,omitempty"`
-	// Minutes.
-	Duration *int32 `protobuf:"varint,3,opt,name=duration,proto3,oneof" json:"duration,omitempty"`
-	// null means unlimited.
-	Capacity *v1.NullableInt `protobuf:"bytes,4,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	// Instead of duration; if both are given, they must agree.
-	EndsAt        *string `protobuf:"bytes,5,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EventDateWrite) Reset() {
-	*x = EventDateWrite{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[16]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EventDateWrite) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EventDateWrite) ProtoMessage() {}
-
-func (x *EventDateWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[16]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EventDateWrite.ProtoReflect.Descriptor instead.
-func (*EventDateWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{16}
-}
-
-func (x *EventDateWrite) GetId() string {
-	if x != nil && x.Id != nil {
-		return *x.Id
-	}
-	return ""
-}
-
-func (x *EventDateWrite) GetStartsAt() string {
-	if x != nil && x.StartsAt != nil {
-		return *x.StartsAt
-	}
-	return ""
-}
-
-func (x *EventDateWrite) GetDuration() int32 {
-	if x != nil && x.Duration != nil {
-		return *x.Duration
-	}
-	return 0
-}
-
-func (x *EventDateWrite) GetCapacity() *v1.NullableInt {
-	if x != nil {
-		return x.Capacity
-	}
-	return nil
-}
-
-func (x *EventDateWrite) GetEndsAt() string {
-	if x != nil && x.EndsAt != nil {
-		return *x.EndsAt
-	}
-	return ""
-}
-
-// PricingOptionWrite is a pricing option to add or to change.
-type PricingOptionWrite struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pricing option to change; if absent, one is added.
-	Id            *string         `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	Name          *string         `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	Price         *v1.Amount      `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"`
-	Currency      *string         `protobuf:"bytes,4,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
-	Credits       *v1.NullableInt `protobuf:"bytes,5,opt,name=credits,proto3" json:"credits,omitempty"`
-	TaxRate       *v1.Percentage  `protobuf:"bytes,6,opt,name=tax_rate,json=taxRate,proto3" json:"tax_rate,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PricingOptionWrite) Reset() {
-	*x = PricingOptionWrite{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PricingOptionWrite) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PricingOptionWrite) ProtoMessage() {}
-
-func (x *PricingOptionWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PricingOptionWrite.ProtoReflect.Descriptor instead.
-func (*PricingOptionWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *PricingOptionWrite) GetId() string {
-	if x != nil && x.Id != nil {
-		return *x.Id
-	}
-	return ""
-}
-
-func (x *PricingOptionWrite) GetName() string {
-	if x != nil && x.Name != nil {
-		return *x.Name
-	}
-	return ""
-}
-
-func (x *PricingOptionWrite) GetPrice() *v1.Amount {
-	if x != nil {
-		return x.Price
-	}
-	return nil
-}
-
-func (x *PricingOptionWrite) GetCurrency() string {
-	if x != nil && x.Currency != nil {
-		return *x.Currency
-	}
-	return ""
-}
-
-func (x *PricingOptionWrite) GetCredits() *v1.NullableInt {
-	if x != nil {
-		return x.Credits
-	}
-	return nil
-}
-
-func (x *PricingOptionWrite) GetTaxRate() *v1.Percentage {
-	if x != nil {
-		return x.TaxRate
-	}
-	return nil
-}
-
-// EventWrite is the body of POST, PUT and PATCH for events.
-type EventWrite struct {
-	state                   protoimpl.MessageState `protogen:"open.v1"`
-	Title                   *string                `protobuf:"bytes,1,opt,name=title,proto3,oneof" json:"title,omitempty"`
-	Description             *string                `protobuf:"bytes,2,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	Type                    *string                `protobuf:"bytes,3,opt,name=type,proto3,oneof" json:"type,omitempty"`
-	Status                  *string                `protobuf:"bytes,4,opt,name=status,proto3,oneof" json:"status,omitempty"`
-	Timezone                *string                `protobuf:"bytes,5,opt,name=timezone,proto3,oneof" json:"timezone,omitempty"`
-	StartsAt                *string                `protobuf:"bytes,6,opt,name=starts_at,json=startsAt,proto3,oneof" json:"starts_at,omitempty"`
-	Duration                *int32                 `protobuf:"varint,7,opt,name=duration,proto3,oneof" json:"duration,omitempty"`
-	Capacity                *v1.NullableInt        `protobuf:"bytes,8,opt,name=capacity,proto3" json:"capacity,omitempty"`
-	Location                *string                `protobuf:"bytes,9,opt,name=location,proto3,oneof" json:"location,omitempty"`
-	Dates                   []*EventDateWrite      `protobuf:"bytes,10,rep,name=dates,proto3" json:"dates,omitempty"`
-	PricingOptions          []*PricingOptionWrite  `protobuf:"bytes,11,rep,name=pricing_options,json=pricingOptions,proto3" json:"pricing_options,omitempty"`
-	FreeCancellationMinutes *v1.NullableInt        `protobuf:"bytes,12,opt,name=free_cancellation_minutes,json=freeCancellationMinutes,proto3" json:"free_cancellation_minutes,omitempty"`
-	Recurrence              *Recurrence            `protobuf:"bytes,13,opt,name=recurrence,proto3" json:"recurrence,omitempty"`
-	// Instead of duration; if both are given, they must agree.
-	EndsAt        *string `protobuf:"bytes,14,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EventWrite) Reset() {
-	*x = EventWrite{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[18]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EventWrite) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EventWrite) ProtoMessage() {}
-
-func (x *EventWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[18]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EventWrite.ProtoReflect.Descriptor instead.
-func (*EventWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{18}
-}
-
-func (x *EventWrite) GetTitle() string {
-	if x != nil && x.Title != nil {
-		return *x.Title
-	}
-	return ""
-}
-
-func (x *EventWrite) GetDescription() string {
-	if x != nil && x.Description != nil {
-		return *x.Description
-	}
-	return ""
-}
-
-func (x *EventWrite) GetType() string {
-	if x != nil && x.Type != nil {
-		return *x.Type
-	}
-	return ""
-}
-
-func (x *EventWrite) GetStatus() string {
-	if x != nil && x.Status != nil {
-		return *x.Status
-	}
-	return ""
-}
-
-func (x *EventWrite) GetTimezone() string {
-	if x != nil && x.Timezone != nil {
-		return *x.Timezone
-	}
-	return ""
-}
-
-func (x *EventWrite) GetStartsAt() string {
-	if x != nil && x.StartsAt != nil {
-		return *x.StartsAt
-	}
-	return ""
-}
-
-func (x *EventWrite) GetDuration() int32 {
-	if x != nil && x.Duration != nil {
-		return *x.Duration
-	}
-	return 0
-}
-
-func (x *EventWrite) GetCapacity() *v1.NullableInt {
-	if x != nil {
-		return x.Capacity
-	}
-	return nil
-}
-
-func (x *EventWrite) GetLocation() string {
-	if x != nil && x.Location != nil {
-		return *x.Location
-	}
-	return ""
-}
-
-func (x *EventWrite) GetDates() []*EventDateWrite {
-	if x != nil {
-		return x.Dates
-	}
-	return nil
-}
-
-func (x *EventWrite) GetPricingOptions() []*PricingOptionWrite {
-	if x != nil {
-		return x.PricingOptions
-	}
-	return nil
-}
-
-func (x *EventWrite) GetFreeCancellationMinutes() *v1.NullableInt {
-	if x != nil {
-		return x.FreeCancellationMinutes
-	}
-	return nil
-}
-
-func (x *EventWrite) GetRecurrence() *Recurrence {
-	if x != nil {
-		return x.Recurrence
-	}
-	return nil
-}
-
-func (x *EventWrite) GetEndsAt() string {
-	if x != nil && x.EndsAt != nil {
-		return *x.EndsAt
-	}
-	return ""
-}
-
-// ListEventsRequest has the query parameters of GET /events.
-type ListEventsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Page          *string                `protobuf:"bytes,1,opt,name=page,proto3,oneof" json:"page,omitempty"`
-	PerPage       *string                `protobuf:"bytes,2,opt,name=per_page,json=perPage,proto3,oneof" json:"per_page,omitempty"`
-	Cursor        *string                `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
-	Sort          *string                `protobuf:"bytes,4,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
-	UpdatedSince  *string                `protobuf:"bytes,5,opt,name=updated_since,json=updatedSince,proto3,oneof" json:"updated_since,omitempty"`
-	Type          *string                `protobuf:"bytes,6,opt,name=type,proto3,oneof" json:"type,omitempty"`
-	Status        *string                `protobuf:"bytes,7,opt,name=status,proto3,oneof" json:"status,omitempty"`
-	StartsFrom    *string                `protobuf:"bytes,8,opt,name=starts_from,json=startsFrom,proto3,oneof" json:"starts_from,omitempty"`
-	StartsBefore  *string                `protobuf:"bytes,9,opt,name=starts_before,json=startsBefore,proto3,oneof" json:"starts_before,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListEventsRequest) Reset() {
-	*x = ListEventsRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[19]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListEventsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListEventsRequest) ProtoMessage() {}
-
-func (x *ListEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[19]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListEventsRequest.ProtoReflect.Descriptor instead.
-func (*ListEventsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{19}
-}
-
-func (x *ListEventsRequest) GetPage() string {
-	if x != nil && x.Page != nil {
-		return *x.Page
-	}
-	return ""
-}
-
-func (x *ListEventsRequest) GetPerPage() string {
-	if x != nil && x.PerPage != nil {
-		return *x.PerPage
-	}
-	return ""
-}
-
-func (x *ListEventsRequest) GetCursor() string {
-	if x != nil && x.Cursor != nil {
-		return *x.Cursor
-	}
-	return ""
-}
-
-func (x *ListEventsRequest) GetSort() string {
-	if x != nil && x.Sort != nil {
-		return *x.Sort
-	}
-	return ""
-}
-
-func (x *ListEventsRequest) GetUpdatedSince() string {
-	if x != nil && x.UpdatedSince != nil {
-		return *x.UpdatedSince
-	}
-	return ""
-}
-
-func (x *ListEventsRequest) GetType() string {
-	if x != nil && x.Type != nil {
-		return *x.Type
-	}
-	return ""
-}
-
-func (x *ListEventsRequest) GetStatus() string {
-	if x != nil && x.Status != nil {
-		return *x.Status
-	}
-	return ""
-}
-
-func (x *ListEventsRequest) GetStartsFrom() string {
-	if x != nil && x.StartsFrom != nil {
-		return *x.StartsFrom
-	}
-	return ""
-}
-
-func (x *ListEventsRequest) GetStartsBefore() string {
-	if x != nil && x.StartsBefore != nil {
-		return *x.StartsBefore
-	}
-	return ""
-}
-
-// ListEventsResponse is the response of GET /events. next_cursor is absent on the last page.
-type ListEventsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Events        []*Event               `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
-	Total         int64                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
-	Page          int32                  `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
-	PerPage       int32                  `protobuf:"varint,4,opt,name=per_page,json=perPage,proto3" json:"per_page,omitempty"`
-	NextCursor    *string                `protobuf:"bytes,5,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListEventsResponse) Reset() {
-	*x = ListEventsResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[20]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListEventsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListEventsResponse) ProtoMessage() {}
-
-func (x *ListEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[20]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListEventsResponse.ProtoReflect.Descriptor instead.
-func (*ListEventsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{20}
-}
-
-func (x *ListEventsResponse) GetEvents() []*Event {
-	if x != nil {
-		return x.Events
-	}
-	return nil
-}
-
-func (x *ListEventsResponse) GetTotal() int64 {
-	if x != nil {
-		return x.Total
-	}
-	return 0
-}
-
-func (x *ListEventsResponse) GetPage() int32 {
-	if x != nil {
-		return x.Page
-	}
-	return 0
-}
-
-func (x *ListEventsResponse) GetPerPage() int32 {
-	if x != nil {
-		return x.PerPage
-	}
-	return 0
-}
-
-func (x *ListEventsResponse) GetNextCursor() string {
-	if x != nil && x.NextCursor != nil {
-		return *x.NextCursor
-	}
-	return ""
-}
-
-type GetEventRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetEventRequest) Reset() {
-	*x = GetEventRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetEventRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetEventRequest) ProtoMessage() {}
-
-func (x *GetEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetEventRequest.ProtoReflect.Descriptor instead.
-func (*GetEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *GetEventRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-type DeleteEventRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *DeleteEventRequest) Reset() {
-	*x = DeleteEventRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DeleteEventRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DeleteEventRequest) ProtoMessage() {}
-
-func (x *DeleteEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DeleteEventRequest.ProtoReflect.Descriptor instead.
-func (*DeleteEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{22}
-}
-
-func (x *DeleteEventRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-type CreateEventRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         *EventWrite            `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CreateEventRequest) Reset() {
-	*x = CreateEventRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[23]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CreateEventRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CreateEventRequest) ProtoMessage() {}
-
-func (x *CreateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[23]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CreateEventRequest.ProtoReflect.Descriptor instead.
-func (*CreateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{23}
-}
-
-func (x *CreateEventRequest) GetEvent() *EventWrite {
-	if x != nil {
-		return x.Event
-	}
-	return nil
-}
-
-type UpdateEventRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Event         *EventWrite            `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UpdateEventRequest) Reset() {
-	*x = UpdateEventRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[24]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateEventRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateEventRequest) ProtoMessage() {}
-
-func (x *UpdateEventRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[24]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateEventRequest.ProtoReflect.Descriptor instead.
-func (*UpdateEventRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{24}
-}
-
-func (x *UpdateEventRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *UpdateEventRequest) GetEvent() *EventWrite {
-	if x != nil {
-		return x.Event
-	}
-	return nil
-}
-
-// Registration is a booking. Its customer is the one who attends.
-type Registration struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// reg_ identifier.
-	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	EventId       string `protobuf:"bytes,2,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
-	EventDateId   string `protobuf:"bytes,3,opt,name=event_date_id,json=eventDateId,proto3" json:"event_date_id,omitempty"`
-	EventTitle    string `protobuf:"bytes,4,opt,name=event_title,json=eventTitle,proto3" json:"event_title,omitempty"`
-	EventDate     string `protobuf:"bytes,5,opt,name=event_date,json=eventDate,proto3" json:"event_date,omitempty"`
-	CustomerId    string `protobuf:"bytes,6,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	CustomerEmail string `protobuf:"bytes,7,opt,name=customer_email,json=customerEmail,proto3" json:"customer_email,omitempty"`
-	CustomerName  string `protobuf:"bytes,8,opt,name=customer_name,json=customerName,proto3" json:"customer_name,omitempty"`
-	Spots         int32  `protobuf:"varint,9,opt,name=spots,proto3" json:"spots,omitempty"`
-	// confirmed or cancelled.
-	Status        string           `protobuf:"bytes,10,opt,name=status,proto3" json:"status,omitempty"`
-	TotalPaid     *v1.Amount       `protobuf:"bytes,11,opt,name=total_paid,json=totalPaid,proto3" json:"total_paid,omitempty"`
-	Currency      string           `protobuf:"bytes,12,opt,name=currency,proto3" json:"currency,omitempty"`
-	PaymentMethod string           `protobuf:"bytes,13,opt,name=payment_method,json=paymentMethod,proto3" json:"payment_method,omitempty"`
-	PassUsed      *v1.NullableText `protobuf:"bytes,14,opt,name=pass_used,json=passUsed,proto3" json:"pass_used,omitempty"`
-	TransactionId string           `protobuf:"bytes,15,opt,name=transaction_id,json=transactionId,proto3" json:"transaction_id,omitempty"`
-	CreatedAt     string           `protobuf:"bytes,16,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	CancelledAt   *v1.NullableText `protobuf:"bytes,17,opt,name=cancelled_at,json=cancelledAt,proto3" json:"cancelled_at,omitempty"`
-	// unknown, checked_in or no_show. This field and the following ones are additions to the
-	// specification.
-	Attendance    string           `protobuf:"bytes,18,opt,name=attendance,proto3" json:"attendance,omitempty"`
-	DiscountCode  *v1.NullableText `protobuf:"bytes,19,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`
-	Refunded      bool             `protobuf:"varint,20,opt,name=refunded,proto3" json:"refunded,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Registration) Reset() {
-	*x = Registration{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[25]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Registration) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Registration) ProtoMessage() {}
-
-func (x *Registration) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[25]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Registration.ProtoReflect.Descriptor instead.
-func (*Registration) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{25}
-}
-
-func (x *Registration) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *Registration) GetEventId() string {
-	if x != nil {
-		return x.EventId
-	}
-	return ""
-}
-
-func (x *Registration) GetEventDateId() string {
-	if x != nil {
-		return x.EventDateId
-	}
-	return ""
-}
-
-func (x *Registration) GetEventTitle() string {
-	if x != nil {
-		return x.EventTitle
-	}
-	return ""
-}
-
-func (x *Registration) GetEventDate() string {
-	if x != nil {
-		return x.EventDate
-	}
-	return ""
-}
-
-func (x *Registration) GetCustomerId() string {
-	if x != nil {
-		return x.CustomerId
-	}
-	return ""
-}
-
-func (x *Registration) GetCustomerEmail() string {
-	if x != nil {
-		return x.CustomerEmail
-	}
-	return ""
-}
-
-func (x *Registration) GetCustomerName() string {
-	if x != nil {
-		return x.CustomerName
-	}
-	return ""
-}
-
-func (x *Registration) GetSpots() int32 {
-	if x != nil {
-		return x.Spots
-	}
-	return 0
-}
-
-func (x *Registration) GetStatus() string {
-	if x != nil {
-		return x.Status
-	}
-	return ""
-}
-
-func (x *Registration) GetTotalPaid() *v1.Amount {
-	if x != nil {
-		return x.TotalPaid
-	}
-	return nil
-}
-
-func (x *Registration) GetCurrency() string {
-	if x != nil {
-		return x.Currency
-	}
-	return ""
-}
-
-func (x *Registration) GetPaymentMethod() string {
-	if x != nil {
-		return x.PaymentMethod
-	}
-	return ""
-}
-
-func (x *Registration) GetPassUsed() *v1.NullableText {
-	if x != nil {
-		return x.PassUsed
-	}
-	return nil
-}
-
-func (x *Registration) GetTransactionId() string {
-	if x != nil {
-		return x.TransactionId
-	}
-	return ""
-}
-
-func (x *Registration) GetCreatedAt() string {
-	if x != nil {
-		return x.CreatedAt
-	}
-	return ""
-}
-
-func (x *Registration) GetCancelledAt() *v1.NullableText {
-	if x != nil {
-		return x.CancelledAt
-	}
-	return nil
-}
-
-func (x *Registration) GetAttendance() string {
-	if x != nil {
-		return x.Attendance
-	}
-	return ""
-}
-
-func (x *Registration) GetDiscountCode() *v1.NullableText {
-	if x != nil {
-		return x.DiscountCode
-	}
-	return nil
-}
-
-func (x *Registration) GetRefunded() bool {
-	if x != nil {
-		return x.Refunded
-	}
-	return false
-}
-
-// ListRegistrationsRequest has the parameters of GET /events/{id}/registrations.
-type ListRegistrationsRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event's identifier.
-	Id            string  `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Page          *string `protobuf:"bytes,2,opt,name=page,proto3,oneof" json:"page,omitempty"`
-	PerPage       *string `protobuf:"bytes,3,opt,name=per_page,json=perPage,proto3,oneof" json:"per_page,omitempty"`
-	Cursor        *string `protobuf:"bytes,4,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
-	Sort          *string `protobuf:"bytes,5,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
-	UpdatedSince  *string `protobuf:"bytes,6,opt,name=updated_since,json=updatedSince,proto3,oneof" json:"updated_since,omitempty"`
-	EventDateId   *string `protobuf:"bytes,7,opt,name=event_date_id,json=eventDateId,proto3,oneof" json:"event_date_id,omitempty"`
-	Status        *string `protobuf:"bytes,8,opt,name=status,proto3,oneof" json:"status,omitempty"`
-	CustomerId    *string `protobuf:"bytes,9,opt,name=customer_id,json=customerId,proto3,oneof" json:"customer_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListRegistrationsRequest) Reset() {
-	*x = ListRegistrationsRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[26]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListRegistrationsRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListRegistrationsRequest) ProtoMessage() {}
-
-func (x *ListRegistrationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[26]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListRegistrationsRequest.ProtoReflect.Descriptor instead.
-func (*ListRegistrationsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{26}
-}
-
-func (x *ListRegistrationsRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *ListRegistrationsRequest) GetPage() string {
-	if x != nil && x.Page != nil {
-		return *x.Page
-	}
-	return ""
-}
-
-func (x *ListRegistrationsRequest) GetPerPage() string {
-	if x != nil && x.PerPage != nil {
-		return *x.PerPage
-	}
-	return ""
-}
-
-func (x *ListRegistrationsRequest) GetCursor() string {
-	if x != nil && x.Cursor != nil {
-		return *x.Cursor
-	}
-	return ""
-}
-
-func (x *ListRegistrationsRequest) GetSort() string {
-	if x != nil && x.Sort != nil {
-		return *x.Sort
-	}
-	return ""
-}
-
-func (x *ListRegistrationsRequest) GetUpdatedSince() string {
-	if x != nil && x.UpdatedSince != nil {
-		return *x.UpdatedSince
-	}
-	return ""
-}
-
-func (x *ListRegistrationsRequest) GetEventDateId() string {
-	if x != nil && x.EventDateId != nil {
-		return *x.EventDateId
-	}
-	return ""
-}
-
-func (x *ListRegistrationsRequest) GetStatus() string {
-	if x != nil && x.Status != nil {
-		return *x.Status
-	}
-	return ""
-}
-
-func (x *ListRegistrationsRequest) GetCustomerId() string {
-	if x != nil && x.CustomerId != nil {
-		return *x.CustomerId
-	}
-	return ""
-}
-
-// ListRegistrationsResponse is the response of GET /events/{id}/registrations. next_cursor is absent
-// on the last page.
-type ListRegistrationsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Registrations []*Registration        `protobuf:"bytes,1,rep,name=registrations,proto3" json:"registrations,omitempty"`
-	Total         int64                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
-	Page          int32                  `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
-	PerPage       int32                  `protobuf:"varint,4,opt,name=per_page,json=perPage,proto3" json:"per_page,omitempty"`
-	NextCursor    *string                `protobuf:"bytes,5,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ListRegistrationsResponse) Reset() {
-	*x = ListRegistrationsResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[27]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ListRegistrationsResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ListRegistrationsResponse) ProtoMessage() {}
-
-func (x *ListRegistrationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[27]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ListRegistrationsResponse.ProtoReflect.Descriptor instead.
-func (*ListRegistrationsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{27}
-}
-
-func (x *ListRegistrationsResponse) GetRegistrations() []*Registration {
-	if x != nil {
-		return x.Registrations
-	}
-	return nil
-}
-
-func (x *ListRegistrationsResponse) GetTotal() int64 {
-	if x != nil {
-		return x.Total
-	}
-	return 0
-}
-
-func (x *ListRegistrationsResponse) GetPage() int32 {
-	if x != nil {
-		return x.Page
-	}
-	return 0
-}
-
-func (x *ListRegistrationsResponse) GetPerPage() int32 {
-	if x != nil {
-		return x.PerPage
-	}
-	return 0
-}
-
-func (x *ListRegistrationsResponse) GetNextCursor() string {
-	if x != nil && x.NextCursor != nil {
-		return *x.NextCursor
-	}
-	return ""
-}
-
-// PaymentWrite is how a registration is paid.
-type PaymentWrite struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// CARD or PASS.
-	Method         *string `protobuf:"bytes,1,opt,name=method,proto3,oneof" json:"method,omitempty"`
-	CustomerPassId *string `protobuf:"bytes,2,opt,name=customer_pass_id,json=customerPassId,proto3,oneof" json:"customer_pass_id,omitempty"`
-	Reference      *string `protobuf:"bytes,3,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *PaymentWrite) Reset() {
-	*x = PaymentWrite{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[28]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PaymentWrite) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PaymentWrite) ProtoMessage() {}
-
-func (x *PaymentWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[28]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PaymentWrite.ProtoReflect.Descriptor instead.
-func (*PaymentWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{28}
-}
-
-func (x *PaymentWrite) GetMethod() string {
-	if x != nil && x.Method != nil {
-		return *x.Method
-	}
-	return ""
-}
-
-func (x *PaymentWrite) GetCustomerPassId() string {
-	if x != nil && x.CustomerPassId != nil {
-		return *x.CustomerPassId
-	}
-	return ""
-}
-
-func (x *PaymentWrite) GetReference() string {
-	if x != nil && x.Reference != nil {
-		return *x.Reference
-	}
-	return ""
-}
-
-// RegistrationWrite is the body of POST /events/{id}/registrations.
-type RegistrationWrite struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	CustomerId      *string                `protobuf:"bytes,1,opt,name=customer_id,json=customerId,proto3,oneof" json:"customer_id,omitempty"`
-	EventDateId     *string                `protobuf:"bytes,2,opt,name=event_date_id,json=eventDateId,proto3,oneof" json:"event_date_id,omitempty"`
-	Spots           *int32                 `protobuf:"varint,3,opt,name=spots,proto3,oneof" json:"spots,omitempty"`
-	PricingOptionId *string                `protobuf:"bytes,4,opt,name=pricing_option_id,json=pricingOptionId,proto3,oneof" json:"pricing_option_id,omitempty"`
-	Payment         *PaymentWrite          `protobuf:"bytes,5,opt,name=payment,proto3" json:"payment,omitempty"`
-	DiscountCode    *string                `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3,oneof" json:"discount_code,omitempty"`
-	// The customer who pays; if absent, the customer who attends. An addition to the specification.
-	PurchasedById *string `protobuf:"bytes,7,opt,name=purchased_by_id,json=purchasedById,proto3,oneof" json:"purchased_by_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RegistrationWrite) Reset() {
-	*x = RegistrationWrite{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[29]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RegistrationWrite) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RegistrationWrite) ProtoMessage() {}
-
-func (x *RegistrationWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[29]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RegistrationWrite.ProtoReflect.Descriptor instead.
-func (*RegistrationWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{29}
-}
-
-func (x *RegistrationWrite) GetCustomerId() string {
-	if x != nil && x.CustomerId != nil {
-		return *x.CustomerId
-	}
-	return ""
-}
-
-func (x *RegistrationWrite) GetEventDateId() string {
-	if x != nil && x.EventDateId != nil {
-		return *x.EventDateId
-	}
-	return ""
-}
-
-func (x *RegistrationWrite) GetSpots() int32 {
-	if x != nil && x.Spots != nil {
-		return *x.Spots
-	}
-	return 0
-}
-
-func (x *RegistrationWrite) GetPricingOptionId() string {
-	if x != nil && x.PricingOptionId != nil {
-		return *x.PricingOptionId
-	}
-	return ""
-}
-
-func (x *RegistrationWrite) GetPayment() *PaymentWrite {
-	if x != nil {
-		return x.Payment
-	}
-	return nil
-}
-
-func (x *RegistrationWrite) GetDiscountCode() string {
-	if x != nil && x.DiscountCode != nil {
-		return *x.DiscountCode
-	}
-	return ""
-}
-
-func (x *RegistrationWrite) GetPurchasedById() string {
-	if x != nil && x.PurchasedById != nil {
-		return *x.PurchasedById
-	}
-	return ""
-}
-
-type CreateRegistrationRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event's identifier.
-	Id            string             `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Registration  *RegistrationWrite `protobuf:"bytes,2,opt,name=registration,proto3" json:"registration,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CreateRegistrationRequest) Reset() {
-	*x = CreateRegistrationRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[30]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CreateRegistrationRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CreateRegistrationRequest) ProtoMessage() {}
-
-func (x *CreateRegistrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[30]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CreateRegistrationRequest.ProtoReflect.Descriptor instead.
-func (*CreateRegistrationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{30}
-}
-
-func (x *CreateRegistrationRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *CreateRegistrationRequest) GetRegistration() *RegistrationWrite {
-	if x != nil {
-		return x.Registration
-	}
-	return nil
-}
-
-type GetRegistrationRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event's identifier.
-	Id             string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	RegistrationId string `protobuf:"bytes,2,opt,name=registration_id,json=registrationId,proto3" json:"registration_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *GetRegistrationRequest) Reset() {
-	*x = GetRegistrationRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[31]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetRegistrationRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetRegistrationRequest) ProtoMessage() {}
-
-func (x *GetRegistrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[31]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetRegistrationRequest.ProtoReflect.Descriptor instead.
-func (*GetRegistrationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{31}
-}
-
-func (x *GetRegistrationRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *GetRegistrationRequest) GetRegistrationId() string {
-	if x != nil {
-		return x.RegistrationId
-	}
-	return ""
-}
-
-type GetRegistrationResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Registration  *Registration          `protobuf:"bytes,1,opt,name=registration,proto3" json:"registration,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetRegistrationResponse) Reset() {
-	*x = GetRegistrationResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[32]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetRegistrationResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetRegistrationResponse) ProtoMessage() {}
-
-func (x *GetRegistrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[32]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetRegistrationResponse.ProtoReflect.Descriptor instead.
-func (*GetRegistrationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{32}
-}
-
-func (x *GetRegistrationResponse) GetRegistration() *Registration {
-	if x != nil {
-		return x.Registration
-	}
-	return nil
-}
-
-type DeleteRegistrationRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The event's identifier.
-	Id             string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	RegistrationId string `protobuf:"bytes,2,opt,name=registration_id,json=registrationId,proto3" json:"registration_id,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *DeleteRegistrationRequest) Reset() {
-	*x = DeleteRegistrationRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[33]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DeleteRegistrationRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DeleteRegistrationRequest) ProtoMessage() {}
-
-func (x *DeleteRegistrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[33]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DeleteRegistrationRequest.ProtoReflect.Descriptor instead.
-func (*DeleteRegistrationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{33}
-}
-
-func (x *DeleteRegistrationRequest) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *DeleteRegistrationRequest) GetRegistrationId() string {
-	if x != nil {
-		return x.RegistrationId
-	}
-	return ""
-}
-
-// DeleteRegistrationResponse is the response of DELETE /events/{id}/registrations/{registration_id}.
-type DeleteRegistrationResponse struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Id      string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Deleted bool                   `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	Status  string                 `protobuf:"bytes,3,opt,name=status,proto3" json:"status,omitempty"`
-	// Whether the cancellation was late under the event's cancellation policy.
-	Late            bool       `protobuf:"varint,4,opt,name=late,proto3" json:"late,omitempty"`
-	CreditsReturned int32      `protobuf:"varint,5,opt,name=credits_returned,json=creditsReturned,proto3" json:"credits_returned,omitempty"`
-	RefundDue       *v1.Amount `protobuf:"bytes,6,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
-}
-
-func (x *DeleteRegistrationResponse) Reset() {
-	*x = DeleteRegistrationResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[34]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *DeleteRegistrationResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*DeleteRegistrationResponse) ProtoMessage() {}
-
-func (x *DeleteRegistrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[34]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use DeleteRegistrationResponse.ProtoReflect.Descriptor instead.
-func (*DeleteRegistrationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{34}
-}
-
-func (x *DeleteRegistrationResponse) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *DeleteRegistrationResponse) GetDeleted() bool {
-	if x != nil {
-		return x.Deleted
-	}
-	return false
-}
-
-func (x *DeleteRegistrationResponse) GetStatus() string {
-	if x != nil {
-		return x.Status
-	}
-	return ""
-}
-
-func (x *DeleteRegistrationResponse) GetLate() bool {
-	if x != nil {
-		return x.Late
-	}
-	return false
-}
-
-func (x *DeleteRegistrationResponse) GetCreditsReturned() int32 {
-	if x != nil {
-		return x.CreditsReturned
-	}
-	return 0
-}
-
-func (x *DeleteRegistrationResponse) GetRefundDue() *v1.Amount {
-	if x != nil {
-		return x.RefundDue
-	}
-	return nil
-}
-
 // Pass is a pass type that the company sells.
 type Pass struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
@@ -2752,13 +748,17 @@ type Pass struct {
 	Status             string                 `protobuf:"bytes,10,opt,name=status,proto3" json:"status,omitempty"`
 	CreatedAt          string                 `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt          string                 `protobuf:"bytes,12,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// A pass can be used any number of times; total_uses is 999999.
+	UnlimitedUses bool `protobuf:"varint,13,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// A pass has no last day; validity_count is 0 and validity_unit is empty.
+	NeverExpires  bool `protobuf:"varint,14,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Pass) Reset() {
 	*x = Pass{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[35]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2770,7 +770,7 @@ func (x *Pass) String() string {
 func (*Pass) ProtoMessage() {}
 
 func (x *Pass) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[35]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2783,7 +783,7 @@ func (x *Pass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pass.ProtoReflect.Descriptor instead.
 func (*Pass) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{35}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Pass) GetId() string {
@@ -2870,6 +870,20 @@ func (x *Pass) GetUpdatedAt() string {
 	return ""
 }
 
+func (x *Pass) GetUnlimitedUses() bool {
+	if x != nil {
+		return x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *Pass) GetNeverExpires() bool {
+	if x != nil {
+		return x.NeverExpires
+	}
+	return false
+}
+
 // PassWrite is the body of POST, PUT and PATCH for passes.
 type PassWrite struct {
 	state              protoimpl.MessageState `protogen:"open.v1"`
@@ -2882,13 +896,15 @@ type PassWrite struct {
 	Currency           *string                `protobuf:"bytes,7,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
 	EligibleEventTypes *v1.TextList           `protobuf:"bytes,8,opt,name=eligible_event_types,json=eligibleEventTypes,proto3" json:"eligible_event_types,omitempty"`
 	Status             *string                `protobuf:"bytes,9,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	UnlimitedUses      *bool                  `protobuf:"varint,10,opt,name=unlimited_uses,json=unlimitedUses,proto3,oneof" json:"unlimited_uses,omitempty"`
+	NeverExpires       *bool                  `protobuf:"varint,11,opt,name=never_expires,json=neverExpires,proto3,oneof" json:"never_expires,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
 }
 
 func (x *PassWrite) Reset() {
 	*x = PassWrite{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[36]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2900,7 +916,7 @@ func (x *PassWrite) String() string {
 func (*PassWrite) ProtoMessage() {}
 
 func (x *PassWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[36]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2913,7 +929,7 @@ func (x *PassWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassWrite.ProtoReflect.Descriptor instead.
 func (*PassWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{36}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PassWrite) GetTitle() string {
@@ -2979,6 +995,20 @@ func (x *PassWrite) GetStatus() string {
 	return ""
 }
 
+func (x *PassWrite) GetUnlimitedUses() bool {
+	if x != nil && x.UnlimitedUses != nil {
+		return *x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *PassWrite) GetNeverExpires() bool {
+	if x != nil && x.NeverExpires != nil {
+		return *x.NeverExpires
+	}
+	return false
+}
+
 // ListPassesRequest has the query parameters of GET /passes.
 type ListPassesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2994,7 +1024,7 @@ type ListPassesRequest struct {
 
 func (x *ListPassesRequest) Reset() {
 	*x = ListPassesRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[37]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +1036,7 @@ func (x *ListPassesRequest) String() string {
 func (*ListPassesRequest) ProtoMessage() {}
 
 func (x *ListPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[37]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +1049,7 @@ func (x *ListPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPassesRequest.ProtoReflect.Descriptor instead.
 func (*ListPassesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{37}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListPassesRequest) GetPage() string {
@@ -3078,7 +1108,7 @@ type ListPassesResponse struct {
 
 func (x *ListPassesResponse) Reset() {
 	*x = ListPassesResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[38]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3090,7 +1120,7 @@ func (x *ListPassesResponse) String() string {
 func (*ListPassesResponse) ProtoMessage() {}
 
 func (x *ListPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[38]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3103,7 +1133,7 @@ func (x *ListPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPassesResponse.ProtoReflect.Descriptor instead.
 func (*ListPassesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{38}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListPassesResponse) GetPasses() []*Pass {
@@ -3150,7 +1180,7 @@ type GetPassRequest struct {
 
 func (x *GetPassRequest) Reset() {
 	*x = GetPassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[39]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3162,7 +1192,7 @@ func (x *GetPassRequest) String() string {
 func (*GetPassRequest) ProtoMessage() {}
 
 func (x *GetPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[39]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3175,7 +1205,7 @@ func (x *GetPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPassRequest.ProtoReflect.Descriptor instead.
 func (*GetPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{39}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetPassRequest) GetId() string {
@@ -3194,7 +1224,7 @@ type CreatePassRequest struct {
 
 func (x *CreatePassRequest) Reset() {
 	*x = CreatePassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[40]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3206,7 +1236,7 @@ func (x *CreatePassRequest) String() string {
 func (*CreatePassRequest) ProtoMessage() {}
 
 func (x *CreatePassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[40]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3219,7 +1249,7 @@ func (x *CreatePassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePassRequest.ProtoReflect.Descriptor instead.
 func (*CreatePassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{40}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CreatePassRequest) GetPass() *PassWrite {
@@ -3239,7 +1269,7 @@ type UpdatePassRequest struct {
 
 func (x *UpdatePassRequest) Reset() {
 	*x = UpdatePassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[41]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3251,7 +1281,7 @@ func (x *UpdatePassRequest) String() string {
 func (*UpdatePassRequest) ProtoMessage() {}
 
 func (x *UpdatePassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[41]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3264,7 +1294,7 @@ func (x *UpdatePassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePassRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{41}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdatePassRequest) GetId() string {
@@ -3290,16 +1320,27 @@ type CustomerPass struct {
 	PassId        string `protobuf:"bytes,3,opt,name=pass_id,json=passId,proto3" json:"pass_id,omitempty"`
 	RemainingUses int32  `protobuf:"varint,4,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
 	// The first and the last day on which it is valid, YYYY-MM-DD.
-	StartDate     string `protobuf:"bytes,5,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
-	ExpiryDate    string `protobuf:"bytes,6,opt,name=expiry_date,json=expiryDate,proto3" json:"expiry_date,omitempty"`
-	Status        string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	StartDate  string `protobuf:"bytes,5,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
+	ExpiryDate string `protobuf:"bytes,6,opt,name=expiry_date,json=expiryDate,proto3" json:"expiry_date,omitempty"`
+	Status     string `protobuf:"bytes,7,opt,name=status,proto3" json:"status,omitempty"`
+	// This field and the following ones are additions to the specification. Title of the pass type.
+	Title     string `protobuf:"bytes,8,opt,name=title,proto3" json:"title,omitempty"`
+	TotalUses int32  `protobuf:"varint,9,opt,name=total_uses,json=totalUses,proto3" json:"total_uses,omitempty"`
+	// The pass can be used any number of times; total_uses and remaining_uses are 999999.
+	UnlimitedUses bool `protobuf:"varint,10,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// The pass has no last day; expiry_date is 9999-12-31.
+	NeverExpires bool `protobuf:"varint,11,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	// null if the pass is not paused.
+	PausedSince   *v1.NullableText `protobuf:"bytes,12,opt,name=paused_since,json=pausedSince,proto3" json:"paused_since,omitempty"`
+	CreatedAt     string           `protobuf:"bytes,13,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt     string           `protobuf:"bytes,14,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CustomerPass) Reset() {
 	*x = CustomerPass{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[42]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3311,7 +1352,7 @@ func (x *CustomerPass) String() string {
 func (*CustomerPass) ProtoMessage() {}
 
 func (x *CustomerPass) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[42]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3324,7 +1365,7 @@ func (x *CustomerPass) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomerPass.ProtoReflect.Descriptor instead.
 func (*CustomerPass) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{42}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CustomerPass) GetId() string {
@@ -3376,6 +1417,55 @@ func (x *CustomerPass) GetStatus() string {
 	return ""
 }
 
+func (x *CustomerPass) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *CustomerPass) GetTotalUses() int32 {
+	if x != nil {
+		return x.TotalUses
+	}
+	return 0
+}
+
+func (x *CustomerPass) GetUnlimitedUses() bool {
+	if x != nil {
+		return x.UnlimitedUses
+	}
+	return false
+}
+
+func (x *CustomerPass) GetNeverExpires() bool {
+	if x != nil {
+		return x.NeverExpires
+	}
+	return false
+}
+
+func (x *CustomerPass) GetPausedSince() *v1.NullableText {
+	if x != nil {
+		return x.PausedSince
+	}
+	return nil
+}
+
+func (x *CustomerPass) GetCreatedAt() string {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return ""
+}
+
+func (x *CustomerPass) GetUpdatedAt() string {
+	if x != nil {
+		return x.UpdatedAt
+	}
+	return ""
+}
+
 // CustomerPassCreate is the body of POST /customer-passes.
 type CustomerPassCreate struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -3390,7 +1480,7 @@ type CustomerPassCreate struct {
 
 func (x *CustomerPassCreate) Reset() {
 	*x = CustomerPassCreate{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[43]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3402,7 +1492,7 @@ func (x *CustomerPassCreate) String() string {
 func (*CustomerPassCreate) ProtoMessage() {}
 
 func (x *CustomerPassCreate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[43]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3415,7 +1505,7 @@ func (x *CustomerPassCreate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomerPassCreate.ProtoReflect.Descriptor instead.
 func (*CustomerPassCreate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{43}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CustomerPassCreate) GetCustomerId() string {
@@ -3459,7 +1549,7 @@ type PassPaymentWrite struct {
 
 func (x *PassPaymentWrite) Reset() {
 	*x = PassPaymentWrite{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[44]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3471,7 +1561,7 @@ func (x *PassPaymentWrite) String() string {
 func (*PassPaymentWrite) ProtoMessage() {}
 
 func (x *PassPaymentWrite) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[44]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3484,7 +1574,7 @@ func (x *PassPaymentWrite) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassPaymentWrite.ProtoReflect.Descriptor instead.
 func (*PassPaymentWrite) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{44}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *PassPaymentWrite) GetMethod() string {
@@ -3521,7 +1611,7 @@ type CustomerPassUpdate struct {
 
 func (x *CustomerPassUpdate) Reset() {
 	*x = CustomerPassUpdate{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[45]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3533,7 +1623,7 @@ func (x *CustomerPassUpdate) String() string {
 func (*CustomerPassUpdate) ProtoMessage() {}
 
 func (x *CustomerPassUpdate) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[45]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3546,7 +1636,7 @@ func (x *CustomerPassUpdate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomerPassUpdate.ProtoReflect.Descriptor instead.
 func (*CustomerPassUpdate) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{45}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CustomerPassUpdate) GetExpiryDate() string {
@@ -3594,7 +1684,7 @@ type ListCustomerPassesRequest struct {
 
 func (x *ListCustomerPassesRequest) Reset() {
 	*x = ListCustomerPassesRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[46]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3606,7 +1696,7 @@ func (x *ListCustomerPassesRequest) String() string {
 func (*ListCustomerPassesRequest) ProtoMessage() {}
 
 func (x *ListCustomerPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[46]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3619,7 +1709,7 @@ func (x *ListCustomerPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerPassesRequest.ProtoReflect.Descriptor instead.
 func (*ListCustomerPassesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{46}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListCustomerPassesRequest) GetPage() string {
@@ -3693,7 +1783,7 @@ type ListCustomerPassesResponse struct {
 
 func (x *ListCustomerPassesResponse) Reset() {
 	*x = ListCustomerPassesResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[47]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3705,7 +1795,7 @@ func (x *ListCustomerPassesResponse) String() string {
 func (*ListCustomerPassesResponse) ProtoMessage() {}
 
 func (x *ListCustomerPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[47]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3718,7 +1808,7 @@ func (x *ListCustomerPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCustomerPassesResponse.ProtoReflect.Descriptor instead.
 func (*ListCustomerPassesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{47}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListCustomerPassesResponse) GetCustomerPasses() []*CustomerPass {
@@ -3765,7 +1855,7 @@ type GetCustomerPassRequest struct {
 
 func (x *GetCustomerPassRequest) Reset() {
 	*x = GetCustomerPassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[48]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3777,7 +1867,7 @@ func (x *GetCustomerPassRequest) String() string {
 func (*GetCustomerPassRequest) ProtoMessage() {}
 
 func (x *GetCustomerPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[48]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3790,7 +1880,7 @@ func (x *GetCustomerPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerPassRequest.ProtoReflect.Descriptor instead.
 func (*GetCustomerPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{48}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetCustomerPassRequest) GetId() string {
@@ -3809,7 +1899,7 @@ type CreateCustomerPassRequest struct {
 
 func (x *CreateCustomerPassRequest) Reset() {
 	*x = CreateCustomerPassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[49]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3821,7 +1911,7 @@ func (x *CreateCustomerPassRequest) String() string {
 func (*CreateCustomerPassRequest) ProtoMessage() {}
 
 func (x *CreateCustomerPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[49]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3834,7 +1924,7 @@ func (x *CreateCustomerPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerPassRequest.ProtoReflect.Descriptor instead.
 func (*CreateCustomerPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{49}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CreateCustomerPassRequest) GetCustomerPass() *CustomerPassCreate {
@@ -3854,7 +1944,7 @@ type UpdateCustomerPassRequest struct {
 
 func (x *UpdateCustomerPassRequest) Reset() {
 	*x = UpdateCustomerPassRequest{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[50]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3866,7 +1956,7 @@ func (x *UpdateCustomerPassRequest) String() string {
 func (*UpdateCustomerPassRequest) ProtoMessage() {}
 
 func (x *UpdateCustomerPassRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[50]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3879,7 +1969,7 @@ func (x *UpdateCustomerPassRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCustomerPassRequest.ProtoReflect.Descriptor instead.
 func (*UpdateCustomerPassRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{50}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *UpdateCustomerPassRequest) GetId() string {
@@ -3905,7 +1995,7 @@ type GetCustomerResponse struct {
 
 func (x *GetCustomerResponse) Reset() {
 	*x = GetCustomerResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[51]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3917,7 +2007,7 @@ func (x *GetCustomerResponse) String() string {
 func (*GetCustomerResponse) ProtoMessage() {}
 
 func (x *GetCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[51]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3930,7 +2020,7 @@ func (x *GetCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerResponse.ProtoReflect.Descriptor instead.
 func (*GetCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{51}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetCustomerResponse) GetCustomer() *Customer {
@@ -3949,7 +2039,7 @@ type CreateCustomerResponse struct {
 
 func (x *CreateCustomerResponse) Reset() {
 	*x = CreateCustomerResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[52]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3961,7 +2051,7 @@ func (x *CreateCustomerResponse) String() string {
 func (*CreateCustomerResponse) ProtoMessage() {}
 
 func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[52]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3974,7 +2064,7 @@ func (x *CreateCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerResponse.ProtoReflect.Descriptor instead.
 func (*CreateCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{52}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CreateCustomerResponse) GetCustomer() *Customer {
@@ -3993,7 +2083,7 @@ type UpdateCustomerResponse struct {
 
 func (x *UpdateCustomerResponse) Reset() {
 	*x = UpdateCustomerResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[53]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4005,7 +2095,7 @@ func (x *UpdateCustomerResponse) String() string {
 func (*UpdateCustomerResponse) ProtoMessage() {}
 
 func (x *UpdateCustomerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[53]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4018,188 +2108,12 @@ func (x *UpdateCustomerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCustomerResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCustomerResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{53}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *UpdateCustomerResponse) GetCustomer() *Customer {
 	if x != nil {
 		return x.Customer
-	}
-	return nil
-}
-
-type GetEventResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetEventResponse) Reset() {
-	*x = GetEventResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[54]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetEventResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetEventResponse) ProtoMessage() {}
-
-func (x *GetEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[54]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetEventResponse.ProtoReflect.Descriptor instead.
-func (*GetEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{54}
-}
-
-func (x *GetEventResponse) GetEvent() *Event {
-	if x != nil {
-		return x.Event
-	}
-	return nil
-}
-
-type CreateEventResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CreateEventResponse) Reset() {
-	*x = CreateEventResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[55]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CreateEventResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CreateEventResponse) ProtoMessage() {}
-
-func (x *CreateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[55]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CreateEventResponse.ProtoReflect.Descriptor instead.
-func (*CreateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{55}
-}
-
-func (x *CreateEventResponse) GetEvent() *Event {
-	if x != nil {
-		return x.Event
-	}
-	return nil
-}
-
-type UpdateEventResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Event         *Event                 `protobuf:"bytes,1,opt,name=event,proto3" json:"event,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *UpdateEventResponse) Reset() {
-	*x = UpdateEventResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[56]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *UpdateEventResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*UpdateEventResponse) ProtoMessage() {}
-
-func (x *UpdateEventResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[56]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use UpdateEventResponse.ProtoReflect.Descriptor instead.
-func (*UpdateEventResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{56}
-}
-
-func (x *UpdateEventResponse) GetEvent() *Event {
-	if x != nil {
-		return x.Event
-	}
-	return nil
-}
-
-type CreateRegistrationResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Registration  *Registration          `protobuf:"bytes,1,opt,name=registration,proto3" json:"registration,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *CreateRegistrationResponse) Reset() {
-	*x = CreateRegistrationResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[57]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *CreateRegistrationResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*CreateRegistrationResponse) ProtoMessage() {}
-
-func (x *CreateRegistrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[57]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use CreateRegistrationResponse.ProtoReflect.Descriptor instead.
-func (*CreateRegistrationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{57}
-}
-
-func (x *CreateRegistrationResponse) GetRegistration() *Registration {
-	if x != nil {
-		return x.Registration
 	}
 	return nil
 }
@@ -4213,7 +2127,7 @@ type GetPassResponse struct {
 
 func (x *GetPassResponse) Reset() {
 	*x = GetPassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[58]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4225,7 +2139,7 @@ func (x *GetPassResponse) String() string {
 func (*GetPassResponse) ProtoMessage() {}
 
 func (x *GetPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[58]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4238,7 +2152,7 @@ func (x *GetPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPassResponse.ProtoReflect.Descriptor instead.
 func (*GetPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{58}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetPassResponse) GetPass() *Pass {
@@ -4257,7 +2171,7 @@ type CreatePassResponse struct {
 
 func (x *CreatePassResponse) Reset() {
 	*x = CreatePassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[59]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4269,7 +2183,7 @@ func (x *CreatePassResponse) String() string {
 func (*CreatePassResponse) ProtoMessage() {}
 
 func (x *CreatePassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[59]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4282,7 +2196,7 @@ func (x *CreatePassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePassResponse.ProtoReflect.Descriptor instead.
 func (*CreatePassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{59}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CreatePassResponse) GetPass() *Pass {
@@ -4301,7 +2215,7 @@ type UpdatePassResponse struct {
 
 func (x *UpdatePassResponse) Reset() {
 	*x = UpdatePassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[60]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4313,7 +2227,7 @@ func (x *UpdatePassResponse) String() string {
 func (*UpdatePassResponse) ProtoMessage() {}
 
 func (x *UpdatePassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[60]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4326,7 +2240,7 @@ func (x *UpdatePassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePassResponse.ProtoReflect.Descriptor instead.
 func (*UpdatePassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{60}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *UpdatePassResponse) GetPass() *Pass {
@@ -4345,7 +2259,7 @@ type GetCustomerPassResponse struct {
 
 func (x *GetCustomerPassResponse) Reset() {
 	*x = GetCustomerPassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[61]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4357,7 +2271,7 @@ func (x *GetCustomerPassResponse) String() string {
 func (*GetCustomerPassResponse) ProtoMessage() {}
 
 func (x *GetCustomerPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[61]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4370,7 +2284,7 @@ func (x *GetCustomerPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCustomerPassResponse.ProtoReflect.Descriptor instead.
 func (*GetCustomerPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{61}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetCustomerPassResponse) GetCustomerPass() *CustomerPass {
@@ -4389,7 +2303,7 @@ type CreateCustomerPassResponse struct {
 
 func (x *CreateCustomerPassResponse) Reset() {
 	*x = CreateCustomerPassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[62]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4401,7 +2315,7 @@ func (x *CreateCustomerPassResponse) String() string {
 func (*CreateCustomerPassResponse) ProtoMessage() {}
 
 func (x *CreateCustomerPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[62]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4414,7 +2328,7 @@ func (x *CreateCustomerPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCustomerPassResponse.ProtoReflect.Descriptor instead.
 func (*CreateCustomerPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{62}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CreateCustomerPassResponse) GetCustomerPass() *CustomerPass {
@@ -4433,7 +2347,7 @@ type UpdateCustomerPassResponse struct {
 
 func (x *UpdateCustomerPassResponse) Reset() {
 	*x = UpdateCustomerPassResponse{}
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[63]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4445,7 +2359,7 @@ func (x *UpdateCustomerPassResponse) String() string {
 func (*UpdateCustomerPassResponse) ProtoMessage() {}
 
 func (x *UpdateCustomerPassResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[63]
+	mi := &file_reservation_edge_b_v1_interface_b_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4458,7 +2372,7 @@ func (x *UpdateCustomerPassResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateCustomerPassResponse.ProtoReflect.Descriptor instead.
 func (*UpdateCustomerPassResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{63}
+	return file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *UpdateCustomerPassResponse) GetCustomerPass() *CustomerPass {
@@ -4472,7 +2386,7 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a(reservation/edge/b/v1/registration.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
 	"\fTokenRequest\x12%\n" +
 	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
@@ -4508,7 +2422,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"_last_nameB\b\n" +
 	"\x06_emailB\t\n" +
 	"\a_mobileB\v\n" +
-	"\t_archived\"\xff\x02\n" +
+	"\t_archived\"\xa1\x03\n" +
 	"\x14ListCustomersRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
 	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
@@ -4516,14 +2430,16 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x04sort\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
 	"\rupdated_since\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x12#\n" +
 	"\x05email\x18\x06 \x01(\tB\b\xbaH\x05r\x03(\xfe\x01H\x05R\x05email\x88\x01\x01\x12(\n" +
-	"\barchived\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\barchived\x88\x01\x01B\a\n" +
+	"\barchived\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\barchived\x88\x01\x01\x12\x1a\n" +
+	"\x01q\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dH\aR\x01q\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
 	"\t_per_pageB\t\n" +
 	"\a_cursorB\a\n" +
 	"\x05_sortB\x10\n" +
 	"\x0e_updated_sinceB\b\n" +
 	"\x06_emailB\v\n" +
-	"\t_archived\"\xd1\x01\n" +
+	"\t_archivedB\x04\n" +
+	"\x02_q\"\xd1\x01\n" +
 	"\x15ListCustomersResponse\x12=\n" +
 	"\tcustomers\x18\x01 \x03(\v2\x1f.reservation.edge.b.v1.CustomerR\tcustomers\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
@@ -4543,246 +2459,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"B\n" +
 	"\x16DeleteCustomerResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\adeleted\x18\x02 \x01(\bR\adeleted\"?\n" +
-	"\x13DeleteEventResponse\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xe7\x01\n" +
-	"\tEventDate\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
-	"\tstarts_at\x18\x02 \x01(\tR\bstartsAt\x12\x1a\n" +
-	"\bduration\x18\x03 \x01(\x05R\bduration\x12\x1a\n" +
-	"\btimezone\x18\x04 \x01(\tR\btimezone\x12<\n" +
-	"\bcapacity\x18\x05 \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacity\x12\x1f\n" +
-	"\vspots_taken\x18\x06 \x01(\x05R\n" +
-	"spotsTaken\x12\x16\n" +
-	"\x06status\x18\a \x01(\tR\x06status\"\xfa\x01\n" +
-	"\rPricingOption\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x121\n" +
-	"\x05price\x18\x03 \x01(\v2\x1b.reservation.edge.v1.AmountR\x05price\x12\x1a\n" +
-	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12:\n" +
-	"\acredits\x18\x05 \x01(\v2 .reservation.edge.v1.NullableIntR\acredits\x12:\n" +
-	"\btax_rate\x18\x06 \x01(\v2\x1f.reservation.edge.v1.PercentageR\ataxRate\"\x95\x06\n" +
-	"\x05Event\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
-	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
-	"\vdescription\x18\x03 \x01(\tR\vdescription\x12\x12\n" +
-	"\x04type\x18\x04 \x01(\tR\x04type\x12\x16\n" +
-	"\x06status\x18\x05 \x01(\tR\x06status\x12\x1a\n" +
-	"\btimezone\x18\x06 \x01(\tR\btimezone\x12\x1b\n" +
-	"\tstarts_at\x18\a \x01(\tR\bstartsAt\x12\x17\n" +
-	"\aends_at\x18\b \x01(\tR\x06endsAt\x12\x1a\n" +
-	"\bduration\x18\t \x01(\x05R\bduration\x12<\n" +
-	"\bcapacity\x18\n" +
-	" \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacity\x12\x1f\n" +
-	"\vspots_taken\x18\v \x01(\x05R\n" +
-	"spotsTaken\x12I\n" +
-	"\x0fspots_available\x18\f \x01(\v2 .reservation.edge.v1.NullableIntR\x0espotsAvailable\x12\x1a\n" +
-	"\blocation\x18\r \x01(\tR\blocation\x126\n" +
-	"\x05dates\x18\x0e \x03(\v2 .reservation.edge.b.v1.EventDateR\x05dates\x12M\n" +
-	"\x0fpricing_options\x18\x0f \x03(\v2$.reservation.edge.b.v1.PricingOptionR\x0epricingOptions\x12\\\n" +
-	"\x19free_cancellation_minutes\x18\x10 \x01(\v2 .reservation.edge.v1.NullableIntR\x17freeCancellationMinutes\x12A\n" +
-	"\n" +
-	"recurrence\x18\x11 \x01(\v2!.reservation.edge.b.v1.RecurrenceR\n" +
-	"recurrence\x12\x1d\n" +
-	"\n" +
-	"created_at\x18\x12 \x01(\tR\tcreatedAt\x12\x1d\n" +
-	"\n" +
-	"updated_at\x18\x13 \x01(\tR\tupdatedAt\"[\n" +
-	"\n" +
-	"Recurrence\x12\x1c\n" +
-	"\x04rule\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x04rule\x12/\n" +
-	"\n" +
-	"exceptions\x18\x02 \x03(\tB\x0f\xbaH\f\x92\x01\t\x10\xe8\a\"\x04r\x02\x18(R\n" +
-	"exceptions\"\x8d\x02\n" +
-	"\x0eEventDateWrite\x12\x1c\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x02id\x88\x01\x01\x12)\n" +
-	"\tstarts_at\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(H\x01R\bstartsAt\x88\x01\x01\x12\x1f\n" +
-	"\bduration\x18\x03 \x01(\x05H\x02R\bduration\x88\x01\x01\x12<\n" +
-	"\bcapacity\x18\x04 \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacity\x12%\n" +
-	"\aends_at\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\x06endsAt\x88\x01\x01B\x05\n" +
-	"\x03_idB\f\n" +
-	"\n" +
-	"_starts_atB\v\n" +
-	"\t_durationB\n" +
-	"\n" +
-	"\b_ends_at\"\xc7\x02\n" +
-	"\x12PricingOptionWrite\x12\x1c\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x02id\x88\x01\x01\x12!\n" +
-	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\x04name\x88\x01\x01\x121\n" +
-	"\x05price\x18\x03 \x01(\v2\x1b.reservation.edge.v1.AmountR\x05price\x12(\n" +
-	"\bcurrency\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18\n" +
-	"H\x02R\bcurrency\x88\x01\x01\x12:\n" +
-	"\acredits\x18\x05 \x01(\v2 .reservation.edge.v1.NullableIntR\acredits\x12:\n" +
-	"\btax_rate\x18\x06 \x01(\v2\x1f.reservation.edge.v1.PercentageR\ataxRateB\x05\n" +
-	"\x03_idB\a\n" +
-	"\x05_nameB\v\n" +
-	"\t_currency\"\xe6\x06\n" +
-	"\n" +
-	"EventWrite\x12#\n" +
-	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
-	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x01R\vdescription\x88\x01\x01\x12 \n" +
-	"\x04type\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18(H\x02R\x04type\x88\x01\x01\x12$\n" +
-	"\x06status\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(H\x03R\x06status\x88\x01\x01\x12(\n" +
-	"\btimezone\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18@H\x04R\btimezone\x88\x01\x01\x12)\n" +
-	"\tstarts_at\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18(H\x05R\bstartsAt\x88\x01\x01\x12\x1f\n" +
-	"\bduration\x18\a \x01(\x05H\x06R\bduration\x88\x01\x01\x12<\n" +
-	"\bcapacity\x18\b \x01(\v2 .reservation.edge.v1.NullableIntR\bcapacity\x12)\n" +
-	"\blocation\x18\t \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\aR\blocation\x88\x01\x01\x12F\n" +
-	"\x05dates\x18\n" +
-	" \x03(\v2%.reservation.edge.b.v1.EventDateWriteB\t\xbaH\x06\x92\x01\x03\x10\x88'R\x05dates\x12\\\n" +
-	"\x0fpricing_options\x18\v \x03(\v2).reservation.edge.b.v1.PricingOptionWriteB\b\xbaH\x05\x92\x01\x02\x102R\x0epricingOptions\x12\\\n" +
-	"\x19free_cancellation_minutes\x18\f \x01(\v2 .reservation.edge.v1.NullableIntR\x17freeCancellationMinutes\x12A\n" +
-	"\n" +
-	"recurrence\x18\r \x01(\v2!.reservation.edge.b.v1.RecurrenceR\n" +
-	"recurrence\x12%\n" +
-	"\aends_at\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18(H\bR\x06endsAt\x88\x01\x01B\b\n" +
-	"\x06_titleB\x0e\n" +
-	"\f_descriptionB\a\n" +
-	"\x05_typeB\t\n" +
-	"\a_statusB\v\n" +
-	"\t_timezoneB\f\n" +
-	"\n" +
-	"_starts_atB\v\n" +
-	"\t_durationB\v\n" +
-	"\t_locationB\n" +
-	"\n" +
-	"\b_ends_at\"\xf6\x03\n" +
-	"\x11ListEventsRequest\x12 \n" +
-	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
-	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
-	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12 \n" +
-	"\x04sort\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
-	"\rupdated_since\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x12 \n" +
-	"\x04type\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\x04type\x88\x01\x01\x12$\n" +
-	"\x06status\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\x06status\x88\x01\x01\x12-\n" +
-	"\vstarts_from\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dH\aR\n" +
-	"startsFrom\x88\x01\x01\x121\n" +
-	"\rstarts_before\x18\t \x01(\tB\a\xbaH\x04r\x02\x18dH\bR\fstartsBefore\x88\x01\x01B\a\n" +
-	"\x05_pageB\v\n" +
-	"\t_per_pageB\t\n" +
-	"\a_cursorB\a\n" +
-	"\x05_sortB\x10\n" +
-	"\x0e_updated_sinceB\a\n" +
-	"\x05_typeB\t\n" +
-	"\a_statusB\x0e\n" +
-	"\f_starts_fromB\x10\n" +
-	"\x0e_starts_before\"\xc5\x01\n" +
-	"\x12ListEventsResponse\x124\n" +
-	"\x06events\x18\x01 \x03(\v2\x1c.reservation.edge.b.v1.EventR\x06events\x12\x14\n" +
-	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
-	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x19\n" +
-	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
-	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
-	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"*\n" +
-	"\x0fGetEventRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"-\n" +
-	"\x12DeleteEventRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"M\n" +
-	"\x12CreateEventRequest\x127\n" +
-	"\x05event\x18\x01 \x01(\v2!.reservation.edge.b.v1.EventWriteR\x05event\"f\n" +
-	"\x12UpdateEventRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x127\n" +
-	"\x05event\x18\x02 \x01(\v2!.reservation.edge.b.v1.EventWriteR\x05event\"\x87\x06\n" +
-	"\fRegistration\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x19\n" +
-	"\bevent_id\x18\x02 \x01(\tR\aeventId\x12\"\n" +
-	"\revent_date_id\x18\x03 \x01(\tR\veventDateId\x12\x1f\n" +
-	"\vevent_title\x18\x04 \x01(\tR\n" +
-	"eventTitle\x12\x1d\n" +
-	"\n" +
-	"event_date\x18\x05 \x01(\tR\teventDate\x12\x1f\n" +
-	"\vcustomer_id\x18\x06 \x01(\tR\n" +
-	"customerId\x12%\n" +
-	"\x0ecustomer_email\x18\a \x01(\tR\rcustomerEmail\x12#\n" +
-	"\rcustomer_name\x18\b \x01(\tR\fcustomerName\x12\x14\n" +
-	"\x05spots\x18\t \x01(\x05R\x05spots\x12\x16\n" +
-	"\x06status\x18\n" +
-	" \x01(\tR\x06status\x12:\n" +
-	"\n" +
-	"total_paid\x18\v \x01(\v2\x1b.reservation.edge.v1.AmountR\ttotalPaid\x12\x1a\n" +
-	"\bcurrency\x18\f \x01(\tR\bcurrency\x12%\n" +
-	"\x0epayment_method\x18\r \x01(\tR\rpaymentMethod\x12>\n" +
-	"\tpass_used\x18\x0e \x01(\v2!.reservation.edge.v1.NullableTextR\bpassUsed\x12%\n" +
-	"\x0etransaction_id\x18\x0f \x01(\tR\rtransactionId\x12\x1d\n" +
-	"\n" +
-	"created_at\x18\x10 \x01(\tR\tcreatedAt\x12D\n" +
-	"\fcancelled_at\x18\x11 \x01(\v2!.reservation.edge.v1.NullableTextR\vcancelledAt\x12\x1e\n" +
-	"\n" +
-	"attendance\x18\x12 \x01(\tR\n" +
-	"attendance\x12F\n" +
-	"\rdiscount_code\x18\x13 \x01(\v2!.reservation.edge.v1.NullableTextR\fdiscountCode\x12\x1a\n" +
-	"\brefunded\x18\x14 \x01(\bR\brefunded\"\xea\x03\n" +
-	"\x18ListRegistrationsRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
-	"\x04page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
-	"\bper_page\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
-	"\x06cursor\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12 \n" +
-	"\x04sort\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
-	"\rupdated_since\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x120\n" +
-	"\revent_date_id\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\veventDateId\x88\x01\x01\x12$\n" +
-	"\x06status\x18\b \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\x06status\x88\x01\x01\x12-\n" +
-	"\vcustomer_id\x18\t \x01(\tB\a\xbaH\x04r\x02\x18dH\aR\n" +
-	"customerId\x88\x01\x01B\a\n" +
-	"\x05_pageB\v\n" +
-	"\t_per_pageB\t\n" +
-	"\a_cursorB\a\n" +
-	"\x05_sortB\x10\n" +
-	"\x0e_updated_sinceB\x10\n" +
-	"\x0e_event_date_idB\t\n" +
-	"\a_statusB\x0e\n" +
-	"\f_customer_id\"\xe1\x01\n" +
-	"\x19ListRegistrationsResponse\x12I\n" +
-	"\rregistrations\x18\x01 \x03(\v2#.reservation.edge.b.v1.RegistrationR\rregistrations\x12\x14\n" +
-	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
-	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x19\n" +
-	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
-	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
-	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xc7\x01\n" +
-	"\fPaymentWrite\x12$\n" +
-	"\x06method\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\x06method\x88\x01\x01\x126\n" +
-	"\x10customer_pass_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\x0ecustomerPassId\x88\x01\x01\x12+\n" +
-	"\treference\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\treference\x88\x01\x01B\t\n" +
-	"\a_methodB\x13\n" +
-	"\x11_customer_pass_idB\f\n" +
-	"\n" +
-	"_reference\"\xd9\x03\n" +
-	"\x11RegistrationWrite\x12-\n" +
-	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\n" +
-	"customerId\x88\x01\x01\x120\n" +
-	"\revent_date_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\veventDateId\x88\x01\x01\x12\x19\n" +
-	"\x05spots\x18\x03 \x01(\x05H\x02R\x05spots\x88\x01\x01\x128\n" +
-	"\x11pricing_option_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x0fpricingOptionId\x88\x01\x01\x12=\n" +
-	"\apayment\x18\x05 \x01(\v2#.reservation.edge.b.v1.PaymentWriteR\apayment\x121\n" +
-	"\rdiscount_code\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18@H\x04R\fdiscountCode\x88\x01\x01\x124\n" +
-	"\x0fpurchased_by_id\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\rpurchasedById\x88\x01\x01B\x0e\n" +
-	"\f_customer_idB\x10\n" +
-	"\x0e_event_date_idB\b\n" +
-	"\x06_spotsB\x14\n" +
-	"\x12_pricing_option_idB\x10\n" +
-	"\x0e_discount_codeB\x12\n" +
-	"\x10_purchased_by_id\"\x82\x01\n" +
-	"\x19CreateRegistrationRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12L\n" +
-	"\fregistration\x18\x02 \x01(\v2(.reservation.edge.b.v1.RegistrationWriteR\fregistration\"c\n" +
-	"\x16GetRegistrationRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x120\n" +
-	"\x0fregistration_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0eregistrationId\"b\n" +
-	"\x17GetRegistrationResponse\x12G\n" +
-	"\fregistration\x18\x01 \x01(\v2#.reservation.edge.b.v1.RegistrationR\fregistration\"f\n" +
-	"\x19DeleteRegistrationRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x120\n" +
-	"\x0fregistration_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0eregistrationId\"\xd9\x01\n" +
-	"\x1aDeleteRegistrationResponse\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\adeleted\x18\x02 \x01(\bR\adeleted\x12\x16\n" +
-	"\x06status\x18\x03 \x01(\tR\x06status\x12\x12\n" +
-	"\x04late\x18\x04 \x01(\bR\x04late\x12)\n" +
-	"\x10credits_returned\x18\x05 \x01(\x05R\x0fcreditsReturned\x12:\n" +
-	"\n" +
-	"refund_due\x18\x06 \x01(\v2\x1b.reservation.edge.v1.AmountR\trefundDue\"\x90\x03\n" +
+	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xdc\x03\n" +
 	"\x04Pass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -4799,7 +2476,9 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\v \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\f \x01(\tR\tupdatedAt\"\x9e\x04\n" +
+	"updated_at\x18\f \x01(\tR\tupdatedAt\x12%\n" +
+	"\x0eunlimited_uses\x18\r \x01(\bR\runlimitedUses\x12#\n" +
+	"\rnever_expires\x18\x0e \x01(\bR\fneverExpires\"\x99\x05\n" +
 	"\tPassWrite\x12#\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x01R\vdescription\x88\x01\x01\x12\"\n" +
@@ -4811,14 +2490,19 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\bcurrency\x18\a \x01(\tB\a\xbaH\x04r\x02\x18\n" +
 	"H\x05R\bcurrency\x88\x01\x01\x12O\n" +
 	"\x14eligible_event_types\x18\b \x01(\v2\x1d.reservation.edge.v1.TextListR\x12eligibleEventTypes\x12$\n" +
-	"\x06status\x18\t \x01(\tB\a\xbaH\x04r\x02\x18(H\x06R\x06status\x88\x01\x01B\b\n" +
+	"\x06status\x18\t \x01(\tB\a\xbaH\x04r\x02\x18(H\x06R\x06status\x88\x01\x01\x12*\n" +
+	"\x0eunlimited_uses\x18\n" +
+	" \x01(\bH\aR\runlimitedUses\x88\x01\x01\x12(\n" +
+	"\rnever_expires\x18\v \x01(\bH\bR\fneverExpires\x88\x01\x01B\b\n" +
 	"\x06_titleB\x0e\n" +
 	"\f_descriptionB\r\n" +
 	"\v_total_usesB\x11\n" +
 	"\x0f_validity_countB\x10\n" +
 	"\x0e_validity_unitB\v\n" +
 	"\t_currencyB\t\n" +
-	"\a_status\"\xc7\x02\n" +
+	"\a_statusB\x11\n" +
+	"\x0f_unlimited_usesB\x10\n" +
+	"\x0e_never_expires\"\xc7\x02\n" +
 	"\x11ListPassesRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
 	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
@@ -4846,7 +2530,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x04pass\x18\x01 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"b\n" +
 	"\x11UpdatePassRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x124\n" +
-	"\x04pass\x18\x02 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"\xd7\x01\n" +
+	"\x04pass\x18\x02 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"\xdc\x03\n" +
 	"\fCustomerPass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
@@ -4857,7 +2541,18 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"start_date\x18\x05 \x01(\tR\tstartDate\x12\x1f\n" +
 	"\vexpiry_date\x18\x06 \x01(\tR\n" +
 	"expiryDate\x12\x16\n" +
-	"\x06status\x18\a \x01(\tR\x06status\"\x85\x02\n" +
+	"\x06status\x18\a \x01(\tR\x06status\x12\x14\n" +
+	"\x05title\x18\b \x01(\tR\x05title\x12\x1d\n" +
+	"\n" +
+	"total_uses\x18\t \x01(\x05R\ttotalUses\x12%\n" +
+	"\x0eunlimited_uses\x18\n" +
+	" \x01(\bR\runlimitedUses\x12#\n" +
+	"\rnever_expires\x18\v \x01(\bR\fneverExpires\x12D\n" +
+	"\fpaused_since\x18\f \x01(\v2!.reservation.edge.v1.NullableTextR\vpausedSince\x12\x1d\n" +
+	"\n" +
+	"created_at\x18\r \x01(\tR\tcreatedAt\x12\x1d\n" +
+	"\n" +
+	"updated_at\x18\x0e \x01(\tR\tupdatedAt\"\x85\x02\n" +
 	"\x12CustomerPassCreate\x12-\n" +
 	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\n" +
 	"customerId\x88\x01\x01\x12%\n" +
@@ -4925,15 +2620,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x16CreateCustomerResponse\x12;\n" +
 	"\bcustomer\x18\x01 \x01(\v2\x1f.reservation.edge.b.v1.CustomerR\bcustomer\"U\n" +
 	"\x16UpdateCustomerResponse\x12;\n" +
-	"\bcustomer\x18\x01 \x01(\v2\x1f.reservation.edge.b.v1.CustomerR\bcustomer\"F\n" +
-	"\x10GetEventResponse\x122\n" +
-	"\x05event\x18\x01 \x01(\v2\x1c.reservation.edge.b.v1.EventR\x05event\"I\n" +
-	"\x13CreateEventResponse\x122\n" +
-	"\x05event\x18\x01 \x01(\v2\x1c.reservation.edge.b.v1.EventR\x05event\"I\n" +
-	"\x13UpdateEventResponse\x122\n" +
-	"\x05event\x18\x01 \x01(\v2\x1c.reservation.edge.b.v1.EventR\x05event\"e\n" +
-	"\x1aCreateRegistrationResponse\x12G\n" +
-	"\fregistration\x18\x01 \x01(\v2#.reservation.edge.b.v1.RegistrationR\fregistration\"B\n" +
+	"\bcustomer\x18\x01 \x01(\v2\x1f.reservation.edge.b.v1.CustomerR\bcustomer\"B\n" +
 	"\x0fGetPassResponse\x12/\n" +
 	"\x04pass\x18\x01 \x01(\v2\x1b.reservation.edge.b.v1.PassR\x04pass\"E\n" +
 	"\x12CreatePassResponse\x12/\n" +
@@ -4945,7 +2632,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xea\x12\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xda8\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -4961,7 +2648,32 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x11ListRegistrations\x12/.reservation.edge.b.v1.ListRegistrationsRequest\x1a0.reservation.edge.b.v1.ListRegistrationsResponse\x12y\n" +
 	"\x12CreateRegistration\x120.reservation.edge.b.v1.CreateRegistrationRequest\x1a1.reservation.edge.b.v1.CreateRegistrationResponse\x12p\n" +
 	"\x0fGetRegistration\x12-.reservation.edge.b.v1.GetRegistrationRequest\x1a..reservation.edge.b.v1.GetRegistrationResponse\x12y\n" +
-	"\x12DeleteRegistration\x120.reservation.edge.b.v1.DeleteRegistrationRequest\x1a1.reservation.edge.b.v1.DeleteRegistrationResponse\x12a\n" +
+	"\x12DeleteRegistration\x120.reservation.edge.b.v1.DeleteRegistrationRequest\x1a1.reservation.edge.b.v1.DeleteRegistrationResponse\x12g\n" +
+	"\fAddEventDate\x12*.reservation.edge.b.v1.AddEventDateRequest\x1a+.reservation.edge.b.v1.AddEventDateResponse\x12m\n" +
+	"\x0eListEventDates\x12,.reservation.edge.b.v1.ListEventDatesRequest\x1a-.reservation.edge.b.v1.ListEventDatesResponse\x12g\n" +
+	"\fGetEventDate\x12*.reservation.edge.b.v1.GetEventDateRequest\x1a+.reservation.edge.b.v1.GetEventDateResponse\x12p\n" +
+	"\x0fUpdateEventDate\x12-.reservation.edge.b.v1.UpdateEventDateRequest\x1a..reservation.edge.b.v1.UpdateEventDateResponse\x12p\n" +
+	"\x0fCancelEventDate\x12-.reservation.edge.b.v1.CancelEventDateRequest\x1a..reservation.edge.b.v1.CancelEventDateResponse\x12g\n" +
+	"\fJoinWaitlist\x12*.reservation.edge.b.v1.JoinWaitlistRequest\x1a+.reservation.edge.b.v1.JoinWaitlistResponse\x12\x7f\n" +
+	"\x14ListAllRegistrations\x122.reservation.edge.b.v1.ListAllRegistrationsRequest\x1a3.reservation.edge.b.v1.ListAllRegistrationsResponse\x12|\n" +
+	"\x13GetRegistrationById\x121.reservation.edge.b.v1.GetRegistrationByIdRequest\x1a2.reservation.edge.b.v1.GetRegistrationByIdResponse\x12y\n" +
+	"\x12CancelRegistration\x120.reservation.edge.b.v1.CancelRegistrationRequest\x1a1.reservation.edge.b.v1.CancelRegistrationResponse\x12|\n" +
+	"\x13PreviewCancellation\x121.reservation.edge.b.v1.PreviewCancellationRequest\x1a2.reservation.edge.b.v1.PreviewCancellationResponse\x12y\n" +
+	"\x12RefundRegistration\x120.reservation.edge.b.v1.RefundRegistrationRequest\x1a1.reservation.edge.b.v1.RefundRegistrationResponse\x12s\n" +
+	"\x10RecordAttendance\x12..reservation.edge.b.v1.RecordAttendanceRequest\x1a/.reservation.edge.b.v1.RecordAttendanceResponse\x12s\n" +
+	"\x10ListTransactions\x12..reservation.edge.b.v1.ListTransactionsRequest\x1a/.reservation.edge.b.v1.ListTransactionsResponse\x12v\n" +
+	"\x11CreateTransaction\x12/.reservation.edge.b.v1.CreateTransactionRequest\x1a0.reservation.edge.b.v1.CreateTransactionResponse\x12m\n" +
+	"\x0eGetTransaction\x12,.reservation.edge.b.v1.GetTransactionRequest\x1a-.reservation.edge.b.v1.GetTransactionResponse\x12a\n" +
+	"\n" +
+	"CreateHold\x12(.reservation.edge.b.v1.CreateHoldRequest\x1a).reservation.edge.b.v1.CreateHoldResponse\x12X\n" +
+	"\aGetHold\x12%.reservation.edge.b.v1.GetHoldRequest\x1a&.reservation.edge.b.v1.GetHoldResponse\x12d\n" +
+	"\vConfirmHold\x12).reservation.edge.b.v1.ConfirmHoldRequest\x1a*.reservation.edge.b.v1.ConfirmHoldResponse\x12a\n" +
+	"\n" +
+	"DeleteHold\x12(.reservation.edge.b.v1.DeleteHoldRequest\x1a).reservation.edge.b.v1.DeleteHoldResponse\x12|\n" +
+	"\x13ListWaitlistEntries\x121.reservation.edge.b.v1.ListWaitlistEntriesRequest\x1a2.reservation.edge.b.v1.ListWaitlistEntriesResponse\x12s\n" +
+	"\x10GetWaitlistEntry\x12..reservation.edge.b.v1.GetWaitlistEntryRequest\x1a/.reservation.edge.b.v1.GetWaitlistEntryResponse\x12d\n" +
+	"\vAcceptOffer\x12).reservation.edge.b.v1.AcceptOfferRequest\x1a*.reservation.edge.b.v1.AcceptOfferResponse\x12|\n" +
+	"\x13DeleteWaitlistEntry\x121.reservation.edge.b.v1.DeleteWaitlistEntryRequest\x1a2.reservation.edge.b.v1.DeleteWaitlistEntryResponse\x12a\n" +
 	"\n" +
 	"ListPasses\x12(.reservation.edge.b.v1.ListPassesRequest\x1a).reservation.edge.b.v1.ListPassesResponse\x12X\n" +
 	"\aGetPass\x12%.reservation.edge.b.v1.GetPassRequest\x1a&.reservation.edge.b.v1.GetPassResponse\x12a\n" +
@@ -4972,7 +2684,26 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x12ListCustomerPasses\x120.reservation.edge.b.v1.ListCustomerPassesRequest\x1a1.reservation.edge.b.v1.ListCustomerPassesResponse\x12p\n" +
 	"\x0fGetCustomerPass\x12-.reservation.edge.b.v1.GetCustomerPassRequest\x1a..reservation.edge.b.v1.GetCustomerPassResponse\x12y\n" +
 	"\x12CreateCustomerPass\x120.reservation.edge.b.v1.CreateCustomerPassRequest\x1a1.reservation.edge.b.v1.CreateCustomerPassResponse\x12y\n" +
-	"\x12UpdateCustomerPass\x120.reservation.edge.b.v1.UpdateCustomerPassRequest\x1a1.reservation.edge.b.v1.UpdateCustomerPassResponseB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
+	"\x12UpdateCustomerPass\x120.reservation.edge.b.v1.UpdateCustomerPassRequest\x1a1.reservation.edge.b.v1.UpdateCustomerPassResponse\x12v\n" +
+	"\x11ListDiscountCodes\x12/.reservation.edge.b.v1.ListDiscountCodesRequest\x1a0.reservation.edge.b.v1.ListDiscountCodesResponse\x12p\n" +
+	"\x0fGetDiscountCode\x12-.reservation.edge.b.v1.GetDiscountCodeRequest\x1a..reservation.edge.b.v1.GetDiscountCodeResponse\x12y\n" +
+	"\x12CreateDiscountCode\x120.reservation.edge.b.v1.CreateDiscountCodeRequest\x1a1.reservation.edge.b.v1.CreateDiscountCodeResponse\x12y\n" +
+	"\x12UpdateDiscountCode\x120.reservation.edge.b.v1.UpdateDiscountCodeRequest\x1a1.reservation.edge.b.v1.UpdateDiscountCodeResponse\x12a\n" +
+	"\n" +
+	"ListLedger\x12(.reservation.edge.b.v1.ListLedgerRequest\x1a).reservation.edge.b.v1.ListLedgerResponse\x12\x7f\n" +
+	"\x14ListWebhookEndpoints\x122.reservation.edge.b.v1.ListWebhookEndpointsRequest\x1a3.reservation.edge.b.v1.ListWebhookEndpointsResponse\x12y\n" +
+	"\x12GetWebhookEndpoint\x120.reservation.edge.b.v1.GetWebhookEndpointRequest\x1a1.reservation.edge.b.v1.GetWebhookEndpointResponse\x12\x82\x01\n" +
+	"\x15CreateWebhookEndpoint\x123.reservation.edge.b.v1.CreateWebhookEndpointRequest\x1a4.reservation.edge.b.v1.CreateWebhookEndpointResponse\x12\x82\x01\n" +
+	"\x15UpdateWebhookEndpoint\x123.reservation.edge.b.v1.UpdateWebhookEndpointRequest\x1a4.reservation.edge.b.v1.UpdateWebhookEndpointResponse\x12\x82\x01\n" +
+	"\x15DeleteWebhookEndpoint\x123.reservation.edge.b.v1.DeleteWebhookEndpointRequest\x1a4.reservation.edge.b.v1.DeleteWebhookEndpointResponse\x12s\n" +
+	"\x10GetWebhookSecret\x12..reservation.edge.b.v1.GetWebhookSecretRequest\x1a/.reservation.edge.b.v1.GetWebhookSecretResponse\x12|\n" +
+	"\x13RotateWebhookSecret\x121.reservation.edge.b.v1.RotateWebhookSecretRequest\x1a2.reservation.edge.b.v1.RotateWebhookSecretResponse\x12p\n" +
+	"\x0fSendWebhookTest\x12-.reservation.edge.b.v1.SendWebhookTestRequest\x1a..reservation.edge.b.v1.SendWebhookTestResponse\x12\x82\x01\n" +
+	"\x15ListWebhookDeliveries\x123.reservation.edge.b.v1.ListWebhookDeliveriesRequest\x1a4.reservation.edge.b.v1.ListWebhookDeliveriesResponse\x12y\n" +
+	"\x12GetWebhookDelivery\x120.reservation.edge.b.v1.GetWebhookDeliveryRequest\x1a1.reservation.edge.b.v1.GetWebhookDeliveryResponse\x12\x82\x01\n" +
+	"\x15ReplayWebhookDelivery\x123.reservation.edge.b.v1.ReplayWebhookDeliveryRequest\x1a4.reservation.edge.b.v1.ReplayWebhookDeliveryResponse\x12\x88\x01\n" +
+	"\x17ReplayWebhookDeliveries\x125.reservation.edge.b.v1.ReplayWebhookDeliveriesRequest\x1a6.reservation.edge.b.v1.ReplayWebhookDeliveriesResponse\x12|\n" +
+	"\x13ListWebhookMessages\x121.reservation.edge.b.v1.ListWebhookMessagesRequest\x1a2.reservation.edge.b.v1.ListWebhookMessagesResponseB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
 
 var (
 	file_reservation_edge_b_v1_interface_b_proto_rawDescOnce sync.Once
@@ -4986,186 +2717,304 @@ func file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_b_v1_interface_b_proto_rawDescData
 }
 
-var file_reservation_edge_b_v1_interface_b_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
+var file_reservation_edge_b_v1_interface_b_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
-	(*TokenRequest)(nil),               // 0: reservation.edge.b.v1.TokenRequest
-	(*TokenResponse)(nil),              // 1: reservation.edge.b.v1.TokenResponse
-	(*Customer)(nil),                   // 2: reservation.edge.b.v1.Customer
-	(*CustomerWrite)(nil),              // 3: reservation.edge.b.v1.CustomerWrite
-	(*ListCustomersRequest)(nil),       // 4: reservation.edge.b.v1.ListCustomersRequest
-	(*ListCustomersResponse)(nil),      // 5: reservation.edge.b.v1.ListCustomersResponse
-	(*GetCustomerRequest)(nil),         // 6: reservation.edge.b.v1.GetCustomerRequest
-	(*CreateCustomerRequest)(nil),      // 7: reservation.edge.b.v1.CreateCustomerRequest
-	(*UpdateCustomerRequest)(nil),      // 8: reservation.edge.b.v1.UpdateCustomerRequest
-	(*DeleteCustomerRequest)(nil),      // 9: reservation.edge.b.v1.DeleteCustomerRequest
-	(*DeleteCustomerResponse)(nil),     // 10: reservation.edge.b.v1.DeleteCustomerResponse
-	(*DeleteEventResponse)(nil),        // 11: reservation.edge.b.v1.DeleteEventResponse
-	(*EventDate)(nil),                  // 12: reservation.edge.b.v1.EventDate
-	(*PricingOption)(nil),              // 13: reservation.edge.b.v1.PricingOption
-	(*Event)(nil),                      // 14: reservation.edge.b.v1.Event
-	(*Recurrence)(nil),                 // 15: reservation.edge.b.v1.Recurrence
-	(*EventDateWrite)(nil),             // 16: reservation.edge.b.v1.EventDateWrite
-	(*PricingOptionWrite)(nil),         // 17: reservation.edge.b.v1.PricingOptionWrite
-	(*EventWrite)(nil),                 // 18: reservation.edge.b.v1.EventWrite
-	(*ListEventsRequest)(nil),          // 19: reservation.edge.b.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),         // 20: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventRequest)(nil),            // 21: reservation.edge.b.v1.GetEventRequest
-	(*DeleteEventRequest)(nil),         // 22: reservation.edge.b.v1.DeleteEventRequest
-	(*CreateEventRequest)(nil),         // 23: reservation.edge.b.v1.CreateEventRequest
-	(*UpdateEventRequest)(nil),         // 24: reservation.edge.b.v1.UpdateEventRequest
-	(*Registration)(nil),               // 25: reservation.edge.b.v1.Registration
-	(*ListRegistrationsRequest)(nil),   // 26: reservation.edge.b.v1.ListRegistrationsRequest
-	(*ListRegistrationsResponse)(nil),  // 27: reservation.edge.b.v1.ListRegistrationsResponse
-	(*PaymentWrite)(nil),               // 28: reservation.edge.b.v1.PaymentWrite
-	(*RegistrationWrite)(nil),          // 29: reservation.edge.b.v1.RegistrationWrite
-	(*CreateRegistrationRequest)(nil),  // 30: reservation.edge.b.v1.CreateRegistrationRequest
-	(*GetRegistrationRequest)(nil),     // 31: reservation.edge.b.v1.GetRegistrationRequest
-	(*GetRegistrationResponse)(nil),    // 32: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationRequest)(nil),  // 33: reservation.edge.b.v1.DeleteRegistrationRequest
-	(*DeleteRegistrationResponse)(nil), // 34: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*Pass)(nil),                       // 35: reservation.edge.b.v1.Pass
-	(*PassWrite)(nil),                  // 36: reservation.edge.b.v1.PassWrite
-	(*ListPassesRequest)(nil),          // 37: reservation.edge.b.v1.ListPassesRequest
-	(*ListPassesResponse)(nil),         // 38: reservation.edge.b.v1.ListPassesResponse
-	(*GetPassRequest)(nil),             // 39: reservation.edge.b.v1.GetPassRequest
-	(*CreatePassRequest)(nil),          // 40: reservation.edge.b.v1.CreatePassRequest
-	(*UpdatePassRequest)(nil),          // 41: reservation.edge.b.v1.UpdatePassRequest
-	(*CustomerPass)(nil),               // 42: reservation.edge.b.v1.CustomerPass
-	(*CustomerPassCreate)(nil),         // 43: reservation.edge.b.v1.CustomerPassCreate
-	(*PassPaymentWrite)(nil),           // 44: reservation.edge.b.v1.PassPaymentWrite
-	(*CustomerPassUpdate)(nil),         // 45: reservation.edge.b.v1.CustomerPassUpdate
-	(*ListCustomerPassesRequest)(nil),  // 46: reservation.edge.b.v1.ListCustomerPassesRequest
-	(*ListCustomerPassesResponse)(nil), // 47: reservation.edge.b.v1.ListCustomerPassesResponse
-	(*GetCustomerPassRequest)(nil),     // 48: reservation.edge.b.v1.GetCustomerPassRequest
-	(*CreateCustomerPassRequest)(nil),  // 49: reservation.edge.b.v1.CreateCustomerPassRequest
-	(*UpdateCustomerPassRequest)(nil),  // 50: reservation.edge.b.v1.UpdateCustomerPassRequest
-	(*GetCustomerResponse)(nil),        // 51: reservation.edge.b.v1.GetCustomerResponse
-	(*CreateCustomerResponse)(nil),     // 52: reservation.edge.b.v1.CreateCustomerResponse
-	(*UpdateCustomerResponse)(nil),     // 53: reservation.edge.b.v1.UpdateCustomerResponse
-	(*GetEventResponse)(nil),           // 54: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),        // 55: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),        // 56: reservation.edge.b.v1.UpdateEventResponse
-	(*CreateRegistrationResponse)(nil), // 57: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetPassResponse)(nil),            // 58: reservation.edge.b.v1.GetPassResponse
-	(*CreatePassResponse)(nil),         // 59: reservation.edge.b.v1.CreatePassResponse
-	(*UpdatePassResponse)(nil),         // 60: reservation.edge.b.v1.UpdatePassResponse
-	(*GetCustomerPassResponse)(nil),    // 61: reservation.edge.b.v1.GetCustomerPassResponse
-	(*CreateCustomerPassResponse)(nil), // 62: reservation.edge.b.v1.CreateCustomerPassResponse
-	(*UpdateCustomerPassResponse)(nil), // 63: reservation.edge.b.v1.UpdateCustomerPassResponse
-	(*v1.NullableInt)(nil),             // 64: reservation.edge.v1.NullableInt
-	(*v1.Amount)(nil),                  // 65: reservation.edge.v1.Amount
-	(*v1.Percentage)(nil),              // 66: reservation.edge.v1.Percentage
-	(*v1.NullableText)(nil),            // 67: reservation.edge.v1.NullableText
-	(*v1.TextList)(nil),                // 68: reservation.edge.v1.TextList
+	(*TokenRequest)(nil),                    // 0: reservation.edge.b.v1.TokenRequest
+	(*TokenResponse)(nil),                   // 1: reservation.edge.b.v1.TokenResponse
+	(*Customer)(nil),                        // 2: reservation.edge.b.v1.Customer
+	(*CustomerWrite)(nil),                   // 3: reservation.edge.b.v1.CustomerWrite
+	(*ListCustomersRequest)(nil),            // 4: reservation.edge.b.v1.ListCustomersRequest
+	(*ListCustomersResponse)(nil),           // 5: reservation.edge.b.v1.ListCustomersResponse
+	(*GetCustomerRequest)(nil),              // 6: reservation.edge.b.v1.GetCustomerRequest
+	(*CreateCustomerRequest)(nil),           // 7: reservation.edge.b.v1.CreateCustomerRequest
+	(*UpdateCustomerRequest)(nil),           // 8: reservation.edge.b.v1.UpdateCustomerRequest
+	(*DeleteCustomerRequest)(nil),           // 9: reservation.edge.b.v1.DeleteCustomerRequest
+	(*DeleteCustomerResponse)(nil),          // 10: reservation.edge.b.v1.DeleteCustomerResponse
+	(*Pass)(nil),                            // 11: reservation.edge.b.v1.Pass
+	(*PassWrite)(nil),                       // 12: reservation.edge.b.v1.PassWrite
+	(*ListPassesRequest)(nil),               // 13: reservation.edge.b.v1.ListPassesRequest
+	(*ListPassesResponse)(nil),              // 14: reservation.edge.b.v1.ListPassesResponse
+	(*GetPassRequest)(nil),                  // 15: reservation.edge.b.v1.GetPassRequest
+	(*CreatePassRequest)(nil),               // 16: reservation.edge.b.v1.CreatePassRequest
+	(*UpdatePassRequest)(nil),               // 17: reservation.edge.b.v1.UpdatePassRequest
+	(*CustomerPass)(nil),                    // 18: reservation.edge.b.v1.CustomerPass
+	(*CustomerPassCreate)(nil),              // 19: reservation.edge.b.v1.CustomerPassCreate
+	(*PassPaymentWrite)(nil),                // 20: reservation.edge.b.v1.PassPaymentWrite
+	(*CustomerPassUpdate)(nil),              // 21: reservation.edge.b.v1.CustomerPassUpdate
+	(*ListCustomerPassesRequest)(nil),       // 22: reservation.edge.b.v1.ListCustomerPassesRequest
+	(*ListCustomerPassesResponse)(nil),      // 23: reservation.edge.b.v1.ListCustomerPassesResponse
+	(*GetCustomerPassRequest)(nil),          // 24: reservation.edge.b.v1.GetCustomerPassRequest
+	(*CreateCustomerPassRequest)(nil),       // 25: reservation.edge.b.v1.CreateCustomerPassRequest
+	(*UpdateCustomerPassRequest)(nil),       // 26: reservation.edge.b.v1.UpdateCustomerPassRequest
+	(*GetCustomerResponse)(nil),             // 27: reservation.edge.b.v1.GetCustomerResponse
+	(*CreateCustomerResponse)(nil),          // 28: reservation.edge.b.v1.CreateCustomerResponse
+	(*UpdateCustomerResponse)(nil),          // 29: reservation.edge.b.v1.UpdateCustomerResponse
+	(*GetPassResponse)(nil),                 // 30: reservation.edge.b.v1.GetPassResponse
+	(*CreatePassResponse)(nil),              // 31: reservation.edge.b.v1.CreatePassResponse
+	(*UpdatePassResponse)(nil),              // 32: reservation.edge.b.v1.UpdatePassResponse
+	(*GetCustomerPassResponse)(nil),         // 33: reservation.edge.b.v1.GetCustomerPassResponse
+	(*CreateCustomerPassResponse)(nil),      // 34: reservation.edge.b.v1.CreateCustomerPassResponse
+	(*UpdateCustomerPassResponse)(nil),      // 35: reservation.edge.b.v1.UpdateCustomerPassResponse
+	(*v1.Amount)(nil),                       // 36: reservation.edge.v1.Amount
+	(*v1.TextList)(nil),                     // 37: reservation.edge.v1.TextList
+	(*v1.NullableText)(nil),                 // 38: reservation.edge.v1.NullableText
+	(*ListEventsRequest)(nil),               // 39: reservation.edge.b.v1.ListEventsRequest
+	(*GetEventRequest)(nil),                 // 40: reservation.edge.b.v1.GetEventRequest
+	(*CreateEventRequest)(nil),              // 41: reservation.edge.b.v1.CreateEventRequest
+	(*UpdateEventRequest)(nil),              // 42: reservation.edge.b.v1.UpdateEventRequest
+	(*DeleteEventRequest)(nil),              // 43: reservation.edge.b.v1.DeleteEventRequest
+	(*ListRegistrationsRequest)(nil),        // 44: reservation.edge.b.v1.ListRegistrationsRequest
+	(*CreateRegistrationRequest)(nil),       // 45: reservation.edge.b.v1.CreateRegistrationRequest
+	(*GetRegistrationRequest)(nil),          // 46: reservation.edge.b.v1.GetRegistrationRequest
+	(*DeleteRegistrationRequest)(nil),       // 47: reservation.edge.b.v1.DeleteRegistrationRequest
+	(*AddEventDateRequest)(nil),             // 48: reservation.edge.b.v1.AddEventDateRequest
+	(*ListEventDatesRequest)(nil),           // 49: reservation.edge.b.v1.ListEventDatesRequest
+	(*GetEventDateRequest)(nil),             // 50: reservation.edge.b.v1.GetEventDateRequest
+	(*UpdateEventDateRequest)(nil),          // 51: reservation.edge.b.v1.UpdateEventDateRequest
+	(*CancelEventDateRequest)(nil),          // 52: reservation.edge.b.v1.CancelEventDateRequest
+	(*JoinWaitlistRequest)(nil),             // 53: reservation.edge.b.v1.JoinWaitlistRequest
+	(*ListAllRegistrationsRequest)(nil),     // 54: reservation.edge.b.v1.ListAllRegistrationsRequest
+	(*GetRegistrationByIdRequest)(nil),      // 55: reservation.edge.b.v1.GetRegistrationByIdRequest
+	(*CancelRegistrationRequest)(nil),       // 56: reservation.edge.b.v1.CancelRegistrationRequest
+	(*PreviewCancellationRequest)(nil),      // 57: reservation.edge.b.v1.PreviewCancellationRequest
+	(*RefundRegistrationRequest)(nil),       // 58: reservation.edge.b.v1.RefundRegistrationRequest
+	(*RecordAttendanceRequest)(nil),         // 59: reservation.edge.b.v1.RecordAttendanceRequest
+	(*ListTransactionsRequest)(nil),         // 60: reservation.edge.b.v1.ListTransactionsRequest
+	(*CreateTransactionRequest)(nil),        // 61: reservation.edge.b.v1.CreateTransactionRequest
+	(*GetTransactionRequest)(nil),           // 62: reservation.edge.b.v1.GetTransactionRequest
+	(*CreateHoldRequest)(nil),               // 63: reservation.edge.b.v1.CreateHoldRequest
+	(*GetHoldRequest)(nil),                  // 64: reservation.edge.b.v1.GetHoldRequest
+	(*ConfirmHoldRequest)(nil),              // 65: reservation.edge.b.v1.ConfirmHoldRequest
+	(*DeleteHoldRequest)(nil),               // 66: reservation.edge.b.v1.DeleteHoldRequest
+	(*ListWaitlistEntriesRequest)(nil),      // 67: reservation.edge.b.v1.ListWaitlistEntriesRequest
+	(*GetWaitlistEntryRequest)(nil),         // 68: reservation.edge.b.v1.GetWaitlistEntryRequest
+	(*AcceptOfferRequest)(nil),              // 69: reservation.edge.b.v1.AcceptOfferRequest
+	(*DeleteWaitlistEntryRequest)(nil),      // 70: reservation.edge.b.v1.DeleteWaitlistEntryRequest
+	(*ListDiscountCodesRequest)(nil),        // 71: reservation.edge.b.v1.ListDiscountCodesRequest
+	(*GetDiscountCodeRequest)(nil),          // 72: reservation.edge.b.v1.GetDiscountCodeRequest
+	(*CreateDiscountCodeRequest)(nil),       // 73: reservation.edge.b.v1.CreateDiscountCodeRequest
+	(*UpdateDiscountCodeRequest)(nil),       // 74: reservation.edge.b.v1.UpdateDiscountCodeRequest
+	(*ListLedgerRequest)(nil),               // 75: reservation.edge.b.v1.ListLedgerRequest
+	(*ListWebhookEndpointsRequest)(nil),     // 76: reservation.edge.b.v1.ListWebhookEndpointsRequest
+	(*GetWebhookEndpointRequest)(nil),       // 77: reservation.edge.b.v1.GetWebhookEndpointRequest
+	(*CreateWebhookEndpointRequest)(nil),    // 78: reservation.edge.b.v1.CreateWebhookEndpointRequest
+	(*UpdateWebhookEndpointRequest)(nil),    // 79: reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	(*DeleteWebhookEndpointRequest)(nil),    // 80: reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	(*GetWebhookSecretRequest)(nil),         // 81: reservation.edge.b.v1.GetWebhookSecretRequest
+	(*RotateWebhookSecretRequest)(nil),      // 82: reservation.edge.b.v1.RotateWebhookSecretRequest
+	(*SendWebhookTestRequest)(nil),          // 83: reservation.edge.b.v1.SendWebhookTestRequest
+	(*ListWebhookDeliveriesRequest)(nil),    // 84: reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	(*GetWebhookDeliveryRequest)(nil),       // 85: reservation.edge.b.v1.GetWebhookDeliveryRequest
+	(*ReplayWebhookDeliveryRequest)(nil),    // 86: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	(*ReplayWebhookDeliveriesRequest)(nil),  // 87: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	(*ListWebhookMessagesRequest)(nil),      // 88: reservation.edge.b.v1.ListWebhookMessagesRequest
+	(*ListEventsResponse)(nil),              // 89: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                // 90: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),             // 91: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),             // 92: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),             // 93: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),       // 94: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),      // 95: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),         // 96: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),      // 97: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),            // 98: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),          // 99: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),            // 100: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),         // 101: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),         // 102: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),            // 103: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),    // 104: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetRegistrationByIdResponse)(nil),     // 105: reservation.edge.b.v1.GetRegistrationByIdResponse
+	(*CancelRegistrationResponse)(nil),      // 106: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),     // 107: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),      // 108: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),        // 109: reservation.edge.b.v1.RecordAttendanceResponse
+	(*ListTransactionsResponse)(nil),        // 110: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),       // 111: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),          // 112: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),              // 113: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                 // 114: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),             // 115: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),              // 116: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),     // 117: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),        // 118: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),             // 119: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),     // 120: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListDiscountCodesResponse)(nil),       // 121: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),         // 122: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),      // 123: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),      // 124: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),              // 125: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),    // 126: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),      // 127: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),   // 128: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),   // 129: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),   // 130: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),        // 131: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),     // 132: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),         // 133: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),   // 134: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),      // 135: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),   // 136: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil), // 137: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),     // 138: reservation.edge.b.v1.ListWebhookMessagesResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
-	2,  // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
-	3,  // 1: reservation.edge.b.v1.CreateCustomerRequest.customer:type_name -> reservation.edge.b.v1.CustomerWrite
-	3,  // 2: reservation.edge.b.v1.UpdateCustomerRequest.customer:type_name -> reservation.edge.b.v1.CustomerWrite
-	64, // 3: reservation.edge.b.v1.EventDate.capacity:type_name -> reservation.edge.v1.NullableInt
-	65, // 4: reservation.edge.b.v1.PricingOption.price:type_name -> reservation.edge.v1.Amount
-	64, // 5: reservation.edge.b.v1.PricingOption.credits:type_name -> reservation.edge.v1.NullableInt
-	66, // 6: reservation.edge.b.v1.PricingOption.tax_rate:type_name -> reservation.edge.v1.Percentage
-	64, // 7: reservation.edge.b.v1.Event.capacity:type_name -> reservation.edge.v1.NullableInt
-	64, // 8: reservation.edge.b.v1.Event.spots_available:type_name -> reservation.edge.v1.NullableInt
-	12, // 9: reservation.edge.b.v1.Event.dates:type_name -> reservation.edge.b.v1.EventDate
-	13, // 10: reservation.edge.b.v1.Event.pricing_options:type_name -> reservation.edge.b.v1.PricingOption
-	64, // 11: reservation.edge.b.v1.Event.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
-	15, // 12: reservation.edge.b.v1.Event.recurrence:type_name -> reservation.edge.b.v1.Recurrence
-	64, // 13: reservation.edge.b.v1.EventDateWrite.capacity:type_name -> reservation.edge.v1.NullableInt
-	65, // 14: reservation.edge.b.v1.PricingOptionWrite.price:type_name -> reservation.edge.v1.Amount
-	64, // 15: reservation.edge.b.v1.PricingOptionWrite.credits:type_name -> reservation.edge.v1.NullableInt
-	66, // 16: reservation.edge.b.v1.PricingOptionWrite.tax_rate:type_name -> reservation.edge.v1.Percentage
-	64, // 17: reservation.edge.b.v1.EventWrite.capacity:type_name -> reservation.edge.v1.NullableInt
-	16, // 18: reservation.edge.b.v1.EventWrite.dates:type_name -> reservation.edge.b.v1.EventDateWrite
-	17, // 19: reservation.edge.b.v1.EventWrite.pricing_options:type_name -> reservation.edge.b.v1.PricingOptionWrite
-	64, // 20: reservation.edge.b.v1.EventWrite.free_cancellation_minutes:type_name -> reservation.edge.v1.NullableInt
-	15, // 21: reservation.edge.b.v1.EventWrite.recurrence:type_name -> reservation.edge.b.v1.Recurrence
-	14, // 22: reservation.edge.b.v1.ListEventsResponse.events:type_name -> reservation.edge.b.v1.Event
-	18, // 23: reservation.edge.b.v1.CreateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
-	18, // 24: reservation.edge.b.v1.UpdateEventRequest.event:type_name -> reservation.edge.b.v1.EventWrite
-	65, // 25: reservation.edge.b.v1.Registration.total_paid:type_name -> reservation.edge.v1.Amount
-	67, // 26: reservation.edge.b.v1.Registration.pass_used:type_name -> reservation.edge.v1.NullableText
-	67, // 27: reservation.edge.b.v1.Registration.cancelled_at:type_name -> reservation.edge.v1.NullableText
-	67, // 28: reservation.edge.b.v1.Registration.discount_code:type_name -> reservation.edge.v1.NullableText
-	25, // 29: reservation.edge.b.v1.ListRegistrationsResponse.registrations:type_name -> reservation.edge.b.v1.Registration
-	28, // 30: reservation.edge.b.v1.RegistrationWrite.payment:type_name -> reservation.edge.b.v1.PaymentWrite
-	29, // 31: reservation.edge.b.v1.CreateRegistrationRequest.registration:type_name -> reservation.edge.b.v1.RegistrationWrite
-	25, // 32: reservation.edge.b.v1.GetRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	65, // 33: reservation.edge.b.v1.DeleteRegistrationResponse.refund_due:type_name -> reservation.edge.v1.Amount
-	65, // 34: reservation.edge.b.v1.Pass.price:type_name -> reservation.edge.v1.Amount
-	65, // 35: reservation.edge.b.v1.PassWrite.price:type_name -> reservation.edge.v1.Amount
-	68, // 36: reservation.edge.b.v1.PassWrite.eligible_event_types:type_name -> reservation.edge.v1.TextList
-	35, // 37: reservation.edge.b.v1.ListPassesResponse.passes:type_name -> reservation.edge.b.v1.Pass
-	36, // 38: reservation.edge.b.v1.CreatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
-	36, // 39: reservation.edge.b.v1.UpdatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
-	44, // 40: reservation.edge.b.v1.CustomerPassCreate.payment:type_name -> reservation.edge.b.v1.PassPaymentWrite
-	65, // 41: reservation.edge.b.v1.PassPaymentWrite.amount:type_name -> reservation.edge.v1.Amount
-	42, // 42: reservation.edge.b.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.edge.b.v1.CustomerPass
-	43, // 43: reservation.edge.b.v1.CreateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassCreate
-	45, // 44: reservation.edge.b.v1.UpdateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassUpdate
-	2,  // 45: reservation.edge.b.v1.GetCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	2,  // 46: reservation.edge.b.v1.CreateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	2,  // 47: reservation.edge.b.v1.UpdateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	14, // 48: reservation.edge.b.v1.GetEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	14, // 49: reservation.edge.b.v1.CreateEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	14, // 50: reservation.edge.b.v1.UpdateEventResponse.event:type_name -> reservation.edge.b.v1.Event
-	25, // 51: reservation.edge.b.v1.CreateRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
-	35, // 52: reservation.edge.b.v1.GetPassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	35, // 53: reservation.edge.b.v1.CreatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	35, // 54: reservation.edge.b.v1.UpdatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	42, // 55: reservation.edge.b.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	42, // 56: reservation.edge.b.v1.CreateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	42, // 57: reservation.edge.b.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	4,  // 58: reservation.edge.b.v1.InterfaceBService.ListCustomers:input_type -> reservation.edge.b.v1.ListCustomersRequest
-	6,  // 59: reservation.edge.b.v1.InterfaceBService.GetCustomer:input_type -> reservation.edge.b.v1.GetCustomerRequest
-	7,  // 60: reservation.edge.b.v1.InterfaceBService.CreateCustomer:input_type -> reservation.edge.b.v1.CreateCustomerRequest
-	8,  // 61: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:input_type -> reservation.edge.b.v1.UpdateCustomerRequest
-	9,  // 62: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:input_type -> reservation.edge.b.v1.DeleteCustomerRequest
-	19, // 63: reservation.edge.b.v1.InterfaceBService.ListEvents:input_type -> reservation.edge.b.v1.ListEventsRequest
-	21, // 64: reservation.edge.b.v1.InterfaceBService.GetEvent:input_type -> reservation.edge.b.v1.GetEventRequest
-	23, // 65: reservation.edge.b.v1.InterfaceBService.CreateEvent:input_type -> reservation.edge.b.v1.CreateEventRequest
-	24, // 66: reservation.edge.b.v1.InterfaceBService.UpdateEvent:input_type -> reservation.edge.b.v1.UpdateEventRequest
-	22, // 67: reservation.edge.b.v1.InterfaceBService.DeleteEvent:input_type -> reservation.edge.b.v1.DeleteEventRequest
-	26, // 68: reservation.edge.b.v1.InterfaceBService.ListRegistrations:input_type -> reservation.edge.b.v1.ListRegistrationsRequest
-	30, // 69: reservation.edge.b.v1.InterfaceBService.CreateRegistration:input_type -> reservation.edge.b.v1.CreateRegistrationRequest
-	31, // 70: reservation.edge.b.v1.InterfaceBService.GetRegistration:input_type -> reservation.edge.b.v1.GetRegistrationRequest
-	33, // 71: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:input_type -> reservation.edge.b.v1.DeleteRegistrationRequest
-	37, // 72: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
-	39, // 73: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
-	40, // 74: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
-	41, // 75: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
-	46, // 76: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
-	48, // 77: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
-	49, // 78: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
-	50, // 79: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
-	5,  // 80: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	51, // 81: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	52, // 82: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	53, // 83: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10, // 84: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	20, // 85: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	54, // 86: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	55, // 87: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	56, // 88: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	11, // 89: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	27, // 90: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	57, // 91: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	32, // 92: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	34, // 93: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	38, // 94: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	58, // 95: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	59, // 96: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	60, // 97: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	47, // 98: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	61, // 99: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	62, // 100: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	63, // 101: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	80, // [80:102] is the sub-list for method output_type
-	58, // [58:80] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
+	3,   // 1: reservation.edge.b.v1.CreateCustomerRequest.customer:type_name -> reservation.edge.b.v1.CustomerWrite
+	3,   // 2: reservation.edge.b.v1.UpdateCustomerRequest.customer:type_name -> reservation.edge.b.v1.CustomerWrite
+	36,  // 3: reservation.edge.b.v1.Pass.price:type_name -> reservation.edge.v1.Amount
+	36,  // 4: reservation.edge.b.v1.PassWrite.price:type_name -> reservation.edge.v1.Amount
+	37,  // 5: reservation.edge.b.v1.PassWrite.eligible_event_types:type_name -> reservation.edge.v1.TextList
+	11,  // 6: reservation.edge.b.v1.ListPassesResponse.passes:type_name -> reservation.edge.b.v1.Pass
+	12,  // 7: reservation.edge.b.v1.CreatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
+	12,  // 8: reservation.edge.b.v1.UpdatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
+	38,  // 9: reservation.edge.b.v1.CustomerPass.paused_since:type_name -> reservation.edge.v1.NullableText
+	20,  // 10: reservation.edge.b.v1.CustomerPassCreate.payment:type_name -> reservation.edge.b.v1.PassPaymentWrite
+	36,  // 11: reservation.edge.b.v1.PassPaymentWrite.amount:type_name -> reservation.edge.v1.Amount
+	18,  // 12: reservation.edge.b.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.edge.b.v1.CustomerPass
+	19,  // 13: reservation.edge.b.v1.CreateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassCreate
+	21,  // 14: reservation.edge.b.v1.UpdateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassUpdate
+	2,   // 15: reservation.edge.b.v1.GetCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	2,   // 16: reservation.edge.b.v1.CreateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	2,   // 17: reservation.edge.b.v1.UpdateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	11,  // 18: reservation.edge.b.v1.GetPassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	11,  // 19: reservation.edge.b.v1.CreatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	11,  // 20: reservation.edge.b.v1.UpdatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	18,  // 21: reservation.edge.b.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	18,  // 22: reservation.edge.b.v1.CreateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	18,  // 23: reservation.edge.b.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	4,   // 24: reservation.edge.b.v1.InterfaceBService.ListCustomers:input_type -> reservation.edge.b.v1.ListCustomersRequest
+	6,   // 25: reservation.edge.b.v1.InterfaceBService.GetCustomer:input_type -> reservation.edge.b.v1.GetCustomerRequest
+	7,   // 26: reservation.edge.b.v1.InterfaceBService.CreateCustomer:input_type -> reservation.edge.b.v1.CreateCustomerRequest
+	8,   // 27: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:input_type -> reservation.edge.b.v1.UpdateCustomerRequest
+	9,   // 28: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:input_type -> reservation.edge.b.v1.DeleteCustomerRequest
+	39,  // 29: reservation.edge.b.v1.InterfaceBService.ListEvents:input_type -> reservation.edge.b.v1.ListEventsRequest
+	40,  // 30: reservation.edge.b.v1.InterfaceBService.GetEvent:input_type -> reservation.edge.b.v1.GetEventRequest
+	41,  // 31: reservation.edge.b.v1.InterfaceBService.CreateEvent:input_type -> reservation.edge.b.v1.CreateEventRequest
+	42,  // 32: reservation.edge.b.v1.InterfaceBService.UpdateEvent:input_type -> reservation.edge.b.v1.UpdateEventRequest
+	43,  // 33: reservation.edge.b.v1.InterfaceBService.DeleteEvent:input_type -> reservation.edge.b.v1.DeleteEventRequest
+	44,  // 34: reservation.edge.b.v1.InterfaceBService.ListRegistrations:input_type -> reservation.edge.b.v1.ListRegistrationsRequest
+	45,  // 35: reservation.edge.b.v1.InterfaceBService.CreateRegistration:input_type -> reservation.edge.b.v1.CreateRegistrationRequest
+	46,  // 36: reservation.edge.b.v1.InterfaceBService.GetRegistration:input_type -> reservation.edge.b.v1.GetRegistrationRequest
+	47,  // 37: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:input_type -> reservation.edge.b.v1.DeleteRegistrationRequest
+	48,  // 38: reservation.edge.b.v1.InterfaceBService.AddEventDate:input_type -> reservation.edge.b.v1.AddEventDateRequest
+	49,  // 39: reservation.edge.b.v1.InterfaceBService.ListEventDates:input_type -> reservation.edge.b.v1.ListEventDatesRequest
+	50,  // 40: reservation.edge.b.v1.InterfaceBService.GetEventDate:input_type -> reservation.edge.b.v1.GetEventDateRequest
+	51,  // 41: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:input_type -> reservation.edge.b.v1.UpdateEventDateRequest
+	52,  // 42: reservation.edge.b.v1.InterfaceBService.CancelEventDate:input_type -> reservation.edge.b.v1.CancelEventDateRequest
+	53,  // 43: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:input_type -> reservation.edge.b.v1.JoinWaitlistRequest
+	54,  // 44: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:input_type -> reservation.edge.b.v1.ListAllRegistrationsRequest
+	55,  // 45: reservation.edge.b.v1.InterfaceBService.GetRegistrationById:input_type -> reservation.edge.b.v1.GetRegistrationByIdRequest
+	56,  // 46: reservation.edge.b.v1.InterfaceBService.CancelRegistration:input_type -> reservation.edge.b.v1.CancelRegistrationRequest
+	57,  // 47: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:input_type -> reservation.edge.b.v1.PreviewCancellationRequest
+	58,  // 48: reservation.edge.b.v1.InterfaceBService.RefundRegistration:input_type -> reservation.edge.b.v1.RefundRegistrationRequest
+	59,  // 49: reservation.edge.b.v1.InterfaceBService.RecordAttendance:input_type -> reservation.edge.b.v1.RecordAttendanceRequest
+	60,  // 50: reservation.edge.b.v1.InterfaceBService.ListTransactions:input_type -> reservation.edge.b.v1.ListTransactionsRequest
+	61,  // 51: reservation.edge.b.v1.InterfaceBService.CreateTransaction:input_type -> reservation.edge.b.v1.CreateTransactionRequest
+	62,  // 52: reservation.edge.b.v1.InterfaceBService.GetTransaction:input_type -> reservation.edge.b.v1.GetTransactionRequest
+	63,  // 53: reservation.edge.b.v1.InterfaceBService.CreateHold:input_type -> reservation.edge.b.v1.CreateHoldRequest
+	64,  // 54: reservation.edge.b.v1.InterfaceBService.GetHold:input_type -> reservation.edge.b.v1.GetHoldRequest
+	65,  // 55: reservation.edge.b.v1.InterfaceBService.ConfirmHold:input_type -> reservation.edge.b.v1.ConfirmHoldRequest
+	66,  // 56: reservation.edge.b.v1.InterfaceBService.DeleteHold:input_type -> reservation.edge.b.v1.DeleteHoldRequest
+	67,  // 57: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:input_type -> reservation.edge.b.v1.ListWaitlistEntriesRequest
+	68,  // 58: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:input_type -> reservation.edge.b.v1.GetWaitlistEntryRequest
+	69,  // 59: reservation.edge.b.v1.InterfaceBService.AcceptOffer:input_type -> reservation.edge.b.v1.AcceptOfferRequest
+	70,  // 60: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:input_type -> reservation.edge.b.v1.DeleteWaitlistEntryRequest
+	13,  // 61: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
+	15,  // 62: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
+	16,  // 63: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
+	17,  // 64: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
+	22,  // 65: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
+	24,  // 66: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
+	25,  // 67: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
+	26,  // 68: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
+	71,  // 69: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
+	72,  // 70: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
+	73,  // 71: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
+	74,  // 72: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
+	75,  // 73: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
+	76,  // 74: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
+	77,  // 75: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
+	78,  // 76: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
+	79,  // 77: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	80,  // 78: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	81,  // 79: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
+	82,  // 80: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
+	83,  // 81: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
+	84,  // 82: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	85,  // 83: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
+	86,  // 84: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	87,  // 85: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	88,  // 86: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
+	5,   // 87: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 88: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 89: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 90: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 91: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	89,  // 92: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	90,  // 93: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	91,  // 94: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	92,  // 95: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	93,  // 96: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	94,  // 97: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	95,  // 98: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	96,  // 99: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	97,  // 100: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	98,  // 101: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	99,  // 102: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	100, // 103: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	101, // 104: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	102, // 105: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	103, // 106: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	104, // 107: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	105, // 108: reservation.edge.b.v1.InterfaceBService.GetRegistrationById:output_type -> reservation.edge.b.v1.GetRegistrationByIdResponse
+	106, // 109: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	107, // 110: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	108, // 111: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	109, // 112: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	110, // 113: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	111, // 114: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	112, // 115: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	113, // 116: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	114, // 117: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	115, // 118: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	116, // 119: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	117, // 120: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	118, // 121: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	119, // 122: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	120, // 123: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 124: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 125: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 126: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 127: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 128: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 129: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 130: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 131: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	121, // 132: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	122, // 133: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	123, // 134: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	124, // 135: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	125, // 136: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	126, // 137: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	127, // 138: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	128, // 139: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	129, // 140: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	130, // 141: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	131, // 142: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	132, // 143: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	133, // 144: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	134, // 145: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	135, // 146: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	136, // 147: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	137, // 148: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	138, // 149: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	87,  // [87:150] is the sub-list for method output_type
+	24,  // [24:87] is the sub-list for method input_type
+	24,  // [24:24] is the sub-list for extension type_name
+	24,  // [24:24] is the sub-list for extension extendee
+	0,   // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_interface_b_proto_init() }
@@ -5173,34 +3022,34 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	if File_reservation_edge_b_v1_interface_b_proto != nil {
 		return
 	}
+	file_reservation_edge_b_v1_discount_code_proto_init()
+	file_reservation_edge_b_v1_event_proto_init()
+	file_reservation_edge_b_v1_event_date_proto_init()
+	file_reservation_edge_b_v1_hold_proto_init()
+	file_reservation_edge_b_v1_ledger_proto_init()
+	file_reservation_edge_b_v1_registration_proto_init()
+	file_reservation_edge_b_v1_transaction_proto_init()
+	file_reservation_edge_b_v1_waitlist_proto_init()
+	file_reservation_edge_b_v1_webhook_proto_init()
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[0].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[3].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[4].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[5].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[16].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[17].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[18].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[12].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[13].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[14].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[19].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_interface_b_proto_msgTypes[20].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[26].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[27].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[28].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[29].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[36].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[37].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[38].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[43].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[44].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[45].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[46].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_interface_b_proto_msgTypes[47].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[21].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[22].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_interface_b_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_b_v1_interface_b_proto_rawDesc), len(file_reservation_edge_b_v1_interface_b_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   64,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

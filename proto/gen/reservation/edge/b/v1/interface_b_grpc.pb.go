@@ -25,28 +25,69 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	InterfaceBService_ListCustomers_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/ListCustomers"
-	InterfaceBService_GetCustomer_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/GetCustomer"
-	InterfaceBService_CreateCustomer_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/CreateCustomer"
-	InterfaceBService_UpdateCustomer_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomer"
-	InterfaceBService_DeleteCustomer_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/DeleteCustomer"
-	InterfaceBService_ListEvents_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/ListEvents"
-	InterfaceBService_GetEvent_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/GetEvent"
-	InterfaceBService_CreateEvent_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/CreateEvent"
-	InterfaceBService_UpdateEvent_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/UpdateEvent"
-	InterfaceBService_DeleteEvent_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/DeleteEvent"
-	InterfaceBService_ListRegistrations_FullMethodName  = "/reservation.edge.b.v1.InterfaceBService/ListRegistrations"
-	InterfaceBService_CreateRegistration_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/CreateRegistration"
-	InterfaceBService_GetRegistration_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/GetRegistration"
-	InterfaceBService_DeleteRegistration_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/DeleteRegistration"
-	InterfaceBService_ListPasses_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/ListPasses"
-	InterfaceBService_GetPass_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/GetPass"
-	InterfaceBService_CreatePass_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/CreatePass"
-	InterfaceBService_UpdatePass_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/UpdatePass"
-	InterfaceBService_ListCustomerPasses_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/ListCustomerPasses"
-	InterfaceBService_GetCustomerPass_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/GetCustomerPass"
-	InterfaceBService_CreateCustomerPass_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/CreateCustomerPass"
-	InterfaceBService_UpdateCustomerPass_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomerPass"
+	InterfaceBService_ListCustomers_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ListCustomers"
+	InterfaceBService_GetCustomer_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/GetCustomer"
+	InterfaceBService_CreateCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/CreateCustomer"
+	InterfaceBService_UpdateCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomer"
+	InterfaceBService_DeleteCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/DeleteCustomer"
+	InterfaceBService_ListEvents_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListEvents"
+	InterfaceBService_GetEvent_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/GetEvent"
+	InterfaceBService_CreateEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/CreateEvent"
+	InterfaceBService_UpdateEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/UpdateEvent"
+	InterfaceBService_DeleteEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/DeleteEvent"
+	InterfaceBService_ListRegistrations_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/ListRegistrations"
+	InterfaceBService_CreateRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CreateRegistration"
+	InterfaceBService_GetRegistration_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetRegistration"
+	InterfaceBService_DeleteRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/DeleteRegistration"
+	InterfaceBService_AddEventDate_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/AddEventDate"
+	InterfaceBService_ListEventDates_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/ListEventDates"
+	InterfaceBService_GetEventDate_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/GetEventDate"
+	InterfaceBService_UpdateEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/UpdateEventDate"
+	InterfaceBService_CancelEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/CancelEventDate"
+	InterfaceBService_JoinWaitlist_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/JoinWaitlist"
+	InterfaceBService_ListAllRegistrations_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/ListAllRegistrations"
+	InterfaceBService_GetRegistrationById_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/GetRegistrationById"
+	InterfaceBService_CancelRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CancelRegistration"
+	InterfaceBService_PreviewCancellation_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/PreviewCancellation"
+	InterfaceBService_RefundRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/RefundRegistration"
+	InterfaceBService_RecordAttendance_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/RecordAttendance"
+	InterfaceBService_ListTransactions_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/ListTransactions"
+	InterfaceBService_CreateTransaction_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/CreateTransaction"
+	InterfaceBService_GetTransaction_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/GetTransaction"
+	InterfaceBService_CreateHold_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreateHold"
+	InterfaceBService_GetHold_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetHold"
+	InterfaceBService_ConfirmHold_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/ConfirmHold"
+	InterfaceBService_DeleteHold_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/DeleteHold"
+	InterfaceBService_ListWaitlistEntries_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListWaitlistEntries"
+	InterfaceBService_GetWaitlistEntry_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/GetWaitlistEntry"
+	InterfaceBService_AcceptOffer_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/AcceptOffer"
+	InterfaceBService_DeleteWaitlistEntry_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/DeleteWaitlistEntry"
+	InterfaceBService_ListPasses_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListPasses"
+	InterfaceBService_GetPass_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetPass"
+	InterfaceBService_CreatePass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreatePass"
+	InterfaceBService_UpdatePass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/UpdatePass"
+	InterfaceBService_ListCustomerPasses_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/ListCustomerPasses"
+	InterfaceBService_GetCustomerPass_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetCustomerPass"
+	InterfaceBService_CreateCustomerPass_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CreateCustomerPass"
+	InterfaceBService_UpdateCustomerPass_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomerPass"
+	InterfaceBService_ListDiscountCodes_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/ListDiscountCodes"
+	InterfaceBService_GetDiscountCode_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetDiscountCode"
+	InterfaceBService_CreateDiscountCode_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CreateDiscountCode"
+	InterfaceBService_UpdateDiscountCode_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/UpdateDiscountCode"
+	InterfaceBService_ListLedger_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListLedger"
+	InterfaceBService_ListWebhookEndpoints_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/ListWebhookEndpoints"
+	InterfaceBService_GetWebhookEndpoint_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetWebhookEndpoint"
+	InterfaceBService_CreateWebhookEndpoint_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/CreateWebhookEndpoint"
+	InterfaceBService_UpdateWebhookEndpoint_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/UpdateWebhookEndpoint"
+	InterfaceBService_DeleteWebhookEndpoint_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/DeleteWebhookEndpoint"
+	InterfaceBService_GetWebhookSecret_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/GetWebhookSecret"
+	InterfaceBService_RotateWebhookSecret_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/RotateWebhookSecret"
+	InterfaceBService_SendWebhookTest_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/SendWebhookTest"
+	InterfaceBService_ListWebhookDeliveries_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ListWebhookDeliveries"
+	InterfaceBService_GetWebhookDelivery_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetWebhookDelivery"
+	InterfaceBService_ReplayWebhookDelivery_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDelivery"
+	InterfaceBService_ReplayWebhookDeliveries_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDeliveries"
+	InterfaceBService_ListWebhookMessages_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListWebhookMessages"
 )
 
 // InterfaceBServiceClient is the client API for InterfaceBService service.
@@ -83,6 +124,52 @@ type InterfaceBServiceClient interface {
 	GetRegistration(ctx context.Context, in *GetRegistrationRequest, opts ...grpc.CallOption) (*GetRegistrationResponse, error)
 	// DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 	DeleteRegistration(ctx context.Context, in *DeleteRegistrationRequest, opts ...grpc.CallOption) (*DeleteRegistrationResponse, error)
+	// AddEventDate is POST /events/{id}/dates.
+	AddEventDate(ctx context.Context, in *AddEventDateRequest, opts ...grpc.CallOption) (*AddEventDateResponse, error)
+	// ListEventDates is GET /event-dates.
+	ListEventDates(ctx context.Context, in *ListEventDatesRequest, opts ...grpc.CallOption) (*ListEventDatesResponse, error)
+	// GetEventDate is GET /event-dates/{id}.
+	GetEventDate(ctx context.Context, in *GetEventDateRequest, opts ...grpc.CallOption) (*GetEventDateResponse, error)
+	// UpdateEventDate is PUT /event-dates/{id}, and PATCH.
+	UpdateEventDate(ctx context.Context, in *UpdateEventDateRequest, opts ...grpc.CallOption) (*UpdateEventDateResponse, error)
+	// CancelEventDate is POST /event-dates/{id}/cancel.
+	CancelEventDate(ctx context.Context, in *CancelEventDateRequest, opts ...grpc.CallOption) (*CancelEventDateResponse, error)
+	// JoinWaitlist is POST /event-dates/{id}/waitlist.
+	JoinWaitlist(ctx context.Context, in *JoinWaitlistRequest, opts ...grpc.CallOption) (*JoinWaitlistResponse, error)
+	// ListAllRegistrations is GET /registrations.
+	ListAllRegistrations(ctx context.Context, in *ListAllRegistrationsRequest, opts ...grpc.CallOption) (*ListAllRegistrationsResponse, error)
+	// GetRegistrationById is GET /registrations/{id}.
+	GetRegistrationById(ctx context.Context, in *GetRegistrationByIdRequest, opts ...grpc.CallOption) (*GetRegistrationByIdResponse, error)
+	// CancelRegistration is POST /registrations/{id}/cancel.
+	CancelRegistration(ctx context.Context, in *CancelRegistrationRequest, opts ...grpc.CallOption) (*CancelRegistrationResponse, error)
+	// PreviewCancellation is GET /registrations/{id}/cancellation-preview.
+	PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error)
+	// RefundRegistration is POST /registrations/{id}/refund.
+	RefundRegistration(ctx context.Context, in *RefundRegistrationRequest, opts ...grpc.CallOption) (*RefundRegistrationResponse, error)
+	// RecordAttendance is POST /registrations/{id}/attendance.
+	RecordAttendance(ctx context.Context, in *RecordAttendanceRequest, opts ...grpc.CallOption) (*RecordAttendanceResponse, error)
+	// ListTransactions is GET /transactions.
+	ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error)
+	// CreateTransaction is POST /transactions.
+	CreateTransaction(ctx context.Context, in *CreateTransactionRequest, opts ...grpc.CallOption) (*CreateTransactionResponse, error)
+	// GetTransaction is GET /transactions/{id}.
+	GetTransaction(ctx context.Context, in *GetTransactionRequest, opts ...grpc.CallOption) (*GetTransactionResponse, error)
+	// CreateHold is POST /holds.
+	CreateHold(ctx context.Context, in *CreateHoldRequest, opts ...grpc.CallOption) (*CreateHoldResponse, error)
+	// GetHold is GET /holds/{id}.
+	GetHold(ctx context.Context, in *GetHoldRequest, opts ...grpc.CallOption) (*GetHoldResponse, error)
+	// ConfirmHold is POST /holds/{id}/confirm.
+	ConfirmHold(ctx context.Context, in *ConfirmHoldRequest, opts ...grpc.CallOption) (*ConfirmHoldResponse, error)
+	// DeleteHold is DELETE /holds/{id}.
+	DeleteHold(ctx context.Context, in *DeleteHoldRequest, opts ...grpc.CallOption) (*DeleteHoldResponse, error)
+	// ListWaitlistEntries is GET /waitlist-entries.
+	ListWaitlistEntries(ctx context.Context, in *ListWaitlistEntriesRequest, opts ...grpc.CallOption) (*ListWaitlistEntriesResponse, error)
+	// GetWaitlistEntry is GET /waitlist-entries/{id}.
+	GetWaitlistEntry(ctx context.Context, in *GetWaitlistEntryRequest, opts ...grpc.CallOption) (*GetWaitlistEntryResponse, error)
+	// AcceptOffer is POST /waitlist-entries/{id}/accept.
+	AcceptOffer(ctx context.Context, in *AcceptOfferRequest, opts ...grpc.CallOption) (*AcceptOfferResponse, error)
+	// DeleteWaitlistEntry is DELETE /waitlist-entries/{id}.
+	DeleteWaitlistEntry(ctx context.Context, in *DeleteWaitlistEntryRequest, opts ...grpc.CallOption) (*DeleteWaitlistEntryResponse, error)
 	// ListPasses is GET /passes.
 	ListPasses(ctx context.Context, in *ListPassesRequest, opts ...grpc.CallOption) (*ListPassesResponse, error)
 	// GetPass is GET /passes/{id}.
@@ -99,6 +186,42 @@ type InterfaceBServiceClient interface {
 	CreateCustomerPass(ctx context.Context, in *CreateCustomerPassRequest, opts ...grpc.CallOption) (*CreateCustomerPassResponse, error)
 	// UpdateCustomerPass is PUT /customer-passes/{id}, and PATCH.
 	UpdateCustomerPass(ctx context.Context, in *UpdateCustomerPassRequest, opts ...grpc.CallOption) (*UpdateCustomerPassResponse, error)
+	// ListDiscountCodes is GET /discount-codes.
+	ListDiscountCodes(ctx context.Context, in *ListDiscountCodesRequest, opts ...grpc.CallOption) (*ListDiscountCodesResponse, error)
+	// GetDiscountCode is GET /discount-codes/{id}.
+	GetDiscountCode(ctx context.Context, in *GetDiscountCodeRequest, opts ...grpc.CallOption) (*GetDiscountCodeResponse, error)
+	// CreateDiscountCode is POST /discount-codes.
+	CreateDiscountCode(ctx context.Context, in *CreateDiscountCodeRequest, opts ...grpc.CallOption) (*CreateDiscountCodeResponse, error)
+	// UpdateDiscountCode is PUT /discount-codes/{id}, and PATCH.
+	UpdateDiscountCode(ctx context.Context, in *UpdateDiscountCodeRequest, opts ...grpc.CallOption) (*UpdateDiscountCodeResponse, error)
+	// ListLedger is GET /customer-passes/{id}/ledger.
+	ListLedger(ctx context.Context, in *ListLedgerRequest, opts ...grpc.CallOption) (*ListLedgerResponse, error)
+	// ListWebhookEndpoints is GET /webhook-endpoints.
+	ListWebhookEndpoints(ctx context.Context, in *ListWebhookEndpointsRequest, opts ...grpc.CallOption) (*ListWebhookEndpointsResponse, error)
+	// GetWebhookEndpoint is GET /webhook-endpoints/{id}.
+	GetWebhookEndpoint(ctx context.Context, in *GetWebhookEndpointRequest, opts ...grpc.CallOption) (*GetWebhookEndpointResponse, error)
+	// CreateWebhookEndpoint is POST /webhook-endpoints.
+	CreateWebhookEndpoint(ctx context.Context, in *CreateWebhookEndpointRequest, opts ...grpc.CallOption) (*CreateWebhookEndpointResponse, error)
+	// UpdateWebhookEndpoint is PUT /webhook-endpoints/{id}, and PATCH.
+	UpdateWebhookEndpoint(ctx context.Context, in *UpdateWebhookEndpointRequest, opts ...grpc.CallOption) (*UpdateWebhookEndpointResponse, error)
+	// DeleteWebhookEndpoint is DELETE /webhook-endpoints/{id}.
+	DeleteWebhookEndpoint(ctx context.Context, in *DeleteWebhookEndpointRequest, opts ...grpc.CallOption) (*DeleteWebhookEndpointResponse, error)
+	// GetWebhookSecret is GET /webhook-endpoints/{id}/secret.
+	GetWebhookSecret(ctx context.Context, in *GetWebhookSecretRequest, opts ...grpc.CallOption) (*GetWebhookSecretResponse, error)
+	// RotateWebhookSecret is POST /webhook-endpoints/{id}/rotate-secret.
+	RotateWebhookSecret(ctx context.Context, in *RotateWebhookSecretRequest, opts ...grpc.CallOption) (*RotateWebhookSecretResponse, error)
+	// SendWebhookTest is POST /webhook-endpoints/{id}/test.
+	SendWebhookTest(ctx context.Context, in *SendWebhookTestRequest, opts ...grpc.CallOption) (*SendWebhookTestResponse, error)
+	// ListWebhookDeliveries is GET /webhook-deliveries.
+	ListWebhookDeliveries(ctx context.Context, in *ListWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ListWebhookDeliveriesResponse, error)
+	// GetWebhookDelivery is GET /webhook-deliveries/{id}.
+	GetWebhookDelivery(ctx context.Context, in *GetWebhookDeliveryRequest, opts ...grpc.CallOption) (*GetWebhookDeliveryResponse, error)
+	// ReplayWebhookDelivery is POST /webhook-deliveries/{id}/replay.
+	ReplayWebhookDelivery(ctx context.Context, in *ReplayWebhookDeliveryRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveryResponse, error)
+	// ReplayWebhookDeliveries is POST /webhook-deliveries/replay.
+	ReplayWebhookDeliveries(ctx context.Context, in *ReplayWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveriesResponse, error)
+	// ListWebhookMessages is GET /webhook-messages.
+	ListWebhookMessages(ctx context.Context, in *ListWebhookMessagesRequest, opts ...grpc.CallOption) (*ListWebhookMessagesResponse, error)
 }
 
 type interfaceBServiceClient struct {
@@ -249,6 +372,236 @@ func (c *interfaceBServiceClient) DeleteRegistration(ctx context.Context, in *De
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) AddEventDate(ctx context.Context, in *AddEventDateRequest, opts ...grpc.CallOption) (*AddEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AddEventDateResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_AddEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListEventDates(ctx context.Context, in *ListEventDatesRequest, opts ...grpc.CallOption) (*ListEventDatesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListEventDatesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListEventDates_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetEventDate(ctx context.Context, in *GetEventDateRequest, opts ...grpc.CallOption) (*GetEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetEventDateResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateEventDate(ctx context.Context, in *UpdateEventDateRequest, opts ...grpc.CallOption) (*UpdateEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateEventDateResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CancelEventDate(ctx context.Context, in *CancelEventDateRequest, opts ...grpc.CallOption) (*CancelEventDateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelEventDateResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CancelEventDate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) JoinWaitlist(ctx context.Context, in *JoinWaitlistRequest, opts ...grpc.CallOption) (*JoinWaitlistResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(JoinWaitlistResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_JoinWaitlist_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListAllRegistrations(ctx context.Context, in *ListAllRegistrationsRequest, opts ...grpc.CallOption) (*ListAllRegistrationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAllRegistrationsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListAllRegistrations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetRegistrationById(ctx context.Context, in *GetRegistrationByIdRequest, opts ...grpc.CallOption) (*GetRegistrationByIdResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRegistrationByIdResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetRegistrationById_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CancelRegistration(ctx context.Context, in *CancelRegistrationRequest, opts ...grpc.CallOption) (*CancelRegistrationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelRegistrationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CancelRegistration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PreviewCancellationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_PreviewCancellation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RefundRegistration(ctx context.Context, in *RefundRegistrationRequest, opts ...grpc.CallOption) (*RefundRegistrationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RefundRegistrationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RefundRegistration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RecordAttendance(ctx context.Context, in *RecordAttendanceRequest, opts ...grpc.CallOption) (*RecordAttendanceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecordAttendanceResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RecordAttendance_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListTransactions(ctx context.Context, in *ListTransactionsRequest, opts ...grpc.CallOption) (*ListTransactionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTransactionsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListTransactions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateTransaction(ctx context.Context, in *CreateTransactionRequest, opts ...grpc.CallOption) (*CreateTransactionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateTransactionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateTransaction_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetTransaction(ctx context.Context, in *GetTransactionRequest, opts ...grpc.CallOption) (*GetTransactionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTransactionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetTransaction_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateHold(ctx context.Context, in *CreateHoldRequest, opts ...grpc.CallOption) (*CreateHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateHoldResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetHold(ctx context.Context, in *GetHoldRequest, opts ...grpc.CallOption) (*GetHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetHoldResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ConfirmHold(ctx context.Context, in *ConfirmHoldRequest, opts ...grpc.CallOption) (*ConfirmHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ConfirmHoldResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ConfirmHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteHold(ctx context.Context, in *DeleteHoldRequest, opts ...grpc.CallOption) (*DeleteHoldResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteHoldResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteHold_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListWaitlistEntries(ctx context.Context, in *ListWaitlistEntriesRequest, opts ...grpc.CallOption) (*ListWaitlistEntriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWaitlistEntriesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListWaitlistEntries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetWaitlistEntry(ctx context.Context, in *GetWaitlistEntryRequest, opts ...grpc.CallOption) (*GetWaitlistEntryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetWaitlistEntryResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetWaitlistEntry_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) AcceptOffer(ctx context.Context, in *AcceptOfferRequest, opts ...grpc.CallOption) (*AcceptOfferResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AcceptOfferResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_AcceptOffer_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteWaitlistEntry(ctx context.Context, in *DeleteWaitlistEntryRequest, opts ...grpc.CallOption) (*DeleteWaitlistEntryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteWaitlistEntryResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteWaitlistEntry_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *interfaceBServiceClient) ListPasses(ctx context.Context, in *ListPassesRequest, opts ...grpc.CallOption) (*ListPassesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListPassesResponse)
@@ -329,6 +682,186 @@ func (c *interfaceBServiceClient) UpdateCustomerPass(ctx context.Context, in *Up
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) ListDiscountCodes(ctx context.Context, in *ListDiscountCodesRequest, opts ...grpc.CallOption) (*ListDiscountCodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListDiscountCodesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListDiscountCodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetDiscountCode(ctx context.Context, in *GetDiscountCodeRequest, opts ...grpc.CallOption) (*GetDiscountCodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetDiscountCodeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetDiscountCode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateDiscountCode(ctx context.Context, in *CreateDiscountCodeRequest, opts ...grpc.CallOption) (*CreateDiscountCodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateDiscountCodeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateDiscountCode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateDiscountCode(ctx context.Context, in *UpdateDiscountCodeRequest, opts ...grpc.CallOption) (*UpdateDiscountCodeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateDiscountCodeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateDiscountCode_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListLedger(ctx context.Context, in *ListLedgerRequest, opts ...grpc.CallOption) (*ListLedgerResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListLedgerResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListLedger_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListWebhookEndpoints(ctx context.Context, in *ListWebhookEndpointsRequest, opts ...grpc.CallOption) (*ListWebhookEndpointsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWebhookEndpointsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListWebhookEndpoints_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetWebhookEndpoint(ctx context.Context, in *GetWebhookEndpointRequest, opts ...grpc.CallOption) (*GetWebhookEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetWebhookEndpointResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetWebhookEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateWebhookEndpoint(ctx context.Context, in *CreateWebhookEndpointRequest, opts ...grpc.CallOption) (*CreateWebhookEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateWebhookEndpointResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateWebhookEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateWebhookEndpoint(ctx context.Context, in *UpdateWebhookEndpointRequest, opts ...grpc.CallOption) (*UpdateWebhookEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateWebhookEndpointResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateWebhookEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteWebhookEndpoint(ctx context.Context, in *DeleteWebhookEndpointRequest, opts ...grpc.CallOption) (*DeleteWebhookEndpointResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteWebhookEndpointResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteWebhookEndpoint_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetWebhookSecret(ctx context.Context, in *GetWebhookSecretRequest, opts ...grpc.CallOption) (*GetWebhookSecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetWebhookSecretResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetWebhookSecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RotateWebhookSecret(ctx context.Context, in *RotateWebhookSecretRequest, opts ...grpc.CallOption) (*RotateWebhookSecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RotateWebhookSecretResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RotateWebhookSecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) SendWebhookTest(ctx context.Context, in *SendWebhookTestRequest, opts ...grpc.CallOption) (*SendWebhookTestResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SendWebhookTestResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_SendWebhookTest_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListWebhookDeliveries(ctx context.Context, in *ListWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ListWebhookDeliveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWebhookDeliveriesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListWebhookDeliveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetWebhookDelivery(ctx context.Context, in *GetWebhookDeliveryRequest, opts ...grpc.CallOption) (*GetWebhookDeliveryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetWebhookDeliveryResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetWebhookDelivery_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ReplayWebhookDelivery(ctx context.Context, in *ReplayWebhookDeliveryRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplayWebhookDeliveryResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ReplayWebhookDelivery_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ReplayWebhookDeliveries(ctx context.Context, in *ReplayWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReplayWebhookDeliveriesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ReplayWebhookDeliveries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListWebhookMessages(ctx context.Context, in *ListWebhookMessagesRequest, opts ...grpc.CallOption) (*ListWebhookMessagesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListWebhookMessagesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListWebhookMessages_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InterfaceBServiceServer is the server API for InterfaceBService service.
 // All implementations must embed UnimplementedInterfaceBServiceServer
 // for forward compatibility.
@@ -363,6 +896,52 @@ type InterfaceBServiceServer interface {
 	GetRegistration(context.Context, *GetRegistrationRequest) (*GetRegistrationResponse, error)
 	// DeleteRegistration is DELETE /events/{id}/registrations/{registration_id}.
 	DeleteRegistration(context.Context, *DeleteRegistrationRequest) (*DeleteRegistrationResponse, error)
+	// AddEventDate is POST /events/{id}/dates.
+	AddEventDate(context.Context, *AddEventDateRequest) (*AddEventDateResponse, error)
+	// ListEventDates is GET /event-dates.
+	ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error)
+	// GetEventDate is GET /event-dates/{id}.
+	GetEventDate(context.Context, *GetEventDateRequest) (*GetEventDateResponse, error)
+	// UpdateEventDate is PUT /event-dates/{id}, and PATCH.
+	UpdateEventDate(context.Context, *UpdateEventDateRequest) (*UpdateEventDateResponse, error)
+	// CancelEventDate is POST /event-dates/{id}/cancel.
+	CancelEventDate(context.Context, *CancelEventDateRequest) (*CancelEventDateResponse, error)
+	// JoinWaitlist is POST /event-dates/{id}/waitlist.
+	JoinWaitlist(context.Context, *JoinWaitlistRequest) (*JoinWaitlistResponse, error)
+	// ListAllRegistrations is GET /registrations.
+	ListAllRegistrations(context.Context, *ListAllRegistrationsRequest) (*ListAllRegistrationsResponse, error)
+	// GetRegistrationById is GET /registrations/{id}.
+	GetRegistrationById(context.Context, *GetRegistrationByIdRequest) (*GetRegistrationByIdResponse, error)
+	// CancelRegistration is POST /registrations/{id}/cancel.
+	CancelRegistration(context.Context, *CancelRegistrationRequest) (*CancelRegistrationResponse, error)
+	// PreviewCancellation is GET /registrations/{id}/cancellation-preview.
+	PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error)
+	// RefundRegistration is POST /registrations/{id}/refund.
+	RefundRegistration(context.Context, *RefundRegistrationRequest) (*RefundRegistrationResponse, error)
+	// RecordAttendance is POST /registrations/{id}/attendance.
+	RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error)
+	// ListTransactions is GET /transactions.
+	ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error)
+	// CreateTransaction is POST /transactions.
+	CreateTransaction(context.Context, *CreateTransactionRequest) (*CreateTransactionResponse, error)
+	// GetTransaction is GET /transactions/{id}.
+	GetTransaction(context.Context, *GetTransactionRequest) (*GetTransactionResponse, error)
+	// CreateHold is POST /holds.
+	CreateHold(context.Context, *CreateHoldRequest) (*CreateHoldResponse, error)
+	// GetHold is GET /holds/{id}.
+	GetHold(context.Context, *GetHoldRequest) (*GetHoldResponse, error)
+	// ConfirmHold is POST /holds/{id}/confirm.
+	ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error)
+	// DeleteHold is DELETE /holds/{id}.
+	DeleteHold(context.Context, *DeleteHoldRequest) (*DeleteHoldResponse, error)
+	// ListWaitlistEntries is GET /waitlist-entries.
+	ListWaitlistEntries(context.Context, *ListWaitlistEntriesRequest) (*ListWaitlistEntriesResponse, error)
+	// GetWaitlistEntry is GET /waitlist-entries/{id}.
+	GetWaitlistEntry(context.Context, *GetWaitlistEntryRequest) (*GetWaitlistEntryResponse, error)
+	// AcceptOffer is POST /waitlist-entries/{id}/accept.
+	AcceptOffer(context.Context, *AcceptOfferRequest) (*AcceptOfferResponse, error)
+	// DeleteWaitlistEntry is DELETE /waitlist-entries/{id}.
+	DeleteWaitlistEntry(context.Context, *DeleteWaitlistEntryRequest) (*DeleteWaitlistEntryResponse, error)
 	// ListPasses is GET /passes.
 	ListPasses(context.Context, *ListPassesRequest) (*ListPassesResponse, error)
 	// GetPass is GET /passes/{id}.
@@ -379,6 +958,42 @@ type InterfaceBServiceServer interface {
 	CreateCustomerPass(context.Context, *CreateCustomerPassRequest) (*CreateCustomerPassResponse, error)
 	// UpdateCustomerPass is PUT /customer-passes/{id}, and PATCH.
 	UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error)
+	// ListDiscountCodes is GET /discount-codes.
+	ListDiscountCodes(context.Context, *ListDiscountCodesRequest) (*ListDiscountCodesResponse, error)
+	// GetDiscountCode is GET /discount-codes/{id}.
+	GetDiscountCode(context.Context, *GetDiscountCodeRequest) (*GetDiscountCodeResponse, error)
+	// CreateDiscountCode is POST /discount-codes.
+	CreateDiscountCode(context.Context, *CreateDiscountCodeRequest) (*CreateDiscountCodeResponse, error)
+	// UpdateDiscountCode is PUT /discount-codes/{id}, and PATCH.
+	UpdateDiscountCode(context.Context, *UpdateDiscountCodeRequest) (*UpdateDiscountCodeResponse, error)
+	// ListLedger is GET /customer-passes/{id}/ledger.
+	ListLedger(context.Context, *ListLedgerRequest) (*ListLedgerResponse, error)
+	// ListWebhookEndpoints is GET /webhook-endpoints.
+	ListWebhookEndpoints(context.Context, *ListWebhookEndpointsRequest) (*ListWebhookEndpointsResponse, error)
+	// GetWebhookEndpoint is GET /webhook-endpoints/{id}.
+	GetWebhookEndpoint(context.Context, *GetWebhookEndpointRequest) (*GetWebhookEndpointResponse, error)
+	// CreateWebhookEndpoint is POST /webhook-endpoints.
+	CreateWebhookEndpoint(context.Context, *CreateWebhookEndpointRequest) (*CreateWebhookEndpointResponse, error)
+	// UpdateWebhookEndpoint is PUT /webhook-endpoints/{id}, and PATCH.
+	UpdateWebhookEndpoint(context.Context, *UpdateWebhookEndpointRequest) (*UpdateWebhookEndpointResponse, error)
+	// DeleteWebhookEndpoint is DELETE /webhook-endpoints/{id}.
+	DeleteWebhookEndpoint(context.Context, *DeleteWebhookEndpointRequest) (*DeleteWebhookEndpointResponse, error)
+	// GetWebhookSecret is GET /webhook-endpoints/{id}/secret.
+	GetWebhookSecret(context.Context, *GetWebhookSecretRequest) (*GetWebhookSecretResponse, error)
+	// RotateWebhookSecret is POST /webhook-endpoints/{id}/rotate-secret.
+	RotateWebhookSecret(context.Context, *RotateWebhookSecretRequest) (*RotateWebhookSecretResponse, error)
+	// SendWebhookTest is POST /webhook-endpoints/{id}/test.
+	SendWebhookTest(context.Context, *SendWebhookTestRequest) (*SendWebhookTestResponse, error)
+	// ListWebhookDeliveries is GET /webhook-deliveries.
+	ListWebhookDeliveries(context.Context, *ListWebhookDeliveriesRequest) (*ListWebhookDeliveriesResponse, error)
+	// GetWebhookDelivery is GET /webhook-deliveries/{id}.
+	GetWebhookDelivery(context.Context, *GetWebhookDeliveryRequest) (*GetWebhookDeliveryResponse, error)
+	// ReplayWebhookDelivery is POST /webhook-deliveries/{id}/replay.
+	ReplayWebhookDelivery(context.Context, *ReplayWebhookDeliveryRequest) (*ReplayWebhookDeliveryResponse, error)
+	// ReplayWebhookDeliveries is POST /webhook-deliveries/replay.
+	ReplayWebhookDeliveries(context.Context, *ReplayWebhookDeliveriesRequest) (*ReplayWebhookDeliveriesResponse, error)
+	// ListWebhookMessages is GET /webhook-messages.
+	ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error)
 	mustEmbedUnimplementedInterfaceBServiceServer()
 }
 
@@ -431,6 +1046,75 @@ func (UnimplementedInterfaceBServiceServer) GetRegistration(context.Context, *Ge
 func (UnimplementedInterfaceBServiceServer) DeleteRegistration(context.Context, *DeleteRegistrationRequest) (*DeleteRegistrationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteRegistration not implemented")
 }
+func (UnimplementedInterfaceBServiceServer) AddEventDate(context.Context, *AddEventDateRequest) (*AddEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AddEventDate not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListEventDates(context.Context, *ListEventDatesRequest) (*ListEventDatesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListEventDates not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetEventDate(context.Context, *GetEventDateRequest) (*GetEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEventDate not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateEventDate(context.Context, *UpdateEventDateRequest) (*UpdateEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateEventDate not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CancelEventDate(context.Context, *CancelEventDateRequest) (*CancelEventDateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelEventDate not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) JoinWaitlist(context.Context, *JoinWaitlistRequest) (*JoinWaitlistResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method JoinWaitlist not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListAllRegistrations(context.Context, *ListAllRegistrationsRequest) (*ListAllRegistrationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAllRegistrations not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetRegistrationById(context.Context, *GetRegistrationByIdRequest) (*GetRegistrationByIdResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRegistrationById not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CancelRegistration(context.Context, *CancelRegistrationRequest) (*CancelRegistrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelRegistration not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PreviewCancellation not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RefundRegistration(context.Context, *RefundRegistrationRequest) (*RefundRegistrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RefundRegistration not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RecordAttendance(context.Context, *RecordAttendanceRequest) (*RecordAttendanceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordAttendance not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListTransactions(context.Context, *ListTransactionsRequest) (*ListTransactionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTransactions not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateTransaction(context.Context, *CreateTransactionRequest) (*CreateTransactionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateTransaction not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetTransaction(context.Context, *GetTransactionRequest) (*GetTransactionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTransaction not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateHold(context.Context, *CreateHoldRequest) (*CreateHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateHold not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetHold(context.Context, *GetHoldRequest) (*GetHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetHold not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ConfirmHold(context.Context, *ConfirmHoldRequest) (*ConfirmHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ConfirmHold not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteHold(context.Context, *DeleteHoldRequest) (*DeleteHoldResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteHold not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListWaitlistEntries(context.Context, *ListWaitlistEntriesRequest) (*ListWaitlistEntriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWaitlistEntries not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetWaitlistEntry(context.Context, *GetWaitlistEntryRequest) (*GetWaitlistEntryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWaitlistEntry not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) AcceptOffer(context.Context, *AcceptOfferRequest) (*AcceptOfferResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcceptOffer not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteWaitlistEntry(context.Context, *DeleteWaitlistEntryRequest) (*DeleteWaitlistEntryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteWaitlistEntry not implemented")
+}
 func (UnimplementedInterfaceBServiceServer) ListPasses(context.Context, *ListPassesRequest) (*ListPassesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPasses not implemented")
 }
@@ -454,6 +1138,60 @@ func (UnimplementedInterfaceBServiceServer) CreateCustomerPass(context.Context, 
 }
 func (UnimplementedInterfaceBServiceServer) UpdateCustomerPass(context.Context, *UpdateCustomerPassRequest) (*UpdateCustomerPassResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method UpdateCustomerPass not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListDiscountCodes(context.Context, *ListDiscountCodesRequest) (*ListDiscountCodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListDiscountCodes not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetDiscountCode(context.Context, *GetDiscountCodeRequest) (*GetDiscountCodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetDiscountCode not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateDiscountCode(context.Context, *CreateDiscountCodeRequest) (*CreateDiscountCodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateDiscountCode not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateDiscountCode(context.Context, *UpdateDiscountCodeRequest) (*UpdateDiscountCodeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateDiscountCode not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListLedger(context.Context, *ListLedgerRequest) (*ListLedgerResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListLedger not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListWebhookEndpoints(context.Context, *ListWebhookEndpointsRequest) (*ListWebhookEndpointsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWebhookEndpoints not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetWebhookEndpoint(context.Context, *GetWebhookEndpointRequest) (*GetWebhookEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWebhookEndpoint not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateWebhookEndpoint(context.Context, *CreateWebhookEndpointRequest) (*CreateWebhookEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateWebhookEndpoint not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateWebhookEndpoint(context.Context, *UpdateWebhookEndpointRequest) (*UpdateWebhookEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateWebhookEndpoint not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteWebhookEndpoint(context.Context, *DeleteWebhookEndpointRequest) (*DeleteWebhookEndpointResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteWebhookEndpoint not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetWebhookSecret(context.Context, *GetWebhookSecretRequest) (*GetWebhookSecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWebhookSecret not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RotateWebhookSecret(context.Context, *RotateWebhookSecretRequest) (*RotateWebhookSecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RotateWebhookSecret not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) SendWebhookTest(context.Context, *SendWebhookTestRequest) (*SendWebhookTestResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SendWebhookTest not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListWebhookDeliveries(context.Context, *ListWebhookDeliveriesRequest) (*ListWebhookDeliveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWebhookDeliveries not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetWebhookDelivery(context.Context, *GetWebhookDeliveryRequest) (*GetWebhookDeliveryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetWebhookDelivery not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ReplayWebhookDelivery(context.Context, *ReplayWebhookDeliveryRequest) (*ReplayWebhookDeliveryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplayWebhookDelivery not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ReplayWebhookDeliveries(context.Context, *ReplayWebhookDeliveriesRequest) (*ReplayWebhookDeliveriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReplayWebhookDeliveries not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListWebhookMessages not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) mustEmbedUnimplementedInterfaceBServiceServer() {}
 func (UnimplementedInterfaceBServiceServer) testEmbeddedByValue()                           {}
@@ -728,6 +1466,420 @@ func _InterfaceBService_DeleteRegistration_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_AddEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AddEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).AddEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_AddEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).AddEventDate(ctx, req.(*AddEventDateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListEventDates_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListEventDatesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListEventDates(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListEventDates_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListEventDates(ctx, req.(*ListEventDatesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetEventDate(ctx, req.(*GetEventDateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateEventDate(ctx, req.(*UpdateEventDateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CancelEventDate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelEventDateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CancelEventDate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CancelEventDate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CancelEventDate(ctx, req.(*CancelEventDateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_JoinWaitlist_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(JoinWaitlistRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).JoinWaitlist(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_JoinWaitlist_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).JoinWaitlist(ctx, req.(*JoinWaitlistRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListAllRegistrations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAllRegistrationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListAllRegistrations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListAllRegistrations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListAllRegistrations(ctx, req.(*ListAllRegistrationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetRegistrationById_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRegistrationByIdRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetRegistrationById(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetRegistrationById_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetRegistrationById(ctx, req.(*GetRegistrationByIdRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CancelRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelRegistrationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CancelRegistration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CancelRegistration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CancelRegistration(ctx, req.(*CancelRegistrationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_PreviewCancellation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PreviewCancellationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).PreviewCancellation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_PreviewCancellation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).PreviewCancellation(ctx, req.(*PreviewCancellationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RefundRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RefundRegistrationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RefundRegistration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RefundRegistration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RefundRegistration(ctx, req.(*RefundRegistrationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RecordAttendance_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecordAttendanceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RecordAttendance(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RecordAttendance_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RecordAttendance(ctx, req.(*RecordAttendanceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListTransactions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTransactionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListTransactions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListTransactions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListTransactions(ctx, req.(*ListTransactionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateTransaction_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateTransactionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateTransaction(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateTransaction_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateTransaction(ctx, req.(*CreateTransactionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetTransaction_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTransactionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetTransaction(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetTransaction_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetTransaction(ctx, req.(*GetTransactionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateHold(ctx, req.(*CreateHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetHold(ctx, req.(*GetHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ConfirmHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ConfirmHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ConfirmHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ConfirmHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ConfirmHold(ctx, req.(*ConfirmHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteHold_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteHoldRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteHold(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteHold_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteHold(ctx, req.(*DeleteHoldRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListWaitlistEntries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWaitlistEntriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListWaitlistEntries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListWaitlistEntries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListWaitlistEntries(ctx, req.(*ListWaitlistEntriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetWaitlistEntry_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetWaitlistEntryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetWaitlistEntry(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetWaitlistEntry_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetWaitlistEntry(ctx, req.(*GetWaitlistEntryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_AcceptOffer_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcceptOfferRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).AcceptOffer(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_AcceptOffer_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).AcceptOffer(ctx, req.(*AcceptOfferRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteWaitlistEntry_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteWaitlistEntryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteWaitlistEntry(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteWaitlistEntry_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteWaitlistEntry(ctx, req.(*DeleteWaitlistEntryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InterfaceBService_ListPasses_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListPassesRequest)
 	if err := dec(in); err != nil {
@@ -872,6 +2024,330 @@ func _InterfaceBService_UpdateCustomerPass_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_ListDiscountCodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListDiscountCodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListDiscountCodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListDiscountCodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListDiscountCodes(ctx, req.(*ListDiscountCodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetDiscountCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetDiscountCodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetDiscountCode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetDiscountCode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetDiscountCode(ctx, req.(*GetDiscountCodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateDiscountCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateDiscountCodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateDiscountCode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateDiscountCode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateDiscountCode(ctx, req.(*CreateDiscountCodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateDiscountCode_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateDiscountCodeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateDiscountCode(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateDiscountCode_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateDiscountCode(ctx, req.(*UpdateDiscountCodeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListLedger_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListLedgerRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListLedger(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListLedger_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListLedger(ctx, req.(*ListLedgerRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListWebhookEndpoints_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWebhookEndpointsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListWebhookEndpoints(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListWebhookEndpoints_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListWebhookEndpoints(ctx, req.(*ListWebhookEndpointsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetWebhookEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetWebhookEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetWebhookEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetWebhookEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetWebhookEndpoint(ctx, req.(*GetWebhookEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateWebhookEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateWebhookEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateWebhookEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateWebhookEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateWebhookEndpoint(ctx, req.(*CreateWebhookEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateWebhookEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateWebhookEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateWebhookEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateWebhookEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateWebhookEndpoint(ctx, req.(*UpdateWebhookEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteWebhookEndpoint_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteWebhookEndpointRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteWebhookEndpoint(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteWebhookEndpoint_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteWebhookEndpoint(ctx, req.(*DeleteWebhookEndpointRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetWebhookSecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetWebhookSecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetWebhookSecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetWebhookSecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetWebhookSecret(ctx, req.(*GetWebhookSecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RotateWebhookSecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RotateWebhookSecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RotateWebhookSecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RotateWebhookSecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RotateWebhookSecret(ctx, req.(*RotateWebhookSecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_SendWebhookTest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SendWebhookTestRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).SendWebhookTest(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_SendWebhookTest_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).SendWebhookTest(ctx, req.(*SendWebhookTestRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListWebhookDeliveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWebhookDeliveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListWebhookDeliveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListWebhookDeliveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListWebhookDeliveries(ctx, req.(*ListWebhookDeliveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetWebhookDelivery_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetWebhookDeliveryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetWebhookDelivery(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetWebhookDelivery_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetWebhookDelivery(ctx, req.(*GetWebhookDeliveryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ReplayWebhookDelivery_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplayWebhookDeliveryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ReplayWebhookDelivery(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ReplayWebhookDelivery_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ReplayWebhookDelivery(ctx, req.(*ReplayWebhookDeliveryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ReplayWebhookDeliveries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReplayWebhookDeliveriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ReplayWebhookDeliveries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ReplayWebhookDeliveries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ReplayWebhookDeliveries(ctx, req.(*ReplayWebhookDeliveriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListWebhookMessages_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListWebhookMessagesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListWebhookMessages(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListWebhookMessages_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListWebhookMessages(ctx, req.(*ListWebhookMessagesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InterfaceBService_ServiceDesc is the grpc.ServiceDesc for InterfaceBService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -936,6 +2412,98 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _InterfaceBService_DeleteRegistration_Handler,
 		},
 		{
+			MethodName: "AddEventDate",
+			Handler:    _InterfaceBService_AddEventDate_Handler,
+		},
+		{
+			MethodName: "ListEventDates",
+			Handler:    _InterfaceBService_ListEventDates_Handler,
+		},
+		{
+			MethodName: "GetEventDate",
+			Handler:    _InterfaceBService_GetEventDate_Handler,
+		},
+		{
+			MethodName: "UpdateEventDate",
+			Handler:    _InterfaceBService_UpdateEventDate_Handler,
+		},
+		{
+			MethodName: "CancelEventDate",
+			Handler:    _InterfaceBService_CancelEventDate_Handler,
+		},
+		{
+			MethodName: "JoinWaitlist",
+			Handler:    _InterfaceBService_JoinWaitlist_Handler,
+		},
+		{
+			MethodName: "ListAllRegistrations",
+			Handler:    _InterfaceBService_ListAllRegistrations_Handler,
+		},
+		{
+			MethodName: "GetRegistrationById",
+			Handler:    _InterfaceBService_GetRegistrationById_Handler,
+		},
+		{
+			MethodName: "CancelRegistration",
+			Handler:    _InterfaceBService_CancelRegistration_Handler,
+		},
+		{
+			MethodName: "PreviewCancellation",
+			Handler:    _InterfaceBService_PreviewCancellation_Handler,
+		},
+		{
+			MethodName: "RefundRegistration",
+			Handler:    _InterfaceBService_RefundRegistration_Handler,
+		},
+		{
+			MethodName: "RecordAttendance",
+			Handler:    _InterfaceBService_RecordAttendance_Handler,
+		},
+		{
+			MethodName: "ListTransactions",
+			Handler:    _InterfaceBService_ListTransactions_Handler,
+		},
+		{
+			MethodName: "CreateTransaction",
+			Handler:    _InterfaceBService_CreateTransaction_Handler,
+		},
+		{
+			MethodName: "GetTransaction",
+			Handler:    _InterfaceBService_GetTransaction_Handler,
+		},
+		{
+			MethodName: "CreateHold",
+			Handler:    _InterfaceBService_CreateHold_Handler,
+		},
+		{
+			MethodName: "GetHold",
+			Handler:    _InterfaceBService_GetHold_Handler,
+		},
+		{
+			MethodName: "ConfirmHold",
+			Handler:    _InterfaceBService_ConfirmHold_Handler,
+		},
+		{
+			MethodName: "DeleteHold",
+			Handler:    _InterfaceBService_DeleteHold_Handler,
+		},
+		{
+			MethodName: "ListWaitlistEntries",
+			Handler:    _InterfaceBService_ListWaitlistEntries_Handler,
+		},
+		{
+			MethodName: "GetWaitlistEntry",
+			Handler:    _InterfaceBService_GetWaitlistEntry_Handler,
+		},
+		{
+			MethodName: "AcceptOffer",
+			Handler:    _InterfaceBService_AcceptOffer_Handler,
+		},
+		{
+			MethodName: "DeleteWaitlistEntry",
+			Handler:    _InterfaceBService_DeleteWaitlistEntry_Handler,
+		},
+		{
 			MethodName: "ListPasses",
 			Handler:    _InterfaceBService_ListPasses_Handler,
 		},
@@ -966,6 +2534,78 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "UpdateCustomerPass",
 			Handler:    _InterfaceBService_UpdateCustomerPass_Handler,
+		},
+		{
+			MethodName: "ListDiscountCodes",
+			Handler:    _InterfaceBService_ListDiscountCodes_Handler,
+		},
+		{
+			MethodName: "GetDiscountCode",
+			Handler:    _InterfaceBService_GetDiscountCode_Handler,
+		},
+		{
+			MethodName: "CreateDiscountCode",
+			Handler:    _InterfaceBService_CreateDiscountCode_Handler,
+		},
+		{
+			MethodName: "UpdateDiscountCode",
+			Handler:    _InterfaceBService_UpdateDiscountCode_Handler,
+		},
+		{
+			MethodName: "ListLedger",
+			Handler:    _InterfaceBService_ListLedger_Handler,
+		},
+		{
+			MethodName: "ListWebhookEndpoints",
+			Handler:    _InterfaceBService_ListWebhookEndpoints_Handler,
+		},
+		{
+			MethodName: "GetWebhookEndpoint",
+			Handler:    _InterfaceBService_GetWebhookEndpoint_Handler,
+		},
+		{
+			MethodName: "CreateWebhookEndpoint",
+			Handler:    _InterfaceBService_CreateWebhookEndpoint_Handler,
+		},
+		{
+			MethodName: "UpdateWebhookEndpoint",
+			Handler:    _InterfaceBService_UpdateWebhookEndpoint_Handler,
+		},
+		{
+			MethodName: "DeleteWebhookEndpoint",
+			Handler:    _InterfaceBService_DeleteWebhookEndpoint_Handler,
+		},
+		{
+			MethodName: "GetWebhookSecret",
+			Handler:    _InterfaceBService_GetWebhookSecret_Handler,
+		},
+		{
+			MethodName: "RotateWebhookSecret",
+			Handler:    _InterfaceBService_RotateWebhookSecret_Handler,
+		},
+		{
+			MethodName: "SendWebhookTest",
+			Handler:    _InterfaceBService_SendWebhookTest_Handler,
+		},
+		{
+			MethodName: "ListWebhookDeliveries",
+			Handler:    _InterfaceBService_ListWebhookDeliveries_Handler,
+		},
+		{
+			MethodName: "GetWebhookDelivery",
+			Handler:    _InterfaceBService_GetWebhookDelivery_Handler,
+		},
+		{
+			MethodName: "ReplayWebhookDelivery",
+			Handler:    _InterfaceBService_ReplayWebhookDelivery_Handler,
+		},
+		{
+			MethodName: "ReplayWebhookDeliveries",
+			Handler:    _InterfaceBService_ReplayWebhookDeliveries_Handler,
+		},
+		{
+			MethodName: "ListWebhookMessages",
+			Handler:    _InterfaceBService_ListWebhookMessages_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -1,0 +1,23 @@
+package gatewayb
+
+import (
+	"reservation.dev/platform/edge"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
+)
+
+// eventDateUpdate converts the body of PUT /event-dates/{id}.
+func eventDateUpdate(id string, in *edgebv1.EventDateUpdate) (*bookingv1.EventDateChange, error) {
+	in = edge.OrEmpty(in)
+	var b body
+	change := b.dateChange("", in.StartsAt, in.EndsAt, in.Duration, in.GetCapacity())
+	change.Id = id
+	return change, b.Err()
+}
+
+// newEventDate converts the body of POST /events/{id}/dates.
+func newEventDate(in *edgebv1.EventDateAdd) (*bookingv1.AddEventDatesRequest, error) {
+	var b body
+	date, recurrence := b.firstDate(edge.OrEmpty(in))
+	return &bookingv1.AddEventDatesRequest{Dates: []*bookingv1.NewEventDate{date}, Recurrence: recurrence}, b.Err()
+}

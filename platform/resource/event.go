@@ -1,0 +1,107 @@
+package resource
+
+import (
+	"math"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"reservation.dev/platform/edge"
+	"reservation.dev/platform/enum"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
+	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
+)
+
+// The most dates to come that an event shows: alone, and as an item of a list.
+const (
+	MaxDates       = 100
+	MaxDatesInList = 3
+)
+
+// Event converts an event with its summary and the dates that it has.
+func Event(e *bookingv1.Event) *edgebv1.Event {
+	out := &edgebv1.Event{
+		Id: e.GetId(), Title: e.GetTitle(), Description: e.GetDescription(), Type: enum.Name(e.GetType()),
+		Status: enum.Name(e.GetStatus()), Timezone: e.GetTimezone(), Location: e.GetLocation(),
+		FreeCancellationMinutes: nullableInt(e.FreeCancellationMinutes), BookingRules: bookingRules(e.GetBookingRules()),
+		Dates:          edge.Convert(e.GetDates(), EventDate),
+		PricingOptions: edge.Convert(e.GetPricingOptions(), pricingOption),
+		CreatedAt:      utc(e.GetCreatedAt()), UpdatedAt: utc(e.GetUpdatedAt()),
+	}
+	summarize(out, e.GetSummary())
+	if r := e.GetRecurrence(); r != nil {
+		out.Recurrence = &edgebv1.Recurrence{Rule: r.GetRule(), Exceptions: r.GetExceptions()}
+	}
+	return out
+}
+
+// summarize sets the members that describe all dates together.
+func summarize(out *edgebv1.Event, s *bookingv1.DatesSummary) {
+	out.StartsAt, out.EndsAt, out.Duration = utc(s.GetStartsAt()), utc(s.GetEndsAt()), s.GetDurationMinutes()
+	out.Capacity, out.SpotsTaken, out.SpotsAvailable = nullableInt(nil), number(s.GetBooked()), nullableInt(nil)
+	if s != nil && s.Capacity != nil {
+		capacity, available := number(s.GetCapacity()), number(s.GetCapacity()-s.GetBooked())
+		out.Capacity, out.SpotsAvailable = nullableInt(&capacity), nullableInt(&available)
+	}
+	out.DateCount, out.DatesTruncated = s.GetDates(), int(s.GetDates()) > len(out.GetDates())
+	if next := s.GetNext(); next != nil {
+		out.NextDate = &edgebv1.NextDate{Id: next.GetId(), StartsAt: utc(next.GetStartsAt())}
+	}
+}
+
+// number converts a sum over dates. The interface has 32-bit numbers, so a larger sum becomes the
+// largest 32-bit number.
+func number(sum int64) int32 { return int32(min(sum, math.MaxInt32)) }
+
+// EventDate converts a date as its event shows it.
+func EventDate(d *bookingv1.EventDate) *edgebv1.EventDate {
+	return &edgebv1.EventDate{
+		Id: d.GetId(), StartsAt: utc(d.GetStartsAt()), Duration: d.GetDurationMinutes(), Timezone: d.GetTimezone(),
+		Capacity: nullableInt(d.Capacity), SpotsTaken: d.GetBooked(), Status: enum.Name(d.GetStatus()),
+	}
+}
+
+func pricingOption(p *bookingv1.PricingOption) *edgebv1.PricingOption {
+	return &edgebv1.PricingOption{
+		Id: p.GetId(), Name: p.GetName(), Price: amount(p.GetPrice()), Currency: p.GetCurrency(),
+		Credits: nullableInt(p.Credits), TaxRate: &edgev1.Percentage{BasisPoints: p.GetTaxRateBasisPoints()}, WholeCourse: p.GetWholeCourse(),
+	}
+}
+
+// bookingRules converts booking rules, or returns nil if there are none.
+func bookingRules(r *bookingv1.BookingRules) *edgebv1.BookingRules {
+	if proto.Size(r) == 0 {
+		return nil
+	}
+	return &edgebv1.BookingRules{
+		OpensAt: nullableTime(r.GetOpensAt()), ClosesAt: nullableTime(r.GetClosesAt()), MinimumNoticeMinutes: r.GetMinimumNoticeMinutes(),
+		MaximumAdvanceDays: limit(r.GetMaximumAdvanceDays()), OncePerCustomer: r.GetOncePerCustomer(),
+	}
+}
+
+// ScheduledDate converts a date with the details of its event.
+func ScheduledDate(s *bookingv1.ScheduledDate) *edgebv1.ScheduledDate {
+	d := s.GetDate()
+	out := &edgebv1.ScheduledDate{
+		Id: d.GetId(), EventId: s.GetEventId(), Title: s.GetEventTitle(), Type: enum.Name(s.GetEventType()), EventStatus: enum.Name(s.GetEventStatus()),
+		Status: enum.Name(d.GetStatus()), StartsAt: utc(d.GetStartsAt()), EndsAt: utc(end(d)), Duration: d.GetDurationMinutes(),
+		Timezone: d.GetTimezone(), Location: s.GetLocation(), Capacity: nullableInt(d.Capacity), SpotsTaken: d.GetBooked(), SpotsAvailable: nullableInt(nil),
+		WaitlistLength: s.GetWaiting(), Available: s.GetAvailable(), OpensAt: nullableTime(s.GetOpensAt()), ClosesAt: nullableTime(s.GetClosesAt()),
+		UpdatedAt: utc(s.GetUpdatedAt()),
+	}
+	if d != nil && d.Capacity != nil {
+		available := d.GetCapacity() - d.GetBooked()
+		out.SpotsAvailable = nullableInt(&available)
+	}
+	if s.LowestPrice != nil {
+		out.LowestPrice, out.Currency = amount(s.GetLowestPrice()), &s.Currency
+	}
+	return out
+}
+
+// end returns the instant at which a date ends.
+func end(d *bookingv1.EventDate) *timestamppb.Timestamp {
+	return timestamppb.New(d.GetStartsAt().AsTime().Add(time.Duration(d.GetDurationMinutes()) * time.Minute))
+}

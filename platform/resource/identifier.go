@@ -1,0 +1,36 @@
+package resource
+
+import "strings"
+
+// Resources that are the same thing under two names have identifiers with different prefixes and the
+// same value.
+const (
+	registrationPrefix, bookingPrefix = "reg_", "booking_"
+	holdPrefix, transactionPrefix     = "hold_", "txn_"
+)
+
+// RegistrationID returns the identifier of a registration, given its booking's.
+func RegistrationID(booking string) string {
+	return renamed(booking, bookingPrefix, registrationPrefix)
+}
+
+// BookingID returns the booking's identifier, or "" if registration is not an identifier of a
+// registration.
+func BookingID(registration string) string {
+	return renamed(registration, registrationPrefix, bookingPrefix)
+}
+
+// HoldID returns the identifier of a hold, given its transaction's.
+func HoldID(transaction string) string { return renamed(transaction, transactionPrefix, holdPrefix) }
+
+// HoldTransactionID returns the transaction's identifier, or "" if hold is not an identifier of a
+// hold.
+func HoldTransactionID(hold string) string { return renamed(hold, holdPrefix, transactionPrefix) }
+
+func renamed(identifier, from, to string) string {
+	value, ok := strings.CutPrefix(identifier, from)
+	if !ok {
+		return ""
+	}
+	return to + value
+}

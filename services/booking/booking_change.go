@@ -1,0 +1,167 @@
+package booking
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/convert"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
+)
+
+// bookingStep changes a booking, and makes the event that announces the change.
+type bookingStep struct {
+	apply    func(*model.Booking) (model.BookingChange, error)
+	announce func(after, before *bookingv1.BookingSnapshot) outbox.Event
+}
+
+// cancelStep cancels a booking with an outcome. If credits are returned, refundStep follows.
+func cancelStep(o *model.CancellationOutcome, reason string, now time.Time) bookingStep {
+	return bookingStep{announce: bookingCancelled, apply: func(b *model.Booking) (model.BookingChange, error) {
+		return b.Cancel(o, reason, now), nil
+	}}
+}
+
+// refundStep refunds an amount; nil is the default of model.Booking.Refund.
+func refundStep(amount *int64, now time.Time) bookingStep {
+	return bookingStep{announce: bookingRefunded, apply: func(b *model.Booking) (model.BookingChange, error) {
+		return b.Refund(amount, now)
+	}}
+}
+
+// attendStep records attendance.
+func attendStep(a model.Attendance) bookingStep {
+	return bookingStep{announce: attendanceRecorded, apply: func(b *model.Booking) (model.BookingChange, error) { return b.Attend(a) }}
+}
+
+// cancellation returns the steps of a cancellation. The credits of a payment by pass are returned if
+// the outcome says so.
+func cancellation(o *model.CancellationOutcome, reason string, now time.Time) []bookingStep {
+	steps := []bookingStep{cancelStep(o, reason, now)}
+	if o.Credits > 0 {
+		steps = append(steps, refundStep(nil, now))
+	}
+	return steps
+}
+
+// bookingEffect is the effect of steps on a booking.
+type bookingEffect struct {
+	changed bool
+	frees   int32
+	returns []model.CreditReturn
+	events  []outbox.Event
+}
+
+// takeSteps applies steps to the only booking of t at now, until one changes nothing. The steps are one
+// change of t: they increase its version once, and every event has the booking as it is after all of
+// them.
+func takeSteps(company id.Company, t *model.Transaction, now time.Time, steps []bookingStep) (effect bookingEffect, err error) {
+	b := &t.Bookings[0]
+	var before []*bookingv1.BookingSnapshot
+	for _, step := range steps {
+		as := convert.Snapshot(t, b)
+		done, err := step.apply(b)
+		if err != nil {
+			return effect, err
+		}
+		if !done.Changed {
+			break
+		}
+		before = append(before, as)
+		effect.frees += done.Frees
+		if r, owed := model.CreditsOwed(company, t, b); owed && done.Returns {
+			effect.returns = append(effect.returns, r)
+		}
+	}
+	if effect.changed = len(before) > 0; !effect.changed {
+		return effect, nil
+	}
+	t.Version, t.UpdatedAt = t.Version+1, now
+	after := convert.Snapshot(t, b)
+	for i, as := range before {
+		effect.events = append(effect.events, steps[i].announce(after, as))
+	}
+	return effect, nil
+}
+
+// registrationRef identifies a booking, the event that it must belong to ("" means any), and the
+// version that the caller has read (nil means any).
+type registrationRef struct {
+	booking, event string
+	version        *int64
+}
+
+// check returns the same error for a booking of another event as for one that does not exist. Only
+// then does it compare the version.
+func (r *registrationRef) check(t *model.Transaction) error {
+	if r.event != "" && r.event != t.Bookings[0].Date.Event.String() {
+		return fault.Missing("booking")
+	}
+	return check.Version(t.Version, r.version, "registration")
+}
+
+// changeBooking changes one booking by the steps that plan returns. In the same commit it increases the
+// version of the transaction, frees spaces, stores owed credits and appends the events. answer fills
+// the response. If the steps change nothing, it stores nothing.
+func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of registrationRef,
+	plan func(found store.FoundBooking, now time.Time) []bookingStep, answer func(b *bookingv1.Booking, changed bool),
+) error {
+	company, err := s.companies.Claimed(ctx)
+	if err != nil {
+		return err
+	}
+	which, err := check.ID[id.Booking](of.booking, "booking")
+	if err != nil {
+		return err
+	}
+	var returns []model.CreditReturn
+	_, err = idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		returns = nil
+		found, err := s.store.LockBooking(ctx, tx, company.ID, which)
+		if err != nil {
+			return err
+		}
+		t := found.Transaction
+		if err := of.check(t); err != nil {
+			return err
+		}
+		now := pg.Instant(s.now())
+		done, err := takeSteps(company.ID, t, now, plan(found, now))
+		if err != nil {
+			return err
+		}
+		answer(convert.Booking(t, &t.Bookings[0]), done.changed)
+		returns = done.returns
+		return s.saveBooking(ctx, tx, company.ID, t, done)
+	})
+	if err == nil {
+		s.returnCredits(ctx, returns)
+	}
+	return err
+}
+
+// saveBooking stores a change of the only booking of t with its events, and serves the waitlist.
+func (s *Server) saveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, done bookingEffect) error {
+	if !done.changed {
+		return nil
+	}
+	if err := s.store.SaveBooking(ctx, tx, company, t, done.frees); err != nil {
+		return err
+	}
+	if err := s.oweCredits(ctx, tx, company, done.returns); err != nil {
+		return err
+	}
+	if err := s.append(ctx, tx, company, t.UpdatedAt, done.events...); err != nil || done.frees == 0 {
+		return err
+	}
+	return s.promote(ctx, tx, company, t.Bookings[0].Date.ID)
+}

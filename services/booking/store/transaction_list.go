@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/page"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+)
+
+const (
+	confirmedSQL = ` from transactions t where t.company_id = $1 and t.status = 'confirmed'`
+
+	// OFFSET 0 makes the planner find the transactions that the filters leave before it sorts them.
+	filteredSQL = ` from (select t.id, t.purchased_at, t.updated_at` + confirmedSQL
+
+	TransactionsSQL = `with page as materialized (select ` + purchaseColumns + confirmedSQL + ` and t.id` + pg.AmongIDs + `)` +
+		selectBookings + inOrder
+
+	PurchasersSQL = `select t.id, t.purchaser_id, coalesce(c.first_name, ''), coalesce(c.last_name, ''), coalesce(c.email, '')
+		from (select t.id, t.purchaser_id` + confirmedSQL + ` and t.id` + pg.AmongIDs + ` offset 0) t
+		left join lateral (select c.first_name, c.last_name, c.email from customers c
+			where c.company_id = $1 and c.id = t.purchaser_id offset 0) c on true`
+)
+
+// CompanyQuery is the filters and the page of a list of a company's transactions.
+type CompanyQuery struct {
+	Page      page.Page
+	Purchaser *id.Customer // nil: of all purchasers
+	Since     time.Time    // zero: none
+}
+
+// from begins a statement on the transactions that match q.
+func (q *CompanyQuery) from(company id.Company) pg.Statement {
+	s := pg.Statement{SQL: confirmedSQL, Args: []any{company}}
+	filtered := q.Purchaser != nil || !q.Since.IsZero()
+	if filtered {
+		s.SQL = filteredSQL
+	}
+	if q.Purchaser != nil {
+		s.And("t.purchaser_id = %s", *q.Purchaser)
+	}
+	if !q.Since.IsZero() {
+		s.And(changedAt+" >= %s", q.Since)
+	}
+	if filtered {
+		s.SQL += " offset 0) t where true"
+	}
+	return s
+}
+
+// Total returns the statement that counts the transactions that match q.
+func (q *CompanyQuery) Total(company id.Company) pg.Statement {
+	s := q.from(company)
+	s.SQL = "select count(*)" + s.SQL
+	return s
+}
+
+// List returns the statement that reads the identifiers and changes of the page and of one more
+// transaction.
+func (q *CompanyQuery) List(company id.Company) pg.Statement {
+	from := *q
+	if q.Purchaser == nil && q.Page.Order.Column != "" {
+		from.Since = time.Time{} // a condition on the index that the page walks
+	}
+	s := from.from(company)
+	if from.Since != q.Since {
+		s.And(changedAt+" >= %s", q.Since)
+	}
+	s.SQL = "select t.id, " + changedAt + s.SQL
+	addPage(&s, q.Page)
+	return s
+}
+
+// TransactionsByCreation sorts transactions by the creation of the purchase or hold.
+func TransactionsByCreation() page.Order { return page.Order{Code: 32, ID: "t.id"} }
+
+// TransactionsByCreationDesc sorts transactions by creation, newest first.
+func TransactionsByCreationDesc() page.Order { return page.Order{Code: 33, ID: "t.id", Desc: true} }
+
+// TransactionsByChange sorts transactions by their last change.
+func TransactionsByChange() page.Order { return page.Order{Code: 34, Column: changedAt, ID: "t.id"} }
+
+// TransactionsByChangeDesc sorts transactions by their last change, latest first.
+func TransactionsByChangeDesc() page.Order {
+	return page.Order{Code: 35, Column: changedAt, ID: "t.id", Desc: true}
+}
+
+// ListedTransaction is a transaction of a list.
+type ListedTransaction struct {
+	ID        id.Transaction
+	ChangedAt time.Time
+}
+
+// Cursor returns the cursor of the transaction in an order.
+func (t *ListedTransaction) Cursor(o page.Order) page.Cursor {
+	return cursorOf(o, t.ID.UUID(), t.ChangedAt)
+}
+
+// CompanyTransactionIDs reads a page, plus one more transaction if there is another page, and the total
+// number of matches.
+func (s *Store) CompanyTransactionIDs(ctx context.Context, company id.Company, q *CompanyQuery) (page []ListedTransaction, total int64, err error) {
+	list, matching := q.List(company), q.Total(company)
+	err = s.ReadOf(ctx, company,
+		pg.Query{SQL: list.SQL, Args: list.Args, Scan: pg.Each(func(rows pgx.Rows) error {
+			var t ListedTransaction
+			err := rows.Scan(&t.ID, &t.ChangedAt)
+			page = append(page, t)
+			return err
+		})},
+		pg.Query{SQL: matching.SQL, Args: matching.Args, Scan: pg.First(&total)})
+	return page, total, err
+}
+
+// CompanyTransactions reads confirmed transactions in the order of ids. It omits transactions that do
+// not exist.
+func (s *Store) CompanyTransactions(ctx context.Context, company id.Company, ids []id.Transaction) ([]model.Transaction, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var l Listing
+	purchasers := make(map[id.Transaction]model.Customer, len(ids))
+	err := s.ReadOf(ctx, company,
+		pg.Query{SQL: TransactionsSQL, Args: []any{company, ids}, Scan: l.scanTransactions},
+		pg.Query{SQL: PurchasersSQL, Args: []any{company, ids}, Scan: pg.Each(func(rows pgx.Rows) error {
+			var t id.Transaction
+			var c model.Customer
+			err := rows.Scan(&t, &c.ID, &c.FirstName, &c.LastName, &c.Email)
+			purchasers[t] = c
+			return err
+		})})
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[id.Transaction]model.Transaction, len(ids))
+	for _, t := range l.Transactions {
+		t.Purchaser = purchasers[t.ID]
+		found[t.ID] = t
+	}
+	list := make([]model.Transaction, 0, len(ids))
+	for _, which := range ids {
+		if t, ok := found[which]; ok {
+			list = append(list, t)
+		}
+	}
+	return list, nil
+}

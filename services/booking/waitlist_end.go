@@ -1,0 +1,78 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/pg"
+	"reservation.dev/services/booking/model"
+	"reservation.dev/services/booking/store"
+)
+
+// closeWaitlists closes the waiting entries of dates that have started, and those of cancelled dates
+// that a crash left open.
+func (s *Server) closeWaitlists(ctx context.Context) error {
+	due, err := s.store.ToClose(ctx, s.now(), closingDates)
+	if err != nil {
+		return err
+	}
+	var faults []error
+	for _, d := range due {
+		faults = append(faults, s.store.Write(ctx, d.Company, func(ctx context.Context, tx *pg.Tx) error {
+			_, err := s.closeWaitlist(ctx, tx, d.Company, d.Date)
+			return err
+		}))
+	}
+	return errors.Join(faults...)
+}
+
+// closeWaitlist closes up to one batch of the waiting entries of a date that has started or is
+// cancelled, and returns their number.
+func (s *Server) closeWaitlist(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (int, error) {
+	now := s.now()
+	waiting, err := s.store.LockToClose(ctx, tx, company, date, now, closeBatch)
+	if err != nil || len(waiting) == 0 {
+		return 0, err
+	}
+	events := make([]outbox.Event, len(waiting))
+	for i, w := range waiting {
+		before := *w
+		w.End(model.EntryClosed, now)
+		events[i] = waitlistEnded(w, &before, now)
+	}
+	if err := s.store.SaveWaitlistEntries(ctx, tx, company, waiting); err != nil {
+		return 0, err
+	}
+	return len(waiting), s.append(ctx, tx, company, now, events...)
+}
+
+// leaver ends the waitlist entries of deleted customers.
+type leaver struct {
+	store  *store.Store
+	outbox *outbox.Outbox
+	now    func() time.Time
+	newID  func() id.UUID
+}
+
+// leave ends the waiting entries of the deleted customers among records.
+func (l *leaver) leave(ctx context.Context, tx *pg.Tx, records []model.CustomerRecord) error {
+	waiting, err := l.store.LockWaitersOf(ctx, tx, records)
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	now := l.now()
+	events := make([]outbox.Event, len(waiting))
+	for i, w := range waiting {
+		before := *w.WaitlistEntry
+		w.End(model.EntryLeft, now)
+		events[i] = waitlistEnded(w.WaitlistEntry, &before, now)
+		events[i].Company, events[i].OccurredAt, events[i].ID = w.Company, now, l.newID()
+	}
+	if err := l.store.SaveEntriesOf(ctx, tx, waiting); err != nil {
+		return err
+	}
+	return l.outbox.Append(ctx, tx, events...)
+}

@@ -1,0 +1,98 @@
+package clients
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"reservation.dev/test/harness"
+)
+
+// operation is an operation of a description.
+type operation struct {
+	id, method, path string
+	pathParams       []string // in the order of the path
+	params           bool     // it has parameters in the query or in headers
+	body             bool     // it accepts a JSON body
+}
+
+// described returns the operations of a description by their identifiers.
+func described(t *testing.T, file string) map[string]operation {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Paths      map[string]map[string]yaml.Node
+		Components struct {
+			Parameters map[string]parameter
+		}
+	}
+	if err := yaml.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]operation{}
+	for path, item := range doc.Paths {
+		var shared []parameter
+		if node, ok := item["parameters"]; ok {
+			decode(t, node, &shared)
+		}
+		for method, node := range item {
+			if method == "parameters" {
+				continue
+			}
+			var o struct {
+				OperationID string `yaml:"operationId"`
+				Parameters  []parameter
+				RequestBody *struct{} `yaml:"requestBody"`
+			}
+			decode(t, node, &o)
+			op := operation{id: o.OperationID, method: strings.ToUpper(method), path: path, body: o.RequestBody != nil}
+			for part := range strings.SplitSeq(path, "/") {
+				if name, ok := strings.CutPrefix(part, "{"); ok {
+					op.pathParams = append(op.pathParams, strings.TrimSuffix(name, "}"))
+				}
+			}
+			op.params = slices.ContainsFunc(slices.Concat(shared, o.Parameters), func(p parameter) bool {
+				if name, ok := strings.CutPrefix(p.Ref, "#/components/parameters/"); ok {
+					p = doc.Components.Parameters[name]
+				}
+				return p.In != "path"
+			})
+			all[op.id] = op
+		}
+	}
+	return all
+}
+
+type parameter struct {
+	Ref string `yaml:"$ref"`
+	In  string
+}
+
+func decode(t *testing.T, node yaml.Node, v any) {
+	t.Helper()
+	if err := node.Decode(v); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// descriptionFile returns the path of the description of an interface: "a" or "b".
+func descriptionFile(t *testing.T, name string) string {
+	t.Helper()
+	return filepath.Join(root(t), "gateway-"+name, "openapi", "openapi.yaml")
+}
+
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
