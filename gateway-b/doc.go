@@ -6,7 +6,8 @@
 //  1. Every operation except POST /auth/token verifies the token and the permission that routes.go
 //     names, before it looks at the rest of the request.
 //  2. The services receive the caller's token and authorize the call with it. A client's headers
-//     never become metadata of a call.
+//     never become metadata of a call. A publishable key is exchanged for such a token, and reaches
+//     only the operations that routes.go marks.
 //  3. Every request of an API key counts once against its limit, across all replicas, and every
 //     response says how many requests are left.
 //  4. Every error has the body {error: {code, message, details}} and names fields as the request does.

@@ -203,7 +203,7 @@ func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 	return nil
 }
 
-// formType is the media type that "curl -d" sends unless it is told another.
+// formType is the media type that "curl -d" sends by default.
 const formType = "application/x-www-form-urlencoded"
 
 // mediaOf returns the media type of a body; "" if it is malformed or not UTF-8. A body without a

@@ -54,7 +54,7 @@ func compressorOf(coding string, w io.Writer) *compressor {
 	return c
 }
 
-// recycle makes the compressor's memory reusable. What it has not written is lost.
+// recycle makes the compressor's memory reusable. It drops data that is not written yet.
 func (c *compressor) recycle() {
 	c.Reset(nil)
 	c.pool.Put(c.encoder)

@@ -5,7 +5,22 @@
 // A request passes through these steps:
 //
 //	request id → route (404, 405) → token (401) → rate limit (429) → scope (403) → query (400)
-//	→ media type (415) → size (413) → JSON (400) → the gateway's facade
+//	→ media type (415) → size (413) → JSON (400) → the gateway's facade → ETag (304) → compression
+//
+// With a publishable key (publishable.go), the token is the one for which the edge exchanged the key,
+// and the origin of the page takes the place of the scope.
+//
+// Invariants of responses:
+//
+//  1. A response with a secret or a token, of a page or of a path without a route is never compressed,
+//     cached or compared. Neither is an error compared or cached.
+//  2. Two responses with one ETag have the same bytes, and a 304 stands for the body that the client
+//     would get now.
+//  3. If-Match compares versions only, and accepts the ETags of earlier releases.
+//  4. A body that is cut short never looks complete.
+//  5. A publishable key reaches only the operations that are marked for it, and the page of an origin
+//     that the key does not list can read nothing.
+//  6. The memory and the calls that unknown keys cause are bounded.
 package edge
 
 import (

@@ -160,7 +160,7 @@ func normalOrigin(given string) (string, error) {
 	return u.Scheme + "://" + host + portSuffix(u), portFault(u)
 }
 
-// normalHost returns a host name in ASCII, or an address as it stands in a URL.
+// normalHost returns a host name in ASCII, or an address in the form of URLs.
 func normalHost(host string) (string, error) {
 	if addr, err := netip.ParseAddr(host); err == nil && addr.Zone() == "" {
 		if addr.Is6() {

@@ -26,6 +26,7 @@ type twoCompanies struct {
 	us, them             context.Context
 	ann, zoe             id.Customer // a customer of the first and of the second company
 	ourEvent, theirEvent *bookingv1.Event
+	ourCourse            *bookingv1.Event
 	made                 *bookingv1.Transaction
 	booking, date        string // of the first company's event
 	waiting              *bookingv1.WaitlistEntry
@@ -41,6 +42,10 @@ func newTwoCompanies(t *testing.T) *twoCompanies {
 	w.made = w.mustBook(w.us, w.ann, w.ourEvent, 1)
 	w.booking, w.date = w.made.GetBookings()[0].GetId(), w.ourEvent.GetDates()[0].GetId()
 	w.theirEvent = w.event(w.them, nil)
+	w.ourCourse = w.createEvent(w.us, &bookingv1.CreateEventRequest{
+		Title: "Clay", Type: bookingv1.EventType_EVENT_TYPE_COURSE, Dates: []*bookingv1.NewEventDate{newDate(time.Hour, nil)},
+		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Term", WholeCourse: true}},
+	})
 	waiting, err := w.join(&bookingv1.JoinWaitlistRequest{Spaces: 5}, w.ann, w.ourEvent)
 	if err != nil {
 		t.Fatal(err)
@@ -241,6 +246,16 @@ func (w *twoCompanies) eventCalls() map[string]func() error {
 			_, err := w.events.UpdateEventDate(w.them, &bookingv1.UpdateEventDateRequest{Date: &bookingv1.EventDateChange{Id: w.date, Unlimited: true}})
 			return err
 		},
+		"GetEventDate": func() error {
+			_, err := w.events.GetEventDate(w.them, &bookingv1.GetEventDateRequest{Id: w.date})
+			return err
+		},
+		"CreateTransaction of our whole course": func() error {
+			_, err := w.bookings.CreateTransaction(w.them, &bookingv1.CreateTransactionRequest{
+				PurchaserId: w.zoe.String(), Lines: []*bookingv1.TransactionLine{{EventId: w.ourCourse.GetId(), PricingOptionId: w.ourCourse.GetPricingOptions()[0].GetId()}},
+			})
+			return err
+		},
 		"CancelEventDate": func() error {
 			_, err := w.events.CancelEventDate(w.them, &bookingv1.CancelEventDateRequest{Id: w.date})
 			return err
@@ -284,9 +299,9 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 		}
 	})
 	t.Run("ListEvents lists and counts only the company's own events (invariant 5)", func(t *testing.T) {
-		for _, ctx := range []context.Context{w.us, w.them} {
+		for ctx, events := range map[context.Context]int{w.us: 3, w.them: 2} {
 			resp, err := w.events.ListEvents(ctx, &bookingv1.ListEventsRequest{})
-			if err != nil || resp.GetTotal() != 2 || len(resp.GetEvents()) != 2 {
+			if err != nil || resp.GetTotal() != int64(events) || len(resp.GetEvents()) != events {
 				t.Errorf("got %v, %v", resp, err)
 			}
 		}
@@ -306,6 +321,20 @@ func TestIdentifiersOfAnotherCompany(t *testing.T) {
 				list, err := w.bookings.ListRegistrations(w.them, &bookingv1.ListRegistrationsRequest{PurchaserId: customer, UpdatedSince: updated})
 				if err != nil || int(list.GetTotal()) != len(bought.GetTransactions()) {
 					t.Errorf("got %v, %v", list, err)
+				}
+			}
+		}
+	})
+	t.Run("ListEventDates lists and counts only the company's own dates (invariant 5)", func(t *testing.T) {
+		for ctx, event := range map[context.Context]string{w.us: w.theirEvent.GetId(), w.them: w.ourEvent.GetId()} {
+			resp, err := w.events.ListEventDates(ctx, &bookingv1.ListEventDatesRequest{TotalLimit: 100})
+			foreign, _ := w.events.ListEventDates(ctx, &bookingv1.ListEventDatesRequest{EventId: event, TotalLimit: 100})
+			if err != nil || resp.GetTotal() != int64(len(resp.GetDates())) || len(resp.GetDates()) == 0 || foreign.GetTotal() != 0 || len(foreign.GetDates()) != 0 {
+				t.Errorf("got %v and %v, %v", resp, foreign, err)
+			}
+			for _, d := range resp.GetDates() {
+				if d.GetEventId() == event {
+					t.Errorf("got a date of the other company: %v", d)
 				}
 			}
 		}

@@ -145,6 +145,8 @@ func TestInterfaceB(t *testing.T) {
 	b := newCompanies(t)
 	t.Run("operations", b.testOperations)
 	t.Run("permissions", b.testPermissions)
+	t.Run("publishable keys", b.testPublishableKeys)
+	t.Run("conditional reads", b.testConditionalReads)
 	t.Run("PUT accepts what GET returned", b.testSentBack)
 	t.Run("event updates", b.testEventUpdates)
 }

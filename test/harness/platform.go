@@ -43,18 +43,19 @@ type Credential struct {
 
 // Operator calls the services over gRPC as the platform's operator.
 type Operator struct {
-	Tokens         authv1.TokenServiceClient
-	Companies      authv1.CompanyServiceClient
-	Clients        authv1.ApiClientServiceClient
-	APIKeys        authv1.ApiKeyServiceClient
-	Credentials    authv1.ServiceCredentialServiceClient
-	Keys           authv1.SigningKeyServiceClient
-	Administrators authv1.AdministratorServiceClient
-	Customers      customerv1.CustomerServiceClient
-	Events         bookingv1.EventServiceClient
-	Bookings       bookingv1.BookingServiceClient
-	Passes         passv1.PassServiceClient
-	Webhooks       webhookv1.WebhookServiceClient // nil: there is no webhook service
+	Tokens          authv1.TokenServiceClient
+	Companies       authv1.CompanyServiceClient
+	Clients         authv1.ApiClientServiceClient
+	APIKeys         authv1.ApiKeyServiceClient
+	PublishableKeys authv1.PublishableKeyServiceClient
+	Credentials     authv1.ServiceCredentialServiceClient
+	Keys            authv1.SigningKeyServiceClient
+	Administrators  authv1.AdministratorServiceClient
+	Customers       customerv1.CustomerServiceClient
+	Events          bookingv1.EventServiceClient
+	Bookings        bookingv1.BookingServiceClient
+	Passes          passv1.PassServiceClient
+	Webhooks        webhookv1.WebhookServiceClient // nil: there is no webhook service
 
 	source *token.Source
 }
@@ -78,7 +79,7 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	auth, customer, booking, pass := dial("auth", p.Auth), dial("customer", p.Customer), dial("booking", p.Booking), dial("pass", p.Pass)
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
-		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth),
+		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth), PublishableKeys: authv1.NewPublishableKeyServiceClient(auth),
 		Credentials: authv1.NewServiceCredentialServiceClient(auth), Keys: authv1.NewSigningKeyServiceClient(auth),
 		Administrators: authv1.NewAdministratorServiceClient(auth),
 		Customers:      customerv1.NewCustomerServiceClient(customer),

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 )
@@ -32,9 +34,9 @@ func (of *Offer) OncePerCustomer() []id.EventDate {
 
 // refusesAgain returns why a customer cannot book a date another time; nil if the customer can.
 // wanted are the bookings that the same order requests before this one.
-func (of *Offer) refusesAgain(d *OfferedDate, customer id.Customer, wanted map[attendee]bool) *fault.Error {
+func (of *Offer) refusesAgain(d *OfferedDate, customer id.Customer, wanted []attendee) *fault.Error {
 	a := attendee{d.ID, customer}
-	if !d.Rules.OncePerCustomer || !of.attendees[a] && !wanted[a] {
+	if !d.Rules.OncePerCustomer || !of.attendees[a] && !slices.Contains(wanted, a) {
 		return nil
 	}
 	return fault.Refuse(ReasonAlreadyBooked, "the customer already has a booking of this date").

@@ -48,7 +48,8 @@ func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
 	if err := of.CheckCustomers(o.customers()); err != nil {
 		return nil, err
 	}
-	wanted, attending := map[id.EventDate]int32{}, map[attendee]bool{}
+	wanted := map[id.EventDate]int32{}
+	var attending []attendee // of dates with one booking per customer
 	lines, dates := make([]Booking, len(o.Lines)), make([][]*OfferedDate, len(o.Lines))
 	for i, l := range o.Lines {
 		booked, option, err := of.lineDates(i, l, now)
@@ -59,7 +60,9 @@ func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
 			if refusal := of.refusesAgain(date, o.attendee(l), attending); refusal != nil {
 				return nil, refusal
 			}
-			attending[attendee{date.ID, o.attendee(l)}] = true
+			if date.Rules.OncePerCustomer {
+				attending = append(attending, attendee{date.ID, o.attendee(l)})
+			}
 			wanted[date.ID] += l.Spaces
 			if wanted[date.ID] > date.free() {
 				return nil, EventFull().With("event_date_id", date.ID.String())
@@ -76,7 +79,7 @@ func (of *Offer) grant(o *Order, now time.Time) ([]Booking, error) {
 	for date, spaces := range wanted {
 		of.Dates[date].granted += spaces
 	}
-	for a := range attending {
+	for _, a := range attending {
 		of.AddAttendee(a.date, a.customer)
 	}
 	return of.spread(lines, dates), nil
@@ -108,7 +111,7 @@ func (d *OfferedDate) refuses(now time.Time) *fault.Error {
 	return d.Rules.refuses(d.StartsAt, d.Timezone, now)
 }
 
-// unbookable returns why a date cannot be booked, whatever the booking rules; nil if it can.
+// unbookable returns why a date cannot be booked under any booking rules; nil if it can.
 func (d *OfferedDate) unbookable(now time.Time) *fault.Error {
 	switch {
 	case d.EventStatus == Draft:

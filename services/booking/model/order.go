@@ -154,16 +154,17 @@ func (o *Order) NameDates(events map[id.Event]UndatedEvent, courses map[id.Event
 			continue
 		}
 		found := events[l.Event].Dates
-		whole := courses[l.Event] != nil && courses[l.Event].sells(l.Option)
+		course := courses[l.Event]
 		switch {
 		case len(found) == 0:
 			return fault.Missing("event")
 		case found[0].IsZero():
 			return fault.Refuse(ReasonEventCancelled, "the event is cancelled").With("event_id", l.Event.String())
-		case whole && len(courses[l.Event].Dates) == 0:
-			return fault.Refuse(ReasonEventPast, "the last date of the course has started").With("event_id", l.Event.String())
-		case whole:
-			l.Course = courses[l.Event].Dates
+		case course != nil && course.sells(l.Option):
+			l.Course = course.Dates
+			if len(l.Course) == 0 {
+				l.Course = found[:1] // has started, or the event is cancelled: the commit says which
+			}
 			continue
 		case len(found) > 1:
 			return fault.InvalidFields(fault.Field{

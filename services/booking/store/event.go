@@ -261,7 +261,7 @@ func (f *foundEvents) summarize(company id.Company, events []id.Event, now time.
 
 // shownDates returns the query for the dates of events that are to come, or the last ones.
 func (f *foundEvents) shownDates(company id.Company, events []id.Event, now time.Time, most int) pg.Query {
-	return pg.Query{SQL: shownDatesSQL, Args: []any{company, events, now, most}, Scan: scanDates(f.dates)}
+	return pg.Query{SQL: ShownDatesSQL, Args: []any{company, events, now, most}, Scan: scanDates(f.dates)}
 }
 
 // join sets the options, dates and summary of every event, dates by start.

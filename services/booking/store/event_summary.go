@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// summariesSQL summarizes the dates of each event as model.Summarize does, without sending them. $3 is
-	// the present.
-	summariesSQL = `select e.id, s.dates, s.upcoming, s.first_start, f.duration_minutes, s.last_end, s.unlimited, s.capacity, s.booked,
+	// SummariesSQL summarizes the dates of each event as model.Summarize does, without sending them. $3 is
+	// the present. The duration of the first date is a sub-select, because the planner could begin with a
+	// join, and summarize the event for each of its dates.
+	SummariesSQL = `select e.id, s.dates, s.upcoming, s.first_start, (select d.duration_minutes from event_dates d
+				where d.company_id = $1 and d.event_id = e.id and d.starts_at = s.first_start), s.last_end, s.unlimited, s.capacity, s.booked,
 			n.id, n.starts_at, n.duration_minutes, n.timezone, n.capacity, n.booked
 		from unnest($2::uuid[]) e(id)
 		cross join lateral (
@@ -26,29 +28,30 @@ const (
 			from (
 				select d.starts_at, d.starts_at + make_interval(mins => d.duration_minutes) as ends_at, d.capacity, d.booked,
 					d.status = 'scheduled' as scheduled, d.status = 'scheduled' and d.starts_at > $3 as upcoming, count(*) over () = 1 as single
-				from event_dates d where d.company_id = $1 and d.event_id = e.id) d) s
-		join lateral (select d.duration_minutes from event_dates d
-			where d.company_id = $1 and d.event_id = e.id and d.starts_at = s.first_start) f on true
+				from event_dates d where d.company_id = $1 and d.event_id = e.id) d
+			having count(*) > 0) s
 		left join lateral (select d.id, d.starts_at, d.duration_minutes, d.timezone, d.capacity, d.booked from event_dates d
 			where d.company_id = $1 and d.event_id = e.id and d.status = 'scheduled' and d.starts_at > $3
 			order by d.starts_at limit 1) n on true`
 
-	// shownDatesSQL selects the dates of each event that are to come, and if there are none, the last
-	// ones; at most $4.
-	shownDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) n(id)
+	// ShownDatesSQL selects the dates of each event that are to come, and if there are none, the last
+	// ones; at most $4. Whether there are any is a sub-select with a limit, which is evaluated once for
+	// each event; an exists would become a join with every date.
+	ShownDatesSQL = `select ` + dateColumns + ` from unnest($2::uuid[]) n(id)
 		cross join lateral (
 			(select * from event_dates d where d.company_id = $1 and d.event_id = n.id and d.status = 'scheduled' and d.starts_at > $3
 				order by d.starts_at limit $4)
 			union all
-			(select * from event_dates d where d.company_id = $1 and d.event_id = n.id and not exists (select from event_dates u
-					where u.company_id = $1 and u.event_id = n.id and u.status = 'scheduled' and u.starts_at > $3)
+			(select * from event_dates d where d.company_id = $1 and d.event_id = n.id
+					and (select u.id from event_dates u where u.company_id = $1 and u.event_id = n.id
+						and u.status = 'scheduled' and u.starts_at > $3 limit 1) is null
 				order by d.starts_at desc limit $4)
 		) d order by d.event_id, d.starts_at, d.id`
 )
 
 // summaries returns the query that reads the summaries of events. It leaves out events without dates.
 func summaries(company id.Company, events []id.Event, now time.Time, into map[id.Event]*model.Summary) pg.Query {
-	return pg.Query{SQL: summariesSQL, Args: []any{company, events, now}, Scan: pg.Each(func(rows pgx.Rows) error {
+	return pg.Query{SQL: SummariesSQL, Args: []any{company, events, now}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var e id.Event
 		var s model.Summary
 		var unlimited bool

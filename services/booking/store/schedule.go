@@ -96,11 +96,12 @@ func (q *ScheduleQuery) rows(company id.Company) pg.Statement {
 	return s
 }
 
-// Total returns the statement that counts the dates that match, up to the limit.
+// Total returns the statement that counts the dates that match, up to the limit. It walks the same index
+// as the list.
 func (q *ScheduleQuery) Total(company id.Company) pg.Statement {
 	s := pg.Statement{SQL: countDatesSQL, Args: []any{company}}
 	q.filter(&s)
-	s.SQL = "select count(*) from (" + s.SQL + " limit " + s.Arg(q.MostCounted) + ") n"
+	s.SQL = "select count(*) from (" + s.SQL + " order by d.starts_at, d.id limit " + s.Arg(q.MostCounted) + ") n"
 	return s
 }
 

@@ -535,7 +535,7 @@ type BookingRules struct {
 	OpensAt  *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=opens_at,json=opensAt,proto3" json:"opens_at,omitempty"`
 	ClosesAt *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=closes_at,json=closesAt,proto3" json:"closes_at,omitempty"`
 	// A date can be booked until this many minutes before its start, 0 to 525600; then BOOKING_CLOSED.
-	// 0 means until the start.
+	// 0 means until the start. For a whole course, the first date to come counts, here and below.
 	MinimumNoticeMinutes int32 `protobuf:"varint,3,opt,name=minimum_notice_minutes,json=minimumNoticeMinutes,proto3" json:"minimum_notice_minutes,omitempty"`
 	// A date can be booked from this many days before its start, 1 to 3650, in wall time of the date's
 	// zone; earlier BOOKING_NOT_OPEN. 0 means no limit.
@@ -1467,8 +1467,8 @@ func (x *CreateEventResponse) GetEvent() *Event {
 type GetEventRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Returns at most this many dates: the dates to come, and if there are none, the last ones. 0 means
-	// all dates of the event.
+	// Returns at most this many dates, 1 to 100: the dates to come, and if there are none, the last
+	// ones. 0 means all dates of the event.
 	MaxDates      int32 `protobuf:"varint,2,opt,name=max_dates,json=maxDates,proto3" json:"max_dates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1574,7 +1574,8 @@ type ListEventsRequest struct {
 	Order EventOrder `protobuf:"varint,4,opt,name=order,proto3,enum=reservation.booking.v1.EventOrder" json:"order,omitempty"`
 	// Includes the dates of each event, which otherwise only GetEvent returns.
 	WithDates bool `protobuf:"varint,5,opt,name=with_dates,json=withDates,proto3" json:"with_dates,omitempty"`
-	// With with_dates: at most this many dates of each event, chosen as in GetEvent. 0 means all dates.
+	// With with_dates: at most this many dates of each event, 1 to 100, chosen as in GetEvent. 0 means
+	// all dates.
 	MaxDates int32 `protobuf:"varint,11,opt,name=max_dates,json=maxDates,proto3" json:"max_dates,omitempty"`
 	// Returns only events of this type and in this status; unspecified returns all.
 	Type   EventType   `protobuf:"varint,6,opt,name=type,proto3,enum=reservation.booking.v1.EventType" json:"type,omitempty"`
@@ -1697,8 +1698,8 @@ func (x *ListEventsRequest) GetUpdatedSince() *timestamppb.Timestamp {
 
 type ListEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// With dates, but without max_dates, a page can hold fewer events than page_size if they have many.
-	// next_page_token shows whether there are more.
+	// With dates and without max_dates, a page can hold fewer events than page_size if they have many
+	// dates. next_page_token shows whether there are more.
 	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	NextPageToken string   `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Number of events that match.
@@ -1782,7 +1783,7 @@ type ListEventDatesRequest struct {
 	EventStatus EventStatus `protobuf:"varint,10,opt,name=event_status,json=eventStatus,proto3,enum=reservation.booking.v1.EventStatus" json:"event_status,omitempty"`
 	// Returns only dates of events changed at or after this time.
 	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
-	// Counts the dates that match, up to this limit; 0 does not count.
+	// Counts the dates that match, up to this limit, at most 100000; 0 does not count.
 	TotalLimit    int64 `protobuf:"varint,12,opt,name=total_limit,json=totalLimit,proto3" json:"total_limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
