@@ -1698,8 +1698,8 @@ func (x *ListEventsRequest) GetUpdatedSince() *timestamppb.Timestamp {
 
 type ListEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// With dates, but without max_dates, a page can hold fewer events than page_size if they have many.
-	// next_page_token shows whether there are more.
+	// With dates and without max_dates, a page can hold fewer events than page_size if they have many
+	// dates. next_page_token shows whether there are more.
 	Events        []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	NextPageToken string   `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// Number of events that match.
