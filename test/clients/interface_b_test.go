@@ -154,6 +154,7 @@ func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		{operation: "listWebhookMessages", query: object{"event": "registration.cancelled", "since": soon(-1)}},
 		{operation: "deleteWebhookEndpoint", path: []string{"$endpoint"}},
 		// The end.
+		{operation: "cancelRegistrationById", path: []string{"$mine"}},
 		{operation: "deleteEvent", path: []string{"$event"}},
 		{operation: "deleteCustomer", path: []string{"$customer"}},
 	}
