@@ -69,7 +69,7 @@ func (a *app) callCommand(group string, c call) *cobra.Command {
 	}
 	run := func(ctx context.Context) error { return a.printCall(ctx, r) }
 	if len(c.columns) > 0 {
-		l := listing{app: a, request: r}
+		l := listing{app: a, request: r, every: followInterval}
 		l.addFlags(command)
 		run = l.run
 	}

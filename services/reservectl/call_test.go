@@ -381,11 +381,14 @@ func TestFollow(t *testing.T) {
 			Messages: []*webhookv1.Message{{Id: "msg_" + next, Body: []byte(`{"id":"msg_1","data":{"total":1.50}}`)}}, NextPageToken: next, HasMore: len(w.requests) < 2,
 		}, nil
 	}
-	var r result
-	r = runUntil(ctx, bytes.NewReader(nil), with("webhook messages --follow -o json")...)
-	lines := strings.Split(strings.TrimSpace(r.out), "\n")
+	var out bytes.Buffer
+	a := &app{out: &out, errOut: &out, output: "json"}
+	a.access.CompanyID, a.access.GRPC.ServiceToken, a.access.GRPC.Webhook = companyID, rawToken, globalFlags[len(globalFlags)-1]
+	l := listing{app: a, request: newRequest(webhookMessages()), follow: true, every: 1}
+	err := l.run(ctx)
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) < 3 || !strings.Contains(lines[2], `"id":"msg_3"`) || !strings.Contains(lines[0], `"total":1.50`) {
-		t.Errorf("got %+v", r)
+		t.Errorf("got %q, %v", lines, err)
 	}
 }
 

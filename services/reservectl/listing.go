@@ -21,13 +21,13 @@ type listing struct {
 	request *request
 	limit   int
 	follow  bool
+	every   time.Duration // how often follow looks for further items
 	printed int
 }
 
 const (
 	// pageSize is the number of items on a page, which every list accepts.
-	pageSize = 200
-	// followInterval is how often --follow looks for further items.
+	pageSize       = 200
 	followInterval = 2 * time.Second
 )
 
@@ -151,7 +151,7 @@ func (l *listing) wait(ctx context.Context, p rowPrinter) bool {
 	select {
 	case <-ctx.Done():
 		return false
-	case <-time.After(followInterval):
+	case <-time.After(l.every):
 		return true
 	}
 }
