@@ -270,3 +270,34 @@ func TestExplain(t *testing.T) {
 		}
 	}
 }
+
+// TestReadme checks that the README lists every command.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{} // "event list"
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.ReplaceAll(line, "`", ""), "|")
+		if len(cells) != 5 {
+			continue
+		}
+		for group := range strings.SplitSeq(cells[1], ",") {
+			for word := range strings.SplitSeq(cells[2], ",") {
+				listed[strings.TrimSpace(strings.TrimSpace(group)+" "+strings.TrimSpace(word))] = true
+			}
+		}
+	}
+	delete(listed, "command with") // the header
+	delete(listed, "--- ---")
+	for words, c := range commands(newRoot(nil, nil, nil)) {
+		if !c.HasSubCommands() && words != "" && !listed[words] {
+			t.Errorf("README.md does not list %q", words)
+		}
+		delete(listed, words)
+	}
+	for words := range listed {
+		t.Errorf("README.md lists %q, which is not a command", words)
+	}
+}
