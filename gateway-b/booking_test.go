@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +102,7 @@ func TestBookingOperations(t *testing.T) {
 			`event_date_id:"date_` + idOf + `" customer_id:"cust_x" spaces:1 mode:WAITLIST_MODE_BOOK payment_method:PAYMENT_METHOD_PASS`},
 		{"GET", "/waitlist-entries?eventDateId=date_x&customerId=cust_x&status=left&sort=-createdAt", "", 200,
 			[]string{`"waitlistEntries":[{"id":"wait_`, `"autoBook":true,"paymentMethod":"CARD","customerPassId":null,"status":"booked","position":null,"offerMinutes":null`, `"transactionId":"txn_` + idOf + `"`, `"status":"expired"`},
-			`event_date_id:"date_x" include_ended:true page_size:25 order:WAITLIST_ORDER_CREATED_DESC customer_id:"cust_x" state:WAITLIST_STATE_LEFT`},
+			`event_date_id:"date_x" include_ended:true page_size:25 order:WAITLIST_ORDER_CREATED_DESC customer_id:"cust_x" state:WAITLIST_STATE_LEFT with_closed:true`},
 		{"GET", wait, "", 200, []string{`"status":"offered"`, `"holdId":"hold_` + idOf + `","transactionId":null`}, `id:"wait_` + idOf + `"`},
 		{"POST", wait + "/accept", `{}`, 200, []string{`{"id":"txn_`}, `id:"wait_` + idOf + `"`},
 		{"DELETE", wait, "", 200, []string{`{"id":"wait_` + idOf + `","deleted":true,"status":"left"}`}, `id:"wait_` + idOf + `"`},
@@ -121,7 +122,7 @@ func TestActionsWithoutABody(t *testing.T) {
 		}
 		t.Run(r.Path, func(t *testing.T) {
 			for _, header := range []http.Header{{}, {"Content-Type": {"application/json"}}} {
-				g.services.prepare(nil, bookingAnswers()...)
+				g.services.prepare(nil, slices.Concat(bookingAnswers(), webhookAnswers())...)
 				if a := g.do(request{Method: r.Method, Path: pathOf(r.Path), Token: g.token(), Header: header}); a.Code != http.StatusOK {
 					t.Errorf("%v: got %d %s", header, a.Code, a.Body)
 				}

@@ -33,7 +33,7 @@ func (f *facade) ListWaitlistEntries(ctx context.Context, req *edgebv1.ListWaitl
 	var q edge.Query
 	p := newPage(&q, parameters{req.Page, req.PerPage, req.Cursor, req.Sort, req.UpdatedSince}, 4)
 	list := &bookingv1.ListWaitlistRequest{
-		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: bookingv1.WaitlistOrder(p.sort), IncludeEnded: true,
+		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: bookingv1.WaitlistOrder(p.sort), IncludeEnded: true, WithClosed: true,
 		EventDateId: identifier(req.EventDateId), CustomerId: identifier(req.CustomerId),
 		State: queryChoice[bookingv1.WaitlistState](&q, "status", req.Status, resource.WaitlistStatusNames()),
 	}

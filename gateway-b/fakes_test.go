@@ -29,6 +29,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
 func TestMain(m *testing.M) { testkit.Main(m) }
@@ -63,6 +64,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	for _, desc := range []*grpc.ServiceDesc{
 		&customerv1.CustomerService_ServiceDesc, &bookingv1.EventService_ServiceDesc, &bookingv1.BookingService_ServiceDesc,
 		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,
+		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc,
 	} {
 		for method := range rpc.PolicyOf(desc) {
 			policy[method] = rpc.AnyToken
@@ -75,13 +77,15 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		bookingv1.RegisterBookingServiceServer(s, fakeBookings{fakes: g.services})
 		bookingv1.RegisterWaitlistServiceServer(s, fakeWaitlist{fakes: g.services})
 		passv1.RegisterPassServiceServer(s, fakePasses{fakes: g.services})
+		bookingv1.RegisterDiscountServiceServer(s, fakeDiscounts{fakes: g.services})
+		webhookv1.RegisterWebhookServiceServer(s, fakeWebhooks{fakes: g.services})
 	})
 
 	options := edge.Options{Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: limiter, RateLimit: 100}
 	handler, err := newHandler(t.Context(), options, services{
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
 		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn), waitlist: bookingv1.NewWaitlistServiceClient(conn),
-		passes: passv1.NewPassServiceClient(conn),
+		passes: passv1.NewPassServiceClient(conn), discounts: bookingv1.NewDiscountServiceClient(conn), webhooks: webhookv1.NewWebhookServiceClient(conn),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -292,6 +296,9 @@ type fakePasses struct {
 	*fakes
 }
 
+func (f fakePasses) ListLedgerEntries(ctx context.Context, req *passv1.ListLedgerEntriesRequest) (*passv1.ListLedgerEntriesResponse, error) {
+	return reply[*passv1.ListLedgerEntriesResponse](ctx, f.fakes, req)
+}
 func (f fakePasses) ListPassTypes(ctx context.Context, req *passv1.ListPassTypesRequest) (*passv1.ListPassTypesResponse, error) {
 	return reply[*passv1.ListPassTypesResponse](ctx, f.fakes, req)
 }
@@ -419,6 +426,7 @@ func aPassType() *passv1.PassType {
 func aCustomerPass() *passv1.CustomerPass {
 	return &passv1.CustomerPass{
 		Id: "cp_" + idOf, CustomerId: "cust_" + idOf, PassTypeId: "pass_" + idOf, RemainingUses: 9, StartDate: "2026-03-01", ExpiryDate: "2026-06-01",
-		Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, Version: 4,
+		Status: passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, Version: 4, Title: "Ten Classes", TotalUses: 10,
+		CreatedAt: at("2026-03-01T10:00:00Z"), UpdatedAt: at("2026-03-12T09:30:00Z"),
 	}
 }

@@ -25,7 +25,8 @@ func TestPublishableKeys(t *testing.T) {
 	key := id.New[id.PublishableKey]().String()
 	raw := g.issuer.Sign(token.Claims{Subject: key, Kind: token.KindPublishable, Company: g.company, Scopes: scopes.Publishable()})
 	g.services.prepare(nil, &authv1.ExchangePublishableKeyResponse{AccessToken: raw, Origins: []string{"https://studio.example"}},
-		&bookingv1.ListEventsResponse{}, &bookingv1.GetEventResponse{Event: anEvent()}, &passv1.ListPassTypesResponse{}, &passv1.GetPassTypeResponse{PassType: aPassType()})
+		&bookingv1.ListEventsResponse{}, &bookingv1.GetEventResponse{Event: anEvent(aDate("2026-03-30T08:30:00Z", nil, 3))},
+		&bookingv1.ListEventDatesResponse{}, &bookingv1.GetEventDateResponse{Date: aScheduledDate()}, &passv1.ListPassTypesResponse{}, &passv1.GetPassTypeResponse{PassType: aPassType()})
 	open := map[string]bool{"/events": true, "/events/{id}": true, "/event-dates": true, "/event-dates/{id}": true, "/passes": true, "/passes/{id}": true}
 	for _, route := range routes() {
 		if route.Scope == "" {

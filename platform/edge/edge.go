@@ -57,7 +57,7 @@ type Route struct {
 	// Publishable lets web pages call the operation with a publishable key instead of a token.
 	Publishable bool
 	// Secret means that responses contain a secret. They are not compressed, because the length of a
-	// compressed secret reveals something about it, and have no ETag.
+	// compressed secret reveals something about it, and their ETag has no digest.
 	Secret bool
 	// Fail responds to requests that the edge refuses; nil means Edge.Fail.
 	Fail func(e *Edge, w http.ResponseWriter, r *http.Request, f *fault.Error)

@@ -134,9 +134,19 @@ func (r *recorder) sendWhole(body []byte) error {
 	return err
 }
 
-// setETag sets the ETag of a resource or a list, and returns it without coding; "" if it has none.
+// setETag sets the ETag of a resource or a list, and returns it without coding; "" if the body cannot be
+// compared. The tag of a body with a secret is only the version, for If-Match.
 func (r *recorder) setETag(body []byte, coding string) string {
-	if r.isPrivate() || r.code/100 != 2 || (!r.isReading() && r.exchange.version == "") {
+	if r.code/100 != 2 {
+		return ""
+	}
+	if r.isPrivate() {
+		if version := r.exchange.version; version != "" {
+			r.Header().Set("ETag", quoted(version, ""))
+		}
+		return ""
+	}
+	if !r.isReading() && r.exchange.version == "" {
 		return ""
 	}
 	tag := r.exchange.etag(body)

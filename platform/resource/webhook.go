@@ -20,17 +20,21 @@ func WebhookEndpoint(e *webhookv1.Endpoint) *edgebv1.WebhookEndpoint {
 	}
 }
 
-// WebhookSecret converts the secrets of an endpoint, newest first: the current one, with the one
-// before it if that is still valid. It returns an empty message if there is none.
+// WebhookSecret converts the secrets of an endpoint, newest first: the current one, and the one before
+// it if that is still valid. An endpoint always has a secret.
 func WebhookSecret(secrets []*webhookv1.Secret) *edgebv1.WebhookSecret {
-	var out *edgebv1.WebhookSecret
-	for i := len(secrets) - 1; i >= 0; i-- {
-		s := secrets[i]
-		out = &edgebv1.WebhookSecret{
-			KeyId: s.GetKeyId(), Secret: s.GetSecret(), CreatedAt: utc(s.GetCreatedAt()), ExpiresAt: nullableTime(s.GetExpiresAt()), Previous: out,
+	out := &edgebv1.WebhookSecret{}
+	for i, s := range secrets {
+		if i == 0 {
+			out = &edgebv1.WebhookSecret{KeyId: s.GetKeyId(), Secret: s.GetSecret(), CreatedAt: utc(s.GetCreatedAt()), ExpiresAt: nullableTime(s.GetExpiresAt())}
+			continue
 		}
+		out.Previous = &edgebv1.PreviousWebhookSecret{
+			KeyId: s.GetKeyId(), Secret: s.GetSecret(), CreatedAt: utc(s.GetCreatedAt()), ExpiresAt: nullableTime(s.GetExpiresAt()),
+		}
+		break
 	}
-	return edge.OrEmpty(out)
+	return out
 }
 
 // WebhookDelivery converts a delivery.

@@ -106,8 +106,9 @@ func Service() []string {
 func Staff() []string {
 	return []string{
 		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, NotesRead, NotesWrite, EventsRead, EventsWrite,
-		BookingsRead, BookingsWrite, RegistrationsRead, RegistrationsWrite, PassesRead, PassesWrite,
-		CustomerPassesRead, CustomerPassesWrite, DiscountsRead, DiscountsWrite, AuditWrite,
+		BookingsRead, BookingsWrite, RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite,
+		WaitlistRead, WaitlistWrite, PassesRead, PassesWrite, CustomerPassesRead, CustomerPassesWrite, DiscountsRead, DiscountsWrite,
+		AuditWrite,
 	}
 }
 

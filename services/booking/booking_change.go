@@ -113,7 +113,7 @@ func (r *registrationRef) check(t *model.Transaction) error {
 // version of the transaction, frees spaces, stores owed credits and appends the events. answer fills
 // the response. If the steps change nothing, it stores nothing.
 func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of registrationRef,
-	plan func(found store.FoundBooking, now time.Time) []bookingStep, answer func(b *bookingv1.Booking, changed bool),
+	plan func(found store.FoundBooking, now time.Time) []bookingStep, answer func(r *bookingv1.Registration, changed bool),
 ) error {
 	company, err := s.companies.Claimed(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 		if err != nil {
 			return err
 		}
-		answer(convert.Booking(t, &t.Bookings[0]), done.changed)
+		answer(convert.Registration(&model.Registration{Transaction: *t}), done.changed)
 		returns = done.returns
 		return s.saveBooking(ctx, tx, company.ID, t, done)
 	})

@@ -29,7 +29,7 @@ func inSeconds(from time.Duration) *timestamppb.Timestamp {
 	return timestamppb.New(time.Now().Add(from).Truncate(time.Second))
 }
 
-func TestBookingRules(t *testing.T) { // invariant 23
+func TestBookingRules(t *testing.T) { // invariant 25
 	t.Parallel()
 	w := newWorld(t)
 	ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
@@ -136,7 +136,7 @@ func TestBookingRules(t *testing.T) { // invariant 23
 	w.verify()
 }
 
-func TestOneBookingPerCustomer(t *testing.T) { // invariant 24
+func TestOneBookingPerCustomer(t *testing.T) { // invariant 26
 	t.Parallel()
 	w := newWorld(t)
 	ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
@@ -251,7 +251,7 @@ func TestOneBookingPerCustomerUnderConcurrency(t *testing.T) {
 	}
 	e := w.ruled(3, time.Hour, &bookingv1.BookingRules{OncePerCustomer: true})
 	date := e.GetDates()[0].GetId()
-	t.Run("buyers at once, in three processes, with every kind of purchase, never book a customer twice (invariants 1, 24)", func(t *testing.T) {
+	t.Run("buyers at once, in three processes, with every kind of purchase, never book a customer twice (invariants 1, 26)", func(t *testing.T) {
 		var granted, refused, full atomic.Int64
 		together(24, func(worker int) {
 			r := rand.New(rand.NewPCG(5, uint64(worker)))

@@ -10,7 +10,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
-func TestCatalogCallers(t *testing.T) { // invariant 26
+func TestCatalogCallers(t *testing.T) { // invariant 28
 	t.Parallel()
 	w := newWorld(t)
 	make := func(title string, status bookingv1.EventStatus) *bookingv1.Event {

@@ -72,7 +72,7 @@ func creditsOf(bookings []*bookingv1.Booking) (credits []int32) {
 	return credits
 }
 
-func TestWholeCourse(t *testing.T) { // invariant 25
+func TestWholeCourse(t *testing.T) { // invariant 27
 	t.Parallel()
 	w := newCourseWorld(t, 4)
 	ann, ben := w.customer(w.company, "ann"), w.customer(w.company, "ben")
@@ -230,7 +230,7 @@ func TestWholeCourse(t *testing.T) { // invariant 25
 
 func TestWholeCourseUnderConcurrency(t *testing.T) {
 	t.Parallel()
-	t.Run("concurrent courses and single dates fill every date exactly, and a course is booked as a whole or not at all (invariants 1, 2, 25)", func(t *testing.T) {
+	t.Run("concurrent courses and single dates fill every date exactly, and a course is booked as a whole or not at all (invariants 1, 2, 27)", func(t *testing.T) {
 		w := newCourseWorld(t, 10)
 		other := w.process()
 		ann := w.customer(w.company, "ann")

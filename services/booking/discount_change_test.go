@@ -104,7 +104,7 @@ func TestChangeDiscountCode(t *testing.T) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
-	t.Run("the events can change, also beside one that was deleted since", func(t *testing.T) {
+	t.Run("the events can change, and an event that was deleted since can stay", func(t *testing.T) {
 		if _, err := w.events.DeleteEvent(w.ctx, &bookingv1.DeleteEventRequest{Id: gone.GetId()}); err != nil {
 			t.Fatal(err)
 		}

@@ -90,20 +90,20 @@
 //     these locks the rows of its customers in the copy for key share, in the commit in which it
 //     decides. The confirmation first commits the deletion, and then waits until nobody holds such
 //     a lock.
-//  23. Booking rules are applied in the commit that decides, to purchases, holds and waitlist
-//     entries. Holds and offers that exist are confirmed regardless. Imports are not limited.
-//  24. If an event allows one booking per customer, no customer attends a date with two bookings
-//     that are confirmed, held or pending, except through imports and bookings made before the rule.
-//     The decision reads them under the lock of the date.
-//  25. A whole course is booked as one line: every date that is to come at the commit, or none. The
-//     parts of its price, its discount and its credits add up to those of the line, and the largest
-//     parts come first.
-//  26. A caller that only has catalog:read sees published events and their dates, and no others.
-//  27. The events of one change of an event show each difference once: every event begins with the
-//     state in which the one before it ended.
-//  28. The outcomes of a booking agree. Refunds add up to at most the price, and the flag is set from
+//  23. The outcomes of a booking agree. Refunds add up to at most the price, and the flag is set from
 //     the first one on. Money is due only after a cancellation in time, and then what is due and what
 //     was refunded add up to the price.
-//  29. Every change of a transaction sets its time of the last change, also a change by the previous
+//  24. Every change of a transaction sets its time of the last change, also a change by the previous
 //     release, so that a list by last change returns it.
+//  25. Booking rules are applied in the commit that decides, to purchases, holds and waitlist
+//     entries. Holds and offers that exist are confirmed regardless. Imports are not limited.
+//  26. If an event allows one booking per customer, no customer attends a date with two bookings
+//     that are confirmed, held or pending, except through imports and bookings made before the rule.
+//     The decision reads them under the lock of the date.
+//  27. A whole course is booked as one line: every date that is to come at the commit, or none. The
+//     parts of its price, its discount and its credits add up to those of the line, and the largest
+//     parts come first.
+//  28. A caller that only has catalog:read sees published events and their dates, and no others.
+//  29. The events of one change of an event show each difference once: every event begins with the
+//     state in which the one before it ended.
 package booking

@@ -65,7 +65,7 @@ func wantSame(t *testing.T, what string, got, want proto.Message) {
 	}
 }
 
-func TestEventsOfEventChanges(t *testing.T) { // invariant 27
+func TestEventsOfEventChanges(t *testing.T) { // invariant 29
 	t.Parallel()
 	w := newWorld(t)
 	e := w.createEvent(w.ctx, &bookingv1.CreateEventRequest{

@@ -15,22 +15,22 @@ import (
 
 // Subjects of the published events.
 const (
-	subjectEventCreated       = "booking.v1.event_created"
-	subjectEventDatesAdded    = "booking.v1.event_dates_added"
-	subjectEventUpdated       = "booking.v1.event_updated"
+	subjectEventCreated       = subjects.EventCreated
+	subjectEventDatesAdded    = subjects.EventDatesAdded
+	subjectEventUpdated       = subjects.EventUpdated
 	subjectEventDeleted       = "booking.v1.event_deleted"
-	subjectEventCancelled     = "booking.v1.event_cancelled"
-	subjectDateUpdated        = "booking.v1.event_date_updated"
-	subjectDateCancelled      = "booking.v1.event_date_cancelled"
-	subjectAttendance         = "booking.v1.attendance_recorded"
+	subjectEventCancelled     = subjects.EventCancelled
+	subjectDateUpdated        = subjects.EventDateUpdated
+	subjectDateCancelled      = subjects.EventDateCancelled
+	subjectAttendance         = subjects.AttendanceRecorded
 	subjectBookingConfirmed   = subjects.BookingConfirmed
-	subjectBookingCancelled   = "booking.v1.booking_cancelled"
-	subjectBookingRefunded    = "booking.v1.booking_refunded"
-	subjectWaitlistJoined     = "booking.v1.waitlist_joined"
-	subjectWaitlistOffered    = "booking.v1.waitlist_offered"
+	subjectBookingCancelled   = subjects.BookingCancelled
+	subjectBookingRefunded    = subjects.BookingRefunded
+	subjectWaitlistJoined     = subjects.WaitlistJoined
+	subjectWaitlistOffered    = subjects.WaitlistOffered
 	subjectWaitlistPassedOver = "booking.v1.waitlist_passed_over"
-	subjectWaitlistEnded      = "booking.v1.waitlist_ended"
-	subjectHoldExpired        = "booking.v1.hold_expired"
+	subjectWaitlistEnded      = subjects.WaitlistEnded
+	subjectHoldExpired        = subjects.HoldExpired
 	subjectDataErased         = "booking.v1.customer_data_erased"
 )
 

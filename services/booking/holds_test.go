@@ -30,8 +30,10 @@ func TestHolds(t *testing.T) { // invariant 16
 	mia := w.customer(w.company, "Mia")
 	pass := w.passes.give(mia, 10)
 	five := int32(5)
+	already := false
 	confirm := func(hold string, method bookingv1.PaymentMethod) (*bookingv1.Transaction, error) {
 		resp, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: hold, PaymentMethod: method})
+		already = resp.GetAlreadyConfirmed()
 		return resp.GetTransaction(), err
 	}
 	t.Run("a hold takes spaces until it expires", func(t *testing.T) {
@@ -62,11 +64,11 @@ func TestHolds(t *testing.T) { // invariant 16
 			h := w.hold(mia, e, 2, "")
 			before := w.published(subjectBookingConfirmed)
 			first, err := confirm(h.GetId(), method)
-			if err != nil || first.GetId() != h.GetId() {
-				t.Fatalf("got %v, %v", first, err)
+			if err != nil || first.GetId() != h.GetId() || already {
+				t.Fatalf("got %v, %v, already confirmed: %t", first, err, already)
 			}
 			again, err := confirm(h.GetId(), method)
-			if err != nil || !proto.Equal(first, again) || w.booked(e) != 2 || w.published(subjectBookingConfirmed) != before+1 {
+			if err != nil || !already || !proto.Equal(first, again) || w.booked(e) != 2 || w.published(subjectBookingConfirmed) != before+1 {
 				t.Errorf("got %v, %v\nwant %v", again, err, first)
 			}
 			if taken := credits - w.passes.credits(pass); taken != map[bool]int32{true: 2}[method == byPass] {

@@ -233,7 +233,7 @@ func TestRefundAmounts(t *testing.T) { // invariants 3, 4 and 23
 
 // TestPreviousRelease makes the writes of a process of the previous release, which knows none of the
 // new columns.
-func TestPreviousRelease(t *testing.T) { // invariants 28 and 29
+func TestPreviousRelease(t *testing.T) { // invariants 23 and 24
 	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")
@@ -320,7 +320,7 @@ func TestPreviousRelease(t *testing.T) { // invariants 28 and 29
 	w.inStep()
 }
 
-func TestVerifyRefunds(t *testing.T) { // invariant 28
+func TestVerifyRefunds(t *testing.T) { // invariant 23
 	t.Parallel()
 	w := newWorld(t)
 	ann := w.customer(w.company, "ann")

@@ -16,8 +16,8 @@ import (
 
 // n bookings of other customers: twenty per event, by 100000 customers.
 const fillBookingsSQL = `with made as (
-	insert into transactions (company_id, id, purchaser_id, purchased_at, timezone, source, status)
-	select $1, gen_random_uuid(), md5((n % 100000)::text)::uuid, timestamptz '2026-01-01 00:00:00Z' + n * interval '1 second', 'UTC', 'import', 'confirmed'
+	insert into transactions (company_id, id, purchaser_id, purchased_at, timezone, source, status, updated_at)
+	select $1, gen_random_uuid(), md5((n % 100000)::text)::uuid, timestamptz '2026-01-01 00:00:00Z' + n * interval '1 second', 'UTC', 'import', 'confirmed', null
 	from generate_series(1, $2::integer) n returning id, purchased_at)
 	insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id, pricing_option_id, spaces, method, credits_used)
 	select $1, gen_random_uuid(), made.id, 0, e.id, e.id, e.id, 1, 'PASS', 1
@@ -46,6 +46,7 @@ func TestSlowEventListPlans(t *testing.T) {
 	}
 	at := time.Date(2026, 2, 1, 0, 30, 0, 0, time.UTC)
 	p := page.Page{Order: store.RegistrationsByCreation(), Size: 30}
+	p2 := page.Page{Order: store.TransactionsByCreation(), Size: 30}
 	in := func(order page.Order, after id.UUID) page.Page {
 		cursor := page.At(at, after)
 		return page.Page{Order: order, Size: 30, After: &cursor}
@@ -67,6 +68,22 @@ func TestSlowEventListPlans(t *testing.T) {
 		{"the number of registrations", "bookings_by_event", (&store.RegistrationQuery{Event: event}).Total(w.company)},
 		{"the number of cancelled registrations", "bookings_by_event", (&store.RegistrationQuery{Event: event, Cancelled: new(true)}).Total(w.company)},
 		{"the number of a customer's registrations", "transactions_by_purchaser", (&store.RegistrationQuery{Event: event, Customer: &ann}).Total(w.company)},
+		{"a page of all registrations", "bookings_pkey", (&store.RegistrationQuery{Page: in(store.RegistrationsByCreation(), id.UUID{0x80})}).List(w.company)},
+		{"a page of all registrations, backwards", "bookings_pkey", (&store.RegistrationQuery{Page: in(store.RegistrationsByCreationDesc(), id.UUID{0x80})}).List(w.company)},
+		{"a page of all registrations by change", "transactions_by_change", (&store.RegistrationQuery{Page: page.Page{Order: store.RegistrationsByChange(), Size: 30}}).List(w.company)},
+		{"a page of all registrations by change, backwards", "transactions_by_change", (&store.RegistrationQuery{Page: in(store.RegistrationsByChangeDesc(), id.UUID{0x80})}).List(w.company)},
+		{"a page of all changed registrations", "transactions_by_change", (&store.RegistrationQuery{Page: p, Since: time.Now().Add(-time.Hour)}).List(w.company)},
+		{"the number of all changed registrations", "transactions_by_change", (&store.RegistrationQuery{Since: time.Now().Add(-time.Hour)}).Total(w.company)},
+		{"a page of all cancelled registrations", "bookings_cancelled_by_id", (&store.RegistrationQuery{Page: p, Cancelled: new(true)}).List(w.company)},
+		{"the number of all no-shows", "bookings_by_attendance", (&store.RegistrationQuery{Attendance: new(model.NoShow)}).Total(w.company)},
+		{"a page of all no-shows", "bookings_by_attendance", (&store.RegistrationQuery{Page: p, Attendance: new(model.NoShow)}).List(w.company)},
+		{"a page of the registrations of a period", "event_dates_by_start", (&store.RegistrationQuery{Page: p, StartsFrom: time.Now(), StartsBefore: time.Now().Add(2 * time.Hour)}).List(w.company)},
+		{"the number of the registrations of a period", "event_dates_by_start", (&store.RegistrationQuery{StartsFrom: time.Now(), StartsBefore: time.Now().Add(2 * time.Hour)}).Total(w.company)},
+		{"a page of a purchaser's registrations", "transactions_by_purchaser", (&store.RegistrationQuery{Page: p, Purchaser: &ann}).List(w.company)},
+		{"a page of all transactions", "transactions_pkey", (&store.CompanyQuery{Page: in(store.TransactionsByCreation(), id.UUID{0x80})}).List(w.company)},
+		{"a page of all transactions by change", "transactions_by_change", (&store.CompanyQuery{Page: page.Page{Order: store.TransactionsByChange(), Size: 30}}).List(w.company)},
+		{"a page of all changed transactions", "transactions_by_change", (&store.CompanyQuery{Page: p2, Since: time.Now().Add(-time.Hour)}).List(w.company)},
+		{"a page of a purchaser's transactions", "transactions_by_purchaser", (&store.CompanyQuery{Page: p2, Purchaser: &ann}).List(w.company)},
 		{"registrations by id", "bookings_pkey", pg.Statement{SQL: store.RegistrationsSQL, Args: []any{w.company, some}}},
 		{"registrants by id", "bookings_pkey", pg.Statement{SQL: store.RegistrantsSQL, Args: []any{w.company, some}}},
 		{"what is left of a date", "bookings_by_date", pg.Statement{SQL: store.LockBookedSQL, Args: []any{w.company, date, int32(cancelBatch)}}},

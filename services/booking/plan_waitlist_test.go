@@ -21,7 +21,7 @@ const fillWaitlistsSQL = `with dates as (
 		insert into waitlist_entries (company_id, id, event_id, event_date_id, customer_id, spaces, mode, pricing_option_id, method,
 			offer_minutes, timezone, state, joined_at, updated_at, closes_at)
 		select $1, gen_random_uuid(), $3, dates.id, gen_random_uuid(), 1, 'offer', $3, 'CARD', 15, 'UTC',
-			case when random() < 0.05 then 'waiting' else 'left' end, now(), now() - random() * interval '900 days', now() + interval '900 days'
+			case when random() < 0.05 then 'waiting' when random() < 0.5 then 'closed' else 'left' end, now(), now() - random() * interval '900 days', now() + interval '900 days'
 		from dates, generate_series(1, 10))
 	insert into discount_codes (company_id, id, code, basis_points, created_at, updated_at)
 	select $1, gen_random_uuid(), replace(gen_random_uuid()::text, '-', ''), 1000, now(), now() - random() * interval '900 days'
@@ -56,6 +56,7 @@ func TestSlowWaitlistPlans(t *testing.T) {
 		{"all entries, latest change first", "waitlist_entries_by_change", entries(store.WaitlistQuery{Page: in(store.WaitersByChangeDesc()), Ended: true})},
 		{"changed entries", "waitlist_entries_by_change", entries(store.WaitlistQuery{Page: first(store.WaitersByChange()), Ended: true, Since: at})},
 		{"entries of a state", "waitlist_entries_by_state", entries(store.WaitlistQuery{Page: in(store.WaitersByCreation()), State: model.EntryLeft})},
+		{"expired and closed entries", "waitlist_entries_lapsed", entries(store.WaitlistQuery{Page: in(store.WaitersByCreation()), State: model.EntryExpired, Closed: true})},
 		{"a customer's entries", "", entries(store.WaitlistQuery{Page: first(store.WaitersByCreation()), Customer: &customer, Ended: true})},
 		{"the number of a customer's entries", "", total(store.WaitlistQuery{Customer: &customer, Ended: true})},
 		{"a date's entries", "", entries(store.WaitlistQuery{Page: first(store.WaitersByJoining()), Date: date})},

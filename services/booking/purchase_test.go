@@ -257,6 +257,28 @@ func TestCancelAndRefund(t *testing.T) {
 			t.Errorf("%d events", n)
 		}
 	})
+	t.Run("each change, and its repetition, returns the registration as it is read later", func(t *testing.T) {
+		which := w.mustBook(w.ctx, ann, w.event(w.ctx, nil), 2).GetBookings()[0].GetId()
+		wantRead := func(got *bookingv1.Registration, b *bookingv1.Booking, err error) {
+			t.Helper()
+			read, readErr := w.bookings.GetRegistration(w.ctx, &bookingv1.GetRegistrationRequest{BookingId: which})
+			if err != nil || readErr != nil || !proto.Equal(got, read.GetRegistration()) || !proto.Equal(got.GetBooking(), b) {
+				t.Errorf("%v, %v\ngot  %v\nread %v", err, readErr, got, read)
+			}
+		}
+		for range 2 {
+			attended, err := w.bookings.RecordAttendance(w.ctx, &bookingv1.RecordAttendanceRequest{BookingId: which, Attendance: bookingv1.Attendance_ATTENDANCE_CHECKED_IN})
+			wantRead(attended.GetRegistration(), attended.GetBooking(), err)
+		}
+		for range 2 {
+			cancelled, err := w.bookings.CancelBooking(w.ctx, &bookingv1.CancelBookingRequest{BookingId: which, Reason: "moved"})
+			wantRead(cancelled.GetRegistration(), cancelled.GetBooking(), err)
+		}
+		for range 2 {
+			refunded, err := w.bookings.RefundBooking(w.ctx, &bookingv1.RefundBookingRequest{BookingId: which})
+			wantRead(refunded.GetRegistration(), refunded.GetBooking(), err)
+		}
+	})
 	t.Run("the event of each change has the version of the change (invariant 4)", func(t *testing.T) {
 		type event struct {
 			Subject string

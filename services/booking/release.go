@@ -44,13 +44,13 @@ const (
 
 // release frees the spaces of the transactions that have one of the statuses, and returns their
 // number. It reduces the use counts of their discount codes, and the freed spaces go to the
-// waitlist. Those that are holds end with the status as.
-func (s *Server) release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, as model.HoldStatus, from ...model.TransactionStatus) (int, error) {
+// waitlist. Holds among them end with the status end.
+func (s *Server) release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, end model.HoldStatus, from ...model.TransactionStatus) (int, error) {
 	done, err := s.store.Release(ctx, tx, company, all, from)
 	if err != nil || done.Count() == 0 {
 		return 0, err
 	}
-	if err := s.endHolds(ctx, tx, company, done.Holds, as); err != nil {
+	if err := s.endHolds(ctx, tx, company, done.Holds, end); err != nil {
 		return 0, err
 	}
 	return done.Count(), s.promoteReleased(ctx, tx, company, done.Dates, done.Waiters)
@@ -58,18 +58,18 @@ func (s *Server) release(ctx context.Context, tx *pg.Tx, company id.Company, all
 
 // endHolds keeps holds whose spaces are free, so that they can still be read, and publishes the
 // expired ones. The end of an offer is published as the end of its waitlist entry.
-func (s *Server) endHolds(ctx context.Context, tx *pg.Tx, company id.Company, holds []*model.Hold, as model.HoldStatus) error {
+func (s *Server) endHolds(ctx context.Context, tx *pg.Tx, company id.Company, holds []*model.Hold, end model.HoldStatus) error {
 	now := s.now()
 	ended := make([]store.EndedHold, len(holds))
 	var events []outbox.Event
 	for i, h := range holds {
-		after := h.Ended(as)
+		after := h.Ended(end)
 		content, err := convert.EndedHold(after)
 		if err != nil {
 			return err
 		}
 		ended[i] = store.EndedHold{Hold: after, Content: content}
-		if as == model.HoldExpired && !h.Offer {
+		if end == model.HoldExpired && !h.Offer {
 			events = append(events, holdExpired(after, h))
 		}
 	}

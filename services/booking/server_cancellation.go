@@ -24,8 +24,8 @@ func (s *Server) CancelBooking(ctx context.Context, req *bookingv1.CancelBooking
 		o := found.Policy.Outcome(&found.Transaction.Bookings[0], req.GetWaivePolicy(), now)
 		resp.Outcome = convert.CancellationOutcome(&o)
 		return cancellation(&o, reason, now)
-	}, func(b *bookingv1.Booking, changed bool) {
-		resp.Booking, resp.Changed = b, changed
+	}, func(r *bookingv1.Registration, changed bool) {
+		resp.Booking, resp.Registration, resp.Changed = r.GetBooking(), r, changed
 		if !changed {
 			resp.Outcome = nil
 		}
@@ -61,7 +61,9 @@ func (s *Server) RefundBooking(ctx context.Context, req *bookingv1.RefundBooking
 	which := registrationRef{booking: req.GetBookingId(), version: req.ExpectedVersion}
 	err := s.changeBooking(ctx, req, resp, which, func(_ store.FoundBooking, now time.Time) []bookingStep {
 		return []bookingStep{refundStep(req.Amount, now)}
-	}, func(b *bookingv1.Booking, changed bool) { resp.Booking, resp.Changed = b, changed })
+	}, func(r *bookingv1.Registration, changed bool) {
+		resp.Booking, resp.Registration, resp.Changed = r.GetBooking(), r, changed
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +80,9 @@ func (s *Server) RecordAttendance(ctx context.Context, req *bookingv1.RecordAtte
 	which := registrationRef{booking: req.GetBookingId(), version: req.ExpectedVersion}
 	err := s.changeBooking(ctx, req, resp, which, func(store.FoundBooking, time.Time) []bookingStep {
 		return []bookingStep{attendStep(attendance)}
-	}, func(b *bookingv1.Booking, changed bool) { resp.Booking, resp.Changed = b, changed })
+	}, func(r *bookingv1.Registration, changed bool) {
+		resp.Booking, resp.Registration, resp.Changed = r.GetBooking(), r, changed
+	})
 	if err != nil {
 		return nil, err
 	}

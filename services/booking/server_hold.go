@@ -85,7 +85,7 @@ func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequ
 // releaseHeld releases a hold that has not ended, and reports whether it did.
 func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (bool, error) {
 	h, err := s.store.LockHold(ctx, tx, company, which)
-	as := model.HoldReleased
+	end := model.HoldReleased
 	switch {
 	case fault.Is(err, fault.NotFound):
 		return false, nil // it can have ended more than a day ago
@@ -94,9 +94,9 @@ func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company,
 	case h.Status == model.Confirmed || h.Status == model.Pending || h.Status == model.Undoing:
 		return false, fault.Refuse(ReasonHoldConfirmed, "the hold is already confirmed: cancel its bookings instead")
 	case !s.now().Before(h.ExpiresAt):
-		as = model.HoldExpired
+		end = model.HoldExpired
 	}
-	n, err := s.release(ctx, tx, company, []id.Transaction{which}, as, model.Held)
+	n, err := s.release(ctx, tx, company, []id.Transaction{which}, end, model.Held)
 	return n > 0, err
 }
 
@@ -142,19 +142,19 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.confirmHold(ctx, company, which, how)
+	t, already, err := s.confirmHold(ctx, company, which, how)
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.ConfirmHoldResponse{Transaction: convert.Transaction(t)}, nil
+	return &bookingv1.ConfirmHoldResponse{Transaction: convert.Transaction(t), AlreadyConfirmed: already}, nil
 }
 
-// confirmHold pays for a hold. It is idempotent: a confirmed hold is returned unchanged.
-func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which id.Transaction, how model.PaymentChoice) (*model.Transaction, error) {
-	var t *model.Transaction
+// confirmHold pays for a hold. It is idempotent: a confirmed hold is returned unchanged, and already
+// is true.
+func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which id.Transaction, how model.PaymentChoice) (t *model.Transaction, already bool, err error) {
 	needsCredits := false
-	err := s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
-		needsCredits = false
+	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
+		needsCredits, already = false, false
 		h, err := s.store.LockHold(ctx, tx, company.ID, which)
 		if fault.Is(err, fault.NotFound) {
 			_, err = s.store.HoldInTx(ctx, tx, company.ID, which, s.now())
@@ -165,6 +165,7 @@ func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which
 		}
 		switch {
 		case h.Status == model.Confirmed:
+			already = true
 			t, err = s.store.Unconfirmed(ctx, tx, company.ID, which, model.Confirmed)
 			return err
 		case h.Status == model.Pending && how.Method == model.Pass:
@@ -183,7 +184,7 @@ func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which
 	if err == nil && needsCredits {
 		err = s.payPending(ctx, company, t, how.Pass)
 	}
-	return t, err
+	return t, already, err
 }
 
 // joinPending returns a purchase by pass that another attempt is paying for, and marks it as paid

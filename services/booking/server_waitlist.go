@@ -168,7 +168,7 @@ func (s *Server) waitlistQuery(req *bookingv1.ListWaitlistRequest) (*store.Waitl
 	if err != nil {
 		return nil, err
 	}
-	q := &store.WaitlistQuery{Customer: id.Filter[id.Customer](req.GetCustomerId()), Ended: req.GetIncludeEnded(), Now: s.now()}
+	q := &store.WaitlistQuery{Customer: id.Filter[id.Customer](req.GetCustomerId()), Ended: req.GetIncludeEnded(), Closed: req.GetWithClosed(), Now: s.now()}
 	if q.Page, err = page.Read(page.Of(req), order, pageSizes()); err != nil {
 		return nil, err
 	}
@@ -230,9 +230,9 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 	default:
 		return nil, fault.Refuse(model.ReasonNotOffered, "the entry has no open offer")
 	}
-	t, err := s.confirmHold(ctx, company, w.Transaction, how)
+	t, already, err := s.confirmHold(ctx, company, w.Transaction, how)
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.AcceptOfferResponse{Transaction: convert.Transaction(t)}, nil
+	return &bookingv1.AcceptOfferResponse{Transaction: convert.Transaction(t), AlreadyAccepted: already}, nil
 }

@@ -314,6 +314,8 @@ func TestListCompanyWaitlist(t *testing.T) {
 		"the entries of an unknown customer":      {&bookingv1.ListWaitlistRequest{Order: created, CustomerId: "x"}, ""},
 		"waiting entries":                         {&bookingv1.ListWaitlistRequest{Order: created, State: entryWaiting}, "c1d1"},
 		"offered entries":                         {&bookingv1.ListWaitlistRequest{Order: created, State: entryOffered}, "a"},
+		"expired entries without closed ones":     {&bookingv1.ListWaitlistRequest{Order: created, State: entryLapsed}, ""},
+		"expired and closed entries":              {&bookingv1.ListWaitlistRequest{Order: created, State: entryLapsed, WithClosed: true}, "g"},
 		"closed entries, which have ended":        {&bookingv1.ListWaitlistRequest{Order: created, State: entryClosed}, "g"},
 		"the entries of a date, newest first":     {&bookingv1.ListWaitlistRequest{EventDateId: a.GetEventDateId(), Order: createdDesc}, "c1a"},
 		"the entries of a date in waitlist order": {&bookingv1.ListWaitlistRequest{EventDateId: a.GetEventDateId()}, "ac1"},

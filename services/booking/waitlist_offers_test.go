@@ -27,16 +27,18 @@ func TestWaitlistOffers(t *testing.T) { // invariants 18 and 19
 		if _, err := w.book(w.ctx, w.customer(w.company, "Zoe"), e, 1); fault.From(err).Reason != model.ReasonEventFull {
 			t.Errorf("another customer booked it: %v", err)
 		}
+		already := false
 		accept := func(req *bookingv1.AcceptOfferRequest) (*bookingv1.Transaction, error) {
 			resp, err := w.waitlist.AcceptOffer(w.ctx, req)
+			already = resp.GetAlreadyAccepted()
 			return resp.GetTransaction(), err
 		}
 		if _, err := accept(&bookingv1.AcceptOfferRequest{Id: second.GetId()}); fault.From(err).Reason != model.ReasonNotOffered {
 			t.Errorf("got %v", err)
 		}
-		for range 2 {
+		for _, again := range []bool{false, true} {
 			made, err := accept(&bookingv1.AcceptOfferRequest{Id: first.GetId(), PaymentReference: "ch_1"})
-			if err != nil || made.GetBookings()[0].GetCard().GetReference() != "ch_1" || made.GetId() != offer.GetTransactionId() {
+			if err != nil || already != again || made.GetBookings()[0].GetCard().GetReference() != "ch_1" || made.GetId() != offer.GetTransactionId() {
 				t.Fatalf("got %v, %v", made, err)
 			}
 		}

@@ -14,7 +14,7 @@ const (
 	subjectPassTypeCreated      = "pass.v1.pass_type_created"
 	subjectPassTypeUpdated      = "pass.v1.pass_type_updated"
 	subjectCustomerPassAssigned = subjects.CustomerPassAssigned
-	subjectCustomerPassUpdated  = "pass.v1.customer_pass_updated"
+	subjectCustomerPassUpdated  = subjects.CustomerPassUpdated
 	subjectDataErased           = "pass.v1.customer_data_erased"
 )
 

@@ -228,7 +228,7 @@ func TestFilterPlans(t *testing.T) {
 				t.Errorf("%v\n%s", err, text)
 			}
 			for _, hit := range regexp.MustCompile(`shared hit=(\d+)`).FindAllStringSubmatch(text, -1) {
-				if n, err := strconv.Atoi(hit[1]); err != nil || n > 150 {
+				if n, err := strconv.Atoi(hit[1]); err != nil || n > 40 {
 					t.Errorf("%d blocks (%v)\n%s", n, err, text)
 				}
 			}

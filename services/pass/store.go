@@ -91,7 +91,6 @@ type list struct {
 	where    pg.Statement
 	company  id.Company
 	filtered bool // by more than the company
-	since    time.Time
 }
 
 func newList(company id.Company) *list {
@@ -105,33 +104,16 @@ func (l *list) and(condition string, args ...any) {
 }
 
 func (l *list) updatedSince(t time.Time) {
-	l.since, l.filtered = t, l.filtered || !t.IsZero()
-}
-
-// matching returns a statement that begins with a text and ends with the conditions on rows changed
-// at or after a time.
-func (l *list) matching(sql string, since time.Time) *pg.Statement {
-	s := &pg.Statement{SQL: sql + " where " + l.where.SQL, Args: slices.Clone(l.where.Args)}
-	if !since.IsZero() {
-		s.And("updated_at >= %s", since)
+	if !t.IsZero() {
+		l.and("updated_at >= %s", t)
 	}
-	return s
 }
 
 // page returns the statement that reads a page.
 func (l *list) page(columns, table string, p page.Page) *pg.Statement {
-	since := l.since
-	if p.Order.Column == updatedAt && !p.Order.Desc && !since.IsZero() {
-		// PostgreSQL can start reading an index at one lower bound only, so it gets the later of the
-		// two.
-		if p.After == nil || p.After.Time().Before(since) {
-			p.After = new(page.At(since, id.UUID{}))
-		}
-		since = time.Time{}
-	}
-	s := l.matching("select "+columns+" from "+table, since)
-	p.Add(s)
-	return s
+	s := pg.Statement{SQL: "select " + columns + " from " + table + " where " + l.where.SQL, Args: slices.Clone(l.where.Args)}
+	p.Add(&s)
+	return &s
 }
 
 // count returns the query for the number of matching rows. Without a filter it reads the company's
@@ -140,7 +122,7 @@ func (l *list) count(table string, all *totals, matching *int64) pg.Query {
 	if !l.filtered {
 		return pg.Query{SQL: totalsSQL, Args: []any{l.company}, Scan: pg.First(&all.passTypes, &all.customerPasses)}
 	}
-	return l.matching("select count(*) from "+table, l.since).Query(pg.First(matching))
+	return pg.Query{SQL: "select count(*) from " + table + " where " + l.where.SQL, Args: l.where.Args, Scan: pg.First(matching)}
 }
 
 // addPassType stores a new pass type when tx commits.

@@ -111,7 +111,7 @@ func AnnouncedEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEn
 	return e
 }
 
-// PreviousEntry converts an entry as it was before a change, whatever the time of the change.
+// PreviousEntry converts an entry as it was before a change, regardless of when the date starts.
 func PreviousEntry(w *model.WaitlistEntry) *bookingv1.WaitlistEntry {
 	before := *w
 	before.DateStatus = model.Scheduled

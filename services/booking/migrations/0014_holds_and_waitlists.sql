@@ -48,6 +48,9 @@ create index concurrently if not exists waitlist_entries_open on waitlist_entrie
     where state in ('waiting', 'booking', 'offered');
 drop index concurrently if exists waitlist_entries_by_state;
 create index concurrently if not exists waitlist_entries_by_state on waitlist_entries (company_id, state, id);
+drop index concurrently if exists waitlist_entries_lapsed;
+create index concurrently if not exists waitlist_entries_lapsed on waitlist_entries (company_id, id)
+    where state in ('expired', 'closed');
 drop index concurrently if exists waitlist_entries_of_customer;
 create index concurrently if not exists waitlist_entries_of_customer on waitlist_entries (company_id, customer_id, id);
 drop index concurrently if exists waitlist_entries_by_change;

@@ -161,7 +161,7 @@ func TestGrantOfCourse(t *testing.T) {
 			t.Errorf("got %v", f.Fields)
 		}
 	})
-	t.Run("a hold of several lines is paid by pass with the credits of each line (invariant 25)", func(t *testing.T) {
+	t.Run("a hold of several lines is paid by pass with the credits of each line (invariant 27)", func(t *testing.T) {
 		c := newCourse(3, 9)
 		got, err := c.grant(c.order(c.course(1), c.course(2), c.line(1)), c.now)
 		if err != nil {
@@ -192,7 +192,7 @@ func TestGrantOfCourse(t *testing.T) {
 
 func TestCourseParts(t *testing.T) {
 	t.Parallel()
-	t.Run("the parts of a price add up to it, are equal but for one unit, and the largest come first (invariant 25)", func(t *testing.T) {
+	t.Run("the parts of a price add up to it, are equal but for one unit, and the largest come first (invariant 27)", func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		for range 2000 {
 			n, total := 1+random.IntN(MaxBookings), random.Int64N(1_000_000)
@@ -268,7 +268,7 @@ func TestNameCourseDates(t *testing.T) {
 	})
 }
 
-func TestOncePerCustomer(t *testing.T) { // invariant 24
+func TestOncePerCustomer(t *testing.T) { // invariant 26
 	t.Parallel()
 	once := func() counterOffer {
 		c := newOffer(10)

@@ -46,9 +46,9 @@ func (h *Hold) Version() int64 {
 	return h.Transaction.Version + 1
 }
 
-// Ended returns the hold after it has ended.
-func (h *Hold) Ended(as HoldStatus) *Hold {
+// Ended returns the hold after it has ended with a status.
+func (h *Hold) Ended(status HoldStatus) *Hold {
 	ended := *h
-	ended.Status = as
+	ended.Status = status
 	return &ended
 }

@@ -29,8 +29,8 @@ const (
 			where d.company_id = $1 and d.id = b.event_date_id offset 0) d
 		where b.company_id = $1 and b.transaction_id = t.id and d.starts_at > $5 limit 1)`
 
-	// changedAt is when a transaction last changed.
-	changedAt = `coalesce(t.updated_at, t.purchased_at)`
+	// changedAt is when a transaction last changed, in the form of the index.
+	changedAt = `case when t.updated_at is null then t.purchased_at else t.updated_at end`
 
 	purchaseColumns = `t.id, t.purchased_at, t.timezone, t.version, ` + changedAt + ` as changed_at`
 

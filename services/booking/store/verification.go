@@ -30,13 +30,13 @@ const (
 			where b.company_id = $1 and b.transaction_id = w.transaction_id and t.status in ('held', 'pending', 'undoing')), 0)::bigint, null::integer
 		from waitlist_entries w where w.company_id = $1 and w.state in ('offered', 'booking')`
 
-	// What was refunded is at most the price, and an amount that is not 0 if and only if the booking is
-	// refunded and cost something.
+	// Refunds are at most the price. A booking has refunds that are not 0 if and only if it is refunded
+	// and cost something.
 	VerifyRefunds Verification = `select b.id, ` + refundedAmount + `, case when not b.is_refunded then 0
 			when ` + refundedAmount + ` = 0 then b.gross else least(b.gross, ` + refundedAmount + `) end, null::integer
 		from bookings b where b.company_id = $1 and b.gross is not null and (b.is_refunded or b.refunded_amount is not null)`
 
-	// What is due after a cancellation in time is the price without what was refunded.
+	// After a cancellation in time, the price without the refunds is due.
 	VerifyRefundsDue Verification = `select b.id, ` + refundDue + `,
 			case when b.is_cancelled and not b.late then coalesce(b.gross, 0) - ` + refundedAmount + ` else 0 end, null::integer
 		from bookings b where b.company_id = $1 and ` + refundDue + ` <> 0`

@@ -39,6 +39,7 @@ type WaitlistQuery struct {
 	Date     id.EventDate        // zero: of all dates
 	Customer *id.Customer        // nil: of all customers
 	State    model.WaitlistState // as readers see it; "": any
+	Closed   bool                // with the state expired: also closed entries
 	Ended    bool                // without a state: also entries that have ended
 	Since    time.Time           // zero: none
 	Now      time.Time
@@ -58,6 +59,8 @@ func (q *WaitlistQuery) filter(s *pg.Statement) {
 	switch {
 	case q.State == model.EntryWaiting:
 		s.And("w.state in ('waiting', 'booking') and "+stillWaitingSQL, q.Now)
+	case q.State == model.EntryExpired && q.Closed:
+		s.And("w.state in ('expired', 'closed')")
 	case q.State != "":
 		s.And("w.state = %s", string(q.State))
 	case !q.Ended:

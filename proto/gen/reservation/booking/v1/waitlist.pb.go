@@ -770,7 +770,9 @@ type ListWaitlistRequest struct {
 	// state includes ended entries.
 	State WaitlistState `protobuf:"varint,8,opt,name=state,proto3,enum=reservation.booking.v1.WaitlistState" json:"state,omitempty"`
 	// Returns only entries changed at or after this time.
-	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	// With the state expired: also entries that were closed.
+	WithClosed    bool `protobuf:"varint,10,opt,name=with_closed,json=withClosed,proto3" json:"with_closed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -866,6 +868,13 @@ func (x *ListWaitlistRequest) GetUpdatedSince() *timestamppb.Timestamp {
 		return x.UpdatedSince
 	}
 	return nil
+}
+
+func (x *ListWaitlistRequest) GetWithClosed() bool {
+	if x != nil {
+		return x.WithClosed
+	}
+	return false
 }
 
 type ListWaitlistResponse struct {
@@ -1102,7 +1111,7 @@ const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\x17GetWaitlistEntryRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"W\n" +
 	"\x18GetWaitlistEntryResponse\x12;\n" +
-	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\xaa\x03\n" +
+	"\x05entry\x18\x01 \x01(\v2%.reservation.booking.v1.WaitlistEntryR\x05entry\"\xcb\x03\n" +
 	"\x13ListWaitlistRequest\x12+\n" +
 	"\revent_date_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\veventDateId\x12#\n" +
 	"\rinclude_ended\x18\x02 \x01(\bR\fincludeEnded\x12\x1b\n" +
@@ -1114,7 +1123,10 @@ const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\vcustomer_id\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
 	"customerId\x12;\n" +
 	"\x05state\x18\b \x01(\x0e2%.reservation.booking.v1.WaitlistStateR\x05state\x12?\n" +
-	"\rupdated_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\x95\x01\n" +
+	"\rupdated_since\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12\x1f\n" +
+	"\vwith_closed\x18\n" +
+	" \x01(\bR\n" +
+	"withClosed\"\x95\x01\n" +
 	"\x14ListWaitlistResponse\x12?\n" +
 	"\aentries\x18\x01 \x03(\v2%.reservation.booking.v1.WaitlistEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +

@@ -722,10 +722,10 @@ type WebhookSecret struct {
 	// whsec_ and the base64 of the key.
 	Secret    string `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
 	CreatedAt string `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	// Until when the platform signs with this secret too; null for the current one.
+	// null, because the current secret does not expire.
 	ExpiresAt *v1.NullableText `protobuf:"bytes,4,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// The secret before the last rotation, while the platform still signs with it.
-	Previous      *WebhookSecret `protobuf:"bytes,5,opt,name=previous,proto3" json:"previous,omitempty"`
+	Previous      *PreviousWebhookSecret `protobuf:"bytes,5,opt,name=previous,proto3" json:"previous,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -788,9 +788,79 @@ func (x *WebhookSecret) GetExpiresAt() *v1.NullableText {
 	return nil
 }
 
-func (x *WebhookSecret) GetPrevious() *WebhookSecret {
+func (x *WebhookSecret) GetPrevious() *PreviousWebhookSecret {
 	if x != nil {
 		return x.Previous
+	}
+	return nil
+}
+
+// PreviousWebhookSecret is a secret that was rotated.
+type PreviousWebhookSecret struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	KeyId     string                 `protobuf:"bytes,1,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	Secret    string                 `protobuf:"bytes,2,opt,name=secret,proto3" json:"secret,omitempty"`
+	CreatedAt string                 `protobuf:"bytes,3,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// Until when the platform signs with this secret too.
+	ExpiresAt     *v1.NullableText `protobuf:"bytes,4,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PreviousWebhookSecret) Reset() {
+	*x = PreviousWebhookSecret{}
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PreviousWebhookSecret) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PreviousWebhookSecret) ProtoMessage() {}
+
+func (x *PreviousWebhookSecret) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PreviousWebhookSecret.ProtoReflect.Descriptor instead.
+func (*PreviousWebhookSecret) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *PreviousWebhookSecret) GetKeyId() string {
+	if x != nil {
+		return x.KeyId
+	}
+	return ""
+}
+
+func (x *PreviousWebhookSecret) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+func (x *PreviousWebhookSecret) GetCreatedAt() string {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return ""
+}
+
+func (x *PreviousWebhookSecret) GetExpiresAt() *v1.NullableText {
+	if x != nil {
+		return x.ExpiresAt
 	}
 	return nil
 }
@@ -804,7 +874,7 @@ type GetWebhookSecretRequest struct {
 
 func (x *GetWebhookSecretRequest) Reset() {
 	*x = GetWebhookSecretRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[13]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +886,7 @@ func (x *GetWebhookSecretRequest) String() string {
 func (*GetWebhookSecretRequest) ProtoMessage() {}
 
 func (x *GetWebhookSecretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[13]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +899,7 @@ func (x *GetWebhookSecretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWebhookSecretRequest.ProtoReflect.Descriptor instead.
 func (*GetWebhookSecretRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{13}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetWebhookSecretRequest) GetId() string {
@@ -848,7 +918,7 @@ type GetWebhookSecretResponse struct {
 
 func (x *GetWebhookSecretResponse) Reset() {
 	*x = GetWebhookSecretResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[14]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -860,7 +930,7 @@ func (x *GetWebhookSecretResponse) String() string {
 func (*GetWebhookSecretResponse) ProtoMessage() {}
 
 func (x *GetWebhookSecretResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[14]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -873,7 +943,7 @@ func (x *GetWebhookSecretResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWebhookSecretResponse.ProtoReflect.Descriptor instead.
 func (*GetWebhookSecretResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{14}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetWebhookSecretResponse) GetSecret() *WebhookSecret {
@@ -892,7 +962,7 @@ type RotateWebhookSecretRequest struct {
 
 func (x *RotateWebhookSecretRequest) Reset() {
 	*x = RotateWebhookSecretRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[15]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -904,7 +974,7 @@ func (x *RotateWebhookSecretRequest) String() string {
 func (*RotateWebhookSecretRequest) ProtoMessage() {}
 
 func (x *RotateWebhookSecretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[15]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -917,7 +987,7 @@ func (x *RotateWebhookSecretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateWebhookSecretRequest.ProtoReflect.Descriptor instead.
 func (*RotateWebhookSecretRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{15}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RotateWebhookSecretRequest) GetId() string {
@@ -936,7 +1006,7 @@ type RotateWebhookSecretResponse struct {
 
 func (x *RotateWebhookSecretResponse) Reset() {
 	*x = RotateWebhookSecretResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[16]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -948,7 +1018,7 @@ func (x *RotateWebhookSecretResponse) String() string {
 func (*RotateWebhookSecretResponse) ProtoMessage() {}
 
 func (x *RotateWebhookSecretResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[16]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -961,7 +1031,7 @@ func (x *RotateWebhookSecretResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateWebhookSecretResponse.ProtoReflect.Descriptor instead.
 func (*RotateWebhookSecretResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{16}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RotateWebhookSecretResponse) GetSecret() *WebhookSecret {
@@ -981,7 +1051,7 @@ type WebhookTest struct {
 
 func (x *WebhookTest) Reset() {
 	*x = WebhookTest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[17]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +1063,7 @@ func (x *WebhookTest) String() string {
 func (*WebhookTest) ProtoMessage() {}
 
 func (x *WebhookTest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[17]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +1076,7 @@ func (x *WebhookTest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookTest.ProtoReflect.Descriptor instead.
 func (*WebhookTest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{17}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *WebhookTest) GetEvent() string {
@@ -1026,7 +1096,7 @@ type SendWebhookTestRequest struct {
 
 func (x *SendWebhookTestRequest) Reset() {
 	*x = SendWebhookTestRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[18]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1038,7 +1108,7 @@ func (x *SendWebhookTestRequest) String() string {
 func (*SendWebhookTestRequest) ProtoMessage() {}
 
 func (x *SendWebhookTestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[18]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1051,7 +1121,7 @@ func (x *SendWebhookTestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendWebhookTestRequest.ProtoReflect.Descriptor instead.
 func (*SendWebhookTestRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{18}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SendWebhookTestRequest) GetId() string {
@@ -1082,7 +1152,7 @@ type SendWebhookTestResponse struct {
 
 func (x *SendWebhookTestResponse) Reset() {
 	*x = SendWebhookTestResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[19]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1164,7 @@ func (x *SendWebhookTestResponse) String() string {
 func (*SendWebhookTestResponse) ProtoMessage() {}
 
 func (x *SendWebhookTestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[19]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1177,7 @@ func (x *SendWebhookTestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendWebhookTestResponse.ProtoReflect.Descriptor instead.
 func (*SendWebhookTestResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{19}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SendWebhookTestResponse) GetDeliveryId() string {
@@ -1159,7 +1229,7 @@ type WebhookDelivery struct {
 
 func (x *WebhookDelivery) Reset() {
 	*x = WebhookDelivery{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[20]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1171,7 +1241,7 @@ func (x *WebhookDelivery) String() string {
 func (*WebhookDelivery) ProtoMessage() {}
 
 func (x *WebhookDelivery) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[20]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1184,7 +1254,7 @@ func (x *WebhookDelivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookDelivery.ProtoReflect.Descriptor instead.
 func (*WebhookDelivery) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{20}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WebhookDelivery) GetId() string {
@@ -1296,7 +1366,7 @@ type WebhookDeliveryDetails struct {
 
 func (x *WebhookDeliveryDetails) Reset() {
 	*x = WebhookDeliveryDetails{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[21]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1308,7 +1378,7 @@ func (x *WebhookDeliveryDetails) String() string {
 func (*WebhookDeliveryDetails) ProtoMessage() {}
 
 func (x *WebhookDeliveryDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[21]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1321,7 +1391,7 @@ func (x *WebhookDeliveryDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookDeliveryDetails.ProtoReflect.Descriptor instead.
 func (*WebhookDeliveryDetails) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{21}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WebhookDeliveryDetails) GetId() string {
@@ -1445,7 +1515,7 @@ type WebhookAttempt struct {
 
 func (x *WebhookAttempt) Reset() {
 	*x = WebhookAttempt{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[22]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1457,7 +1527,7 @@ func (x *WebhookAttempt) String() string {
 func (*WebhookAttempt) ProtoMessage() {}
 
 func (x *WebhookAttempt) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[22]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1470,7 +1540,7 @@ func (x *WebhookAttempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookAttempt.ProtoReflect.Descriptor instead.
 func (*WebhookAttempt) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{22}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WebhookAttempt) GetNumber() int32 {
@@ -1546,7 +1616,7 @@ type ListWebhookDeliveriesRequest struct {
 
 func (x *ListWebhookDeliveriesRequest) Reset() {
 	*x = ListWebhookDeliveriesRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[23]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +1628,7 @@ func (x *ListWebhookDeliveriesRequest) String() string {
 func (*ListWebhookDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListWebhookDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[23]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +1641,7 @@ func (x *ListWebhookDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebhookDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListWebhookDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{23}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListWebhookDeliveriesRequest) GetPage() string {
@@ -1645,7 +1715,7 @@ type ListWebhookDeliveriesResponse struct {
 
 func (x *ListWebhookDeliveriesResponse) Reset() {
 	*x = ListWebhookDeliveriesResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[24]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1657,7 +1727,7 @@ func (x *ListWebhookDeliveriesResponse) String() string {
 func (*ListWebhookDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListWebhookDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[24]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1670,7 +1740,7 @@ func (x *ListWebhookDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebhookDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListWebhookDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{24}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListWebhookDeliveriesResponse) GetWebhookDeliveries() []*WebhookDelivery {
@@ -1717,7 +1787,7 @@ type GetWebhookDeliveryRequest struct {
 
 func (x *GetWebhookDeliveryRequest) Reset() {
 	*x = GetWebhookDeliveryRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[25]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1729,7 +1799,7 @@ func (x *GetWebhookDeliveryRequest) String() string {
 func (*GetWebhookDeliveryRequest) ProtoMessage() {}
 
 func (x *GetWebhookDeliveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[25]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1742,7 +1812,7 @@ func (x *GetWebhookDeliveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWebhookDeliveryRequest.ProtoReflect.Descriptor instead.
 func (*GetWebhookDeliveryRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{25}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetWebhookDeliveryRequest) GetId() string {
@@ -1761,7 +1831,7 @@ type GetWebhookDeliveryResponse struct {
 
 func (x *GetWebhookDeliveryResponse) Reset() {
 	*x = GetWebhookDeliveryResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[26]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1773,7 +1843,7 @@ func (x *GetWebhookDeliveryResponse) String() string {
 func (*GetWebhookDeliveryResponse) ProtoMessage() {}
 
 func (x *GetWebhookDeliveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[26]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1786,7 +1856,7 @@ func (x *GetWebhookDeliveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWebhookDeliveryResponse.ProtoReflect.Descriptor instead.
 func (*GetWebhookDeliveryResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{26}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetWebhookDeliveryResponse) GetDelivery() *WebhookDeliveryDetails {
@@ -1805,7 +1875,7 @@ type ReplayWebhookDeliveryRequest struct {
 
 func (x *ReplayWebhookDeliveryRequest) Reset() {
 	*x = ReplayWebhookDeliveryRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[27]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1817,7 +1887,7 @@ func (x *ReplayWebhookDeliveryRequest) String() string {
 func (*ReplayWebhookDeliveryRequest) ProtoMessage() {}
 
 func (x *ReplayWebhookDeliveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[27]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1830,7 +1900,7 @@ func (x *ReplayWebhookDeliveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayWebhookDeliveryRequest.ProtoReflect.Descriptor instead.
 func (*ReplayWebhookDeliveryRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{27}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ReplayWebhookDeliveryRequest) GetId() string {
@@ -1849,7 +1919,7 @@ type ReplayWebhookDeliveryResponse struct {
 
 func (x *ReplayWebhookDeliveryResponse) Reset() {
 	*x = ReplayWebhookDeliveryResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[28]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1861,7 +1931,7 @@ func (x *ReplayWebhookDeliveryResponse) String() string {
 func (*ReplayWebhookDeliveryResponse) ProtoMessage() {}
 
 func (x *ReplayWebhookDeliveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[28]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1874,7 +1944,7 @@ func (x *ReplayWebhookDeliveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayWebhookDeliveryResponse.ProtoReflect.Descriptor instead.
 func (*ReplayWebhookDeliveryResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{28}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReplayWebhookDeliveryResponse) GetDelivery() *WebhookDelivery {
@@ -1899,7 +1969,7 @@ type WebhookReplay struct {
 
 func (x *WebhookReplay) Reset() {
 	*x = WebhookReplay{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[29]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1911,7 +1981,7 @@ func (x *WebhookReplay) String() string {
 func (*WebhookReplay) ProtoMessage() {}
 
 func (x *WebhookReplay) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[29]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1924,7 +1994,7 @@ func (x *WebhookReplay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookReplay.ProtoReflect.Descriptor instead.
 func (*WebhookReplay) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{29}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WebhookReplay) GetIds() []string {
@@ -1978,7 +2048,7 @@ type ReplayWebhookDeliveriesRequest struct {
 
 func (x *ReplayWebhookDeliveriesRequest) Reset() {
 	*x = ReplayWebhookDeliveriesRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[30]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1990,7 +2060,7 @@ func (x *ReplayWebhookDeliveriesRequest) String() string {
 func (*ReplayWebhookDeliveriesRequest) ProtoMessage() {}
 
 func (x *ReplayWebhookDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[30]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2003,7 +2073,7 @@ func (x *ReplayWebhookDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayWebhookDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ReplayWebhookDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{30}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ReplayWebhookDeliveriesRequest) GetReplay() *WebhookReplay {
@@ -2026,7 +2096,7 @@ type ReplayWebhookDeliveriesResponse struct {
 
 func (x *ReplayWebhookDeliveriesResponse) Reset() {
 	*x = ReplayWebhookDeliveriesResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[31]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2038,7 +2108,7 @@ func (x *ReplayWebhookDeliveriesResponse) String() string {
 func (*ReplayWebhookDeliveriesResponse) ProtoMessage() {}
 
 func (x *ReplayWebhookDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[31]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2051,7 +2121,7 @@ func (x *ReplayWebhookDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayWebhookDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ReplayWebhookDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{31}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ReplayWebhookDeliveriesResponse) GetReplayed() int64 {
@@ -2081,7 +2151,7 @@ type ListWebhookMessagesRequest struct {
 
 func (x *ListWebhookMessagesRequest) Reset() {
 	*x = ListWebhookMessagesRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[32]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2163,7 @@ func (x *ListWebhookMessagesRequest) String() string {
 func (*ListWebhookMessagesRequest) ProtoMessage() {}
 
 func (x *ListWebhookMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[32]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2176,7 @@ func (x *ListWebhookMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebhookMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ListWebhookMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{32}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListWebhookMessagesRequest) GetPerPage() string {
@@ -2152,7 +2222,7 @@ type ListWebhookMessagesResponse struct {
 
 func (x *ListWebhookMessagesResponse) Reset() {
 	*x = ListWebhookMessagesResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[33]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2164,7 +2234,7 @@ func (x *ListWebhookMessagesResponse) String() string {
 func (*ListWebhookMessagesResponse) ProtoMessage() {}
 
 func (x *ListWebhookMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[33]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2177,7 +2247,7 @@ func (x *ListWebhookMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebhookMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ListWebhookMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{33}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListWebhookMessagesResponse) GetWebhookMessages() []*v1.Json {
@@ -2266,15 +2336,22 @@ const file_reservation_edge_b_v1_webhook_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"I\n" +
 	"\x1dDeleteWebhookEndpointResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xe1\x01\n" +
+	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xe9\x01\n" +
 	"\rWebhookSecret\x12\x15\n" +
 	"\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x16\n" +
 	"\x06secret\x18\x02 \x01(\tR\x06secret\x12\x1d\n" +
 	"\n" +
 	"created_at\x18\x03 \x01(\tR\tcreatedAt\x12@\n" +
 	"\n" +
-	"expires_at\x18\x04 \x01(\v2!.reservation.edge.v1.NullableTextR\texpiresAt\x12@\n" +
-	"\bprevious\x18\x05 \x01(\v2$.reservation.edge.b.v1.WebhookSecretR\bprevious\"2\n" +
+	"expires_at\x18\x04 \x01(\v2!.reservation.edge.v1.NullableTextR\texpiresAt\x12H\n" +
+	"\bprevious\x18\x05 \x01(\v2,.reservation.edge.b.v1.PreviousWebhookSecretR\bprevious\"\xa7\x01\n" +
+	"\x15PreviousWebhookSecret\x12\x15\n" +
+	"\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x16\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\x12\x1d\n" +
+	"\n" +
+	"created_at\x18\x03 \x01(\tR\tcreatedAt\x12@\n" +
+	"\n" +
+	"expires_at\x18\x04 \x01(\v2!.reservation.edge.v1.NullableTextR\texpiresAt\"2\n" +
 	"\x17GetWebhookSecretRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"X\n" +
 	"\x18GetWebhookSecretResponse\x12<\n" +
@@ -2423,7 +2500,7 @@ func file_reservation_edge_b_v1_webhook_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_b_v1_webhook_proto_rawDescData
 }
 
-var file_reservation_edge_b_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_reservation_edge_b_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_reservation_edge_b_v1_webhook_proto_goTypes = []any{
 	(*WebhookEndpoint)(nil),                 // 0: reservation.edge.b.v1.WebhookEndpoint
 	(*WebhookEndpointWrite)(nil),            // 1: reservation.edge.b.v1.WebhookEndpointWrite
@@ -2438,72 +2515,74 @@ var file_reservation_edge_b_v1_webhook_proto_goTypes = []any{
 	(*DeleteWebhookEndpointRequest)(nil),    // 10: reservation.edge.b.v1.DeleteWebhookEndpointRequest
 	(*DeleteWebhookEndpointResponse)(nil),   // 11: reservation.edge.b.v1.DeleteWebhookEndpointResponse
 	(*WebhookSecret)(nil),                   // 12: reservation.edge.b.v1.WebhookSecret
-	(*GetWebhookSecretRequest)(nil),         // 13: reservation.edge.b.v1.GetWebhookSecretRequest
-	(*GetWebhookSecretResponse)(nil),        // 14: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretRequest)(nil),      // 15: reservation.edge.b.v1.RotateWebhookSecretRequest
-	(*RotateWebhookSecretResponse)(nil),     // 16: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*WebhookTest)(nil),                     // 17: reservation.edge.b.v1.WebhookTest
-	(*SendWebhookTestRequest)(nil),          // 18: reservation.edge.b.v1.SendWebhookTestRequest
-	(*SendWebhookTestResponse)(nil),         // 19: reservation.edge.b.v1.SendWebhookTestResponse
-	(*WebhookDelivery)(nil),                 // 20: reservation.edge.b.v1.WebhookDelivery
-	(*WebhookDeliveryDetails)(nil),          // 21: reservation.edge.b.v1.WebhookDeliveryDetails
-	(*WebhookAttempt)(nil),                  // 22: reservation.edge.b.v1.WebhookAttempt
-	(*ListWebhookDeliveriesRequest)(nil),    // 23: reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	(*ListWebhookDeliveriesResponse)(nil),   // 24: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryRequest)(nil),       // 25: reservation.edge.b.v1.GetWebhookDeliveryRequest
-	(*GetWebhookDeliveryResponse)(nil),      // 26: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryRequest)(nil),    // 27: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	(*ReplayWebhookDeliveryResponse)(nil),   // 28: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*WebhookReplay)(nil),                   // 29: reservation.edge.b.v1.WebhookReplay
-	(*ReplayWebhookDeliveriesRequest)(nil),  // 30: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	(*ReplayWebhookDeliveriesResponse)(nil), // 31: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesRequest)(nil),      // 32: reservation.edge.b.v1.ListWebhookMessagesRequest
-	(*ListWebhookMessagesResponse)(nil),     // 33: reservation.edge.b.v1.ListWebhookMessagesResponse
-	(*v1.NullableText)(nil),                 // 34: reservation.edge.v1.NullableText
-	(*v1.IdentifierList)(nil),               // 35: reservation.edge.v1.IdentifierList
-	(*v1.Json)(nil),                         // 36: reservation.edge.v1.Json
-	(*v1.NullableInt)(nil),                  // 37: reservation.edge.v1.NullableInt
+	(*PreviousWebhookSecret)(nil),           // 13: reservation.edge.b.v1.PreviousWebhookSecret
+	(*GetWebhookSecretRequest)(nil),         // 14: reservation.edge.b.v1.GetWebhookSecretRequest
+	(*GetWebhookSecretResponse)(nil),        // 15: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretRequest)(nil),      // 16: reservation.edge.b.v1.RotateWebhookSecretRequest
+	(*RotateWebhookSecretResponse)(nil),     // 17: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*WebhookTest)(nil),                     // 18: reservation.edge.b.v1.WebhookTest
+	(*SendWebhookTestRequest)(nil),          // 19: reservation.edge.b.v1.SendWebhookTestRequest
+	(*SendWebhookTestResponse)(nil),         // 20: reservation.edge.b.v1.SendWebhookTestResponse
+	(*WebhookDelivery)(nil),                 // 21: reservation.edge.b.v1.WebhookDelivery
+	(*WebhookDeliveryDetails)(nil),          // 22: reservation.edge.b.v1.WebhookDeliveryDetails
+	(*WebhookAttempt)(nil),                  // 23: reservation.edge.b.v1.WebhookAttempt
+	(*ListWebhookDeliveriesRequest)(nil),    // 24: reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	(*ListWebhookDeliveriesResponse)(nil),   // 25: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryRequest)(nil),       // 26: reservation.edge.b.v1.GetWebhookDeliveryRequest
+	(*GetWebhookDeliveryResponse)(nil),      // 27: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryRequest)(nil),    // 28: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	(*ReplayWebhookDeliveryResponse)(nil),   // 29: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*WebhookReplay)(nil),                   // 30: reservation.edge.b.v1.WebhookReplay
+	(*ReplayWebhookDeliveriesRequest)(nil),  // 31: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	(*ReplayWebhookDeliveriesResponse)(nil), // 32: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesRequest)(nil),      // 33: reservation.edge.b.v1.ListWebhookMessagesRequest
+	(*ListWebhookMessagesResponse)(nil),     // 34: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*v1.NullableText)(nil),                 // 35: reservation.edge.v1.NullableText
+	(*v1.IdentifierList)(nil),               // 36: reservation.edge.v1.IdentifierList
+	(*v1.Json)(nil),                         // 37: reservation.edge.v1.Json
+	(*v1.NullableInt)(nil),                  // 38: reservation.edge.v1.NullableInt
 }
 var file_reservation_edge_b_v1_webhook_proto_depIdxs = []int32{
-	34, // 0: reservation.edge.b.v1.WebhookEndpoint.disabled_reason:type_name -> reservation.edge.v1.NullableText
-	34, // 1: reservation.edge.b.v1.WebhookEndpoint.disabled_at:type_name -> reservation.edge.v1.NullableText
-	34, // 2: reservation.edge.b.v1.WebhookEndpoint.failing_since:type_name -> reservation.edge.v1.NullableText
-	35, // 3: reservation.edge.b.v1.WebhookEndpointWrite.events:type_name -> reservation.edge.v1.IdentifierList
+	35, // 0: reservation.edge.b.v1.WebhookEndpoint.disabled_reason:type_name -> reservation.edge.v1.NullableText
+	35, // 1: reservation.edge.b.v1.WebhookEndpoint.disabled_at:type_name -> reservation.edge.v1.NullableText
+	35, // 2: reservation.edge.b.v1.WebhookEndpoint.failing_since:type_name -> reservation.edge.v1.NullableText
+	36, // 3: reservation.edge.b.v1.WebhookEndpointWrite.events:type_name -> reservation.edge.v1.IdentifierList
 	0,  // 4: reservation.edge.b.v1.ListWebhookEndpointsResponse.webhook_endpoints:type_name -> reservation.edge.b.v1.WebhookEndpoint
 	0,  // 5: reservation.edge.b.v1.GetWebhookEndpointResponse.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpoint
 	1,  // 6: reservation.edge.b.v1.CreateWebhookEndpointRequest.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpointWrite
 	0,  // 7: reservation.edge.b.v1.CreateWebhookEndpointResponse.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpoint
 	1,  // 8: reservation.edge.b.v1.UpdateWebhookEndpointRequest.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpointWrite
 	0,  // 9: reservation.edge.b.v1.UpdateWebhookEndpointResponse.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpoint
-	34, // 10: reservation.edge.b.v1.WebhookSecret.expires_at:type_name -> reservation.edge.v1.NullableText
-	12, // 11: reservation.edge.b.v1.WebhookSecret.previous:type_name -> reservation.edge.b.v1.WebhookSecret
-	12, // 12: reservation.edge.b.v1.GetWebhookSecretResponse.secret:type_name -> reservation.edge.b.v1.WebhookSecret
-	12, // 13: reservation.edge.b.v1.RotateWebhookSecretResponse.secret:type_name -> reservation.edge.b.v1.WebhookSecret
-	17, // 14: reservation.edge.b.v1.SendWebhookTestRequest.test:type_name -> reservation.edge.b.v1.WebhookTest
-	36, // 15: reservation.edge.b.v1.SendWebhookTestResponse.body:type_name -> reservation.edge.v1.Json
-	22, // 16: reservation.edge.b.v1.SendWebhookTestResponse.attempt:type_name -> reservation.edge.b.v1.WebhookAttempt
-	34, // 17: reservation.edge.b.v1.WebhookDelivery.last_failure:type_name -> reservation.edge.v1.NullableText
-	37, // 18: reservation.edge.b.v1.WebhookDelivery.last_response_status:type_name -> reservation.edge.v1.NullableInt
-	34, // 19: reservation.edge.b.v1.WebhookDelivery.next_attempt_at:type_name -> reservation.edge.v1.NullableText
-	34, // 20: reservation.edge.b.v1.WebhookDelivery.finished_at:type_name -> reservation.edge.v1.NullableText
-	34, // 21: reservation.edge.b.v1.WebhookDeliveryDetails.last_failure:type_name -> reservation.edge.v1.NullableText
-	37, // 22: reservation.edge.b.v1.WebhookDeliveryDetails.last_response_status:type_name -> reservation.edge.v1.NullableInt
-	34, // 23: reservation.edge.b.v1.WebhookDeliveryDetails.next_attempt_at:type_name -> reservation.edge.v1.NullableText
-	34, // 24: reservation.edge.b.v1.WebhookDeliveryDetails.finished_at:type_name -> reservation.edge.v1.NullableText
-	36, // 25: reservation.edge.b.v1.WebhookDeliveryDetails.body:type_name -> reservation.edge.v1.Json
-	22, // 26: reservation.edge.b.v1.WebhookDeliveryDetails.attempts:type_name -> reservation.edge.b.v1.WebhookAttempt
-	34, // 27: reservation.edge.b.v1.WebhookAttempt.failure:type_name -> reservation.edge.v1.NullableText
-	37, // 28: reservation.edge.b.v1.WebhookAttempt.response_status:type_name -> reservation.edge.v1.NullableInt
-	20, // 29: reservation.edge.b.v1.ListWebhookDeliveriesResponse.webhook_deliveries:type_name -> reservation.edge.b.v1.WebhookDelivery
-	21, // 30: reservation.edge.b.v1.GetWebhookDeliveryResponse.delivery:type_name -> reservation.edge.b.v1.WebhookDeliveryDetails
-	20, // 31: reservation.edge.b.v1.ReplayWebhookDeliveryResponse.delivery:type_name -> reservation.edge.b.v1.WebhookDelivery
-	29, // 32: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest.replay:type_name -> reservation.edge.b.v1.WebhookReplay
-	36, // 33: reservation.edge.b.v1.ListWebhookMessagesResponse.webhook_messages:type_name -> reservation.edge.v1.Json
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	35, // 10: reservation.edge.b.v1.WebhookSecret.expires_at:type_name -> reservation.edge.v1.NullableText
+	13, // 11: reservation.edge.b.v1.WebhookSecret.previous:type_name -> reservation.edge.b.v1.PreviousWebhookSecret
+	35, // 12: reservation.edge.b.v1.PreviousWebhookSecret.expires_at:type_name -> reservation.edge.v1.NullableText
+	12, // 13: reservation.edge.b.v1.GetWebhookSecretResponse.secret:type_name -> reservation.edge.b.v1.WebhookSecret
+	12, // 14: reservation.edge.b.v1.RotateWebhookSecretResponse.secret:type_name -> reservation.edge.b.v1.WebhookSecret
+	18, // 15: reservation.edge.b.v1.SendWebhookTestRequest.test:type_name -> reservation.edge.b.v1.WebhookTest
+	37, // 16: reservation.edge.b.v1.SendWebhookTestResponse.body:type_name -> reservation.edge.v1.Json
+	23, // 17: reservation.edge.b.v1.SendWebhookTestResponse.attempt:type_name -> reservation.edge.b.v1.WebhookAttempt
+	35, // 18: reservation.edge.b.v1.WebhookDelivery.last_failure:type_name -> reservation.edge.v1.NullableText
+	38, // 19: reservation.edge.b.v1.WebhookDelivery.last_response_status:type_name -> reservation.edge.v1.NullableInt
+	35, // 20: reservation.edge.b.v1.WebhookDelivery.next_attempt_at:type_name -> reservation.edge.v1.NullableText
+	35, // 21: reservation.edge.b.v1.WebhookDelivery.finished_at:type_name -> reservation.edge.v1.NullableText
+	35, // 22: reservation.edge.b.v1.WebhookDeliveryDetails.last_failure:type_name -> reservation.edge.v1.NullableText
+	38, // 23: reservation.edge.b.v1.WebhookDeliveryDetails.last_response_status:type_name -> reservation.edge.v1.NullableInt
+	35, // 24: reservation.edge.b.v1.WebhookDeliveryDetails.next_attempt_at:type_name -> reservation.edge.v1.NullableText
+	35, // 25: reservation.edge.b.v1.WebhookDeliveryDetails.finished_at:type_name -> reservation.edge.v1.NullableText
+	37, // 26: reservation.edge.b.v1.WebhookDeliveryDetails.body:type_name -> reservation.edge.v1.Json
+	23, // 27: reservation.edge.b.v1.WebhookDeliveryDetails.attempts:type_name -> reservation.edge.b.v1.WebhookAttempt
+	35, // 28: reservation.edge.b.v1.WebhookAttempt.failure:type_name -> reservation.edge.v1.NullableText
+	38, // 29: reservation.edge.b.v1.WebhookAttempt.response_status:type_name -> reservation.edge.v1.NullableInt
+	21, // 30: reservation.edge.b.v1.ListWebhookDeliveriesResponse.webhook_deliveries:type_name -> reservation.edge.b.v1.WebhookDelivery
+	22, // 31: reservation.edge.b.v1.GetWebhookDeliveryResponse.delivery:type_name -> reservation.edge.b.v1.WebhookDeliveryDetails
+	21, // 32: reservation.edge.b.v1.ReplayWebhookDeliveryResponse.delivery:type_name -> reservation.edge.b.v1.WebhookDelivery
+	30, // 33: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest.replay:type_name -> reservation.edge.b.v1.WebhookReplay
+	37, // 34: reservation.edge.b.v1.ListWebhookMessagesResponse.webhook_messages:type_name -> reservation.edge.v1.Json
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_webhook_proto_init() }
@@ -2514,18 +2593,18 @@ func file_reservation_edge_b_v1_webhook_proto_init() {
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[0].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[1].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[2].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_webhook_proto_msgTypes[17].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_webhook_proto_msgTypes[23].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[18].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[24].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_webhook_proto_msgTypes[29].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_webhook_proto_msgTypes[32].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[25].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[30].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[33].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_b_v1_webhook_proto_rawDesc), len(file_reservation_edge_b_v1_webhook_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
