@@ -59,6 +59,7 @@ var fieldTexts = map[string]string{
 	"starts_before":                               "only what starts before this time",
 	"starts_from":                                 "only what starts at or after this time",
 	"updated_since":                               "only what changed at or after this time",
+	"with_closed":                                 "with --state expired: also entries that ended because the date was cancelled or has started",
 	"with_dates":                                  "include the dates of each event",
 	"ListWaitlistRequest.event_date_id":           "only entries for this date (date_…)",
 	"ListWaitlistRequest.customer_id":             "only entries of this customer (cust_…)",
