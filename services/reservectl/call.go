@@ -65,7 +65,7 @@ func (a *app) callCommand(group string, c call) *cobra.Command {
 	}
 	r.addFlags(command)
 	if !c.reads() {
-		command.Flags().StringVar(&r.key, "idempotency-key", "", "text that is new for every change: repeating the command with it changes nothing more, for 24 hours")
+		command.Flags().StringVar(&r.key, "idempotency-key", "", "key of this change: repeating the command with it within 24 hours changes nothing more")
 	}
 	run := func(ctx context.Context) error { return a.printCall(ctx, r) }
 	if len(c.columns) > 0 {
