@@ -131,7 +131,7 @@ func (p passView) Valid() *message {
 	return msg("desk.valid.between", "from", wallDate(p.GetStartDate()), "to", wallDate(p.GetExpiryDate()))
 }
 
-// customerPage is a customer with their purchases and passes.
+// customerPage is a customer with their purchases, passes and notes.
 type customerPage struct {
 	Customer   *customerv1.Customer
 	Form       *form
@@ -143,6 +143,8 @@ type customerPage struct {
 	Passes     []passView
 	PassTotal  int64
 	MorePasses string
+	Notes      []noteView
+	MoreNotes  string
 }
 
 func (p customerPage) head() (*message, string) { return literal(fullName(p.Customer)), "customers" }
@@ -193,8 +195,11 @@ func (r *request) customer() error {
 	return r.render("customer", page)
 }
 
-// history reads a customer's purchases and passes, in three calls.
+// history reads a customer's notes, purchases and passes, in four calls.
 func (r *request) history(page *customerPage) error {
+	if err := r.notes(page); err != nil {
+		return err
+	}
 	number, err := strconv.ParseInt(r.query("purchases"), 10, 32)
 	if err != nil || number < 0 {
 		number = 0

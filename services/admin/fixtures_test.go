@@ -70,6 +70,9 @@ func withEvent(w *world, title, first string) (event *bookingv1.Event, customer 
 	on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
 		return &bookingv1.ListTransactionsResponse{Transactions: []*bookingv1.Transaction{{Id: "txn_1", Purchaser: who, Bookings: []*bookingv1.Booking{booking}}}, Total: 1}, nil
 	})
+	on(w.backend, "ListNotes", func(*customerv1.ListNotesRequest) (*customerv1.ListNotesResponse, error) {
+		return &customerv1.ListNotesResponse{}, nil
+	})
 	withoutPasses(w)
 	return event, customer
 }

@@ -36,6 +36,7 @@ type services struct {
 	clients   authv1.ApiClientServiceClient
 	keys      authv1.ApiKeyServiceClient
 	customers customerv1.CustomerServiceClient
+	notes     customerv1.NoteServiceClient
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
 	waitlist  bookingv1.WaitlistServiceClient
@@ -55,6 +56,7 @@ func (c connections) services() services {
 		admins: authv1.NewAdministratorServiceClient(c.auth), audit: authv1.NewAuditServiceClient(c.auth),
 		companies: authv1.NewCompanyServiceClient(c.auth), clients: authv1.NewApiClientServiceClient(c.auth),
 		keys: authv1.NewApiKeyServiceClient(c.auth), customers: customerv1.NewCustomerServiceClient(c.customer),
+		notes:  customerv1.NewNoteServiceClient(c.customer),
 		events: bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
 		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), discounts: bookingv1.NewDiscountServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
 		webhooks: webhookv1.NewWebhookServiceClient(c.webhook), erasures: privacyv1.NewErasureServiceClient(c.customer),
