@@ -114,17 +114,13 @@ func (r *request) book() error {
 		return orMissing(err)
 	}
 	page.Form = r.sent(bookFields)
-	spaces := page.Form.count("spaces", msg("desk.field.spaces"), 1, 1000)
+	spaces, pay := page.Form.count("spaces", msg("desk.field.spaces"), 1, 1000), page.Form.payment()
 	req := &bookingv1.CreateTransactionRequest{
 		PurchaserId: page.Customer.GetId(),
 		Lines: []*bookingv1.TransactionLine{{
 			EventId: page.Event.GetId(), EventDateId: page.Slot.GetDate().GetId(), PricingOptionId: page.Form.text("option"), Spaces: spaces,
 		}},
-		PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, PaymentReference: page.Form.text("reference"), DiscountCode: page.Form.text("discount"),
-	}
-	if page.Form.text("method") == "pass" {
-		req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
-		req.PaymentReference, req.DiscountCode = "", ""
+		PaymentMethod: pay.method, PaymentReference: pay.reference, DiscountCode: pay.discount, CustomerPassId: pay.pass,
 	}
 	res, err := submit(r, page.Form, r.services.bookings.CreateTransaction, req)
 	if err != nil {
@@ -228,7 +224,7 @@ func (r *request) confirmBooking() error {
 		return err
 	}
 	b := p.Registration.GetBooking()
-	c, back := confirmPage{Danger: true}, "/bookings/"+b.GetId()
+	c, back := confirmPage{Danger: true, Reason: true}, "/bookings/"+b.GetId()
 	switch r.path("action") {
 	case "cancel", "waive":
 		if p.Outcome == nil {
@@ -238,14 +234,6 @@ func (r *request) confirmBooking() error {
 		if r.path("action") == "waive" {
 			c.Title, c.Button = r.text("desk.booking.waive_title"), r.text("desk.booking.waive_button")
 			c.Effects = []string{r.text("desk.outcome.freed", "count", b.GetSpaces()), r.text("desk.booking.waive_effect")}
-		}
-	case "refund":
-		c.Title, c.Button = r.text("desk.booking.refund_title"), r.text("desk.booking.refund_title")
-		c.Effects = []string{r.text("desk.booking.refund_marks")}
-		if b.GetPass() != nil {
-			c.Effects = append(c.Effects, r.text("desk.booking.refund_credits", "count", b.GetPass().GetCreditsUsed()))
-		} else {
-			c.Effects = append(c.Effects, r.text("desk.booking.refund_card", "paid", paid(b)))
 		}
 	default:
 		return fault.Missing("page")
@@ -257,9 +245,7 @@ func (r *request) changeBooking() error {
 	switch action := r.path("action"); action {
 	case "cancel", "waive":
 		r.action("booking.cancel")
-		return r.cancelBooking(&bookingv1.CancelBookingRequest{BookingId: r.path("id"), WaivePolicy: action == "waive"})
-	case "refund":
-		return r.refundBooking(r.path("id"))
+		return r.cancelBooking(&bookingv1.CancelBookingRequest{BookingId: r.path("id"), WaivePolicy: action == "waive", Reason: r.value("reason")})
 	}
 	return fault.Missing("page")
 }
@@ -284,20 +270,8 @@ func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest) error {
 	case o.GetLate():
 		outcome = msg("desk.booking.was_late")
 	}
+	r.detail("reason", "", req.GetReason())
 	cancelled := r.text("desk.booking.cancelled")
 	r.detail("outcome", "", strings.TrimSpace(cancelled+" "+r.text(outcome)))
 	return r.back(path, strings.TrimSpace(cancelled+" "+r.text(cmp.Or(next, outcome))))
-}
-
-func (r *request) refundBooking(booking string) error {
-	path := "/bookings/" + booking
-	res, err := perform(r, r.services.bookings.RefundBooking, &bookingv1.RefundBookingRequest{BookingId: booking})
-	if err != nil {
-		return r.refused(path, err)
-	}
-	if !res.GetChanged() {
-		r.unchanged()
-		return r.back(path, r.text(reason("ALREADY_REFUNDED")))
-	}
-	return r.back(path, r.text("desk.booking.refunded"))
 }

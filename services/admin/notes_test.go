@@ -33,16 +33,6 @@ func withNote(w *world) *customerv1.Note {
 	return n
 }
 
-// recorded returns the last entry of the audit log.
-func (w *world) recorded() *authv1.RecordAuditEntryRequest {
-	w.t.Helper()
-	calls := w.backend.called("RecordAuditEntry")
-	if len(calls) == 0 {
-		w.t.Fatal("nothing is in the audit log")
-	}
-	return calls[len(calls)-1].req.(*authv1.RecordAuditEntryRequest)
-}
-
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -81,7 +71,7 @@ func TestNotes(t *testing.T) {
 		if req.GetCustomerId() != "cust_1" || req.GetBody() != "Owes £5\nsince May" || req.GetKind() != customerv1.NoteKind_NOTE_KIND_PAYMENT || req.GetAuthor() != "Ada" || !req.GetPinned() {
 			t.Errorf("%v", req)
 		}
-		got := w.recorded()
+		got := last[*authv1.RecordAuditEntryRequest](w, "RecordAuditEntry")
 		if got.GetAction() != "customer.note_add" || got.GetTarget() != "cust_1" || strings.Contains(got.String(), "Owes") {
 			t.Errorf("%v", got)
 		}
@@ -119,7 +109,7 @@ func TestNotes(t *testing.T) {
 		if a := w.post(page + "/notes/note_1/delete"); a.to() != page+"#notes" {
 			t.Fatal(describe(a))
 		}
-		if got := w.recorded(); got.GetAction() != "customer.note_delete" || got.GetDetails()[0].GetAfter() != "note_1" {
+		if got := last[*authv1.RecordAuditEntryRequest](w, "RecordAuditEntry"); got.GetAction() != "customer.note_delete" || got.GetDetails()[0].GetAfter() != "note_1" {
 			t.Errorf("%v", got)
 		}
 	})

@@ -1,7 +1,9 @@
 package admin
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/eventtype"
@@ -214,8 +216,9 @@ func (r *request) assign() error {
 		return err
 	}
 	req := &passv1.AssignCustomerPassRequest{CustomerId: page.Customer.GetId(), PassTypeId: page.Form.required("type", msg("desk.field.pass_type")), StartDate: page.Form.text("start")}
-	if page.Form.text("paid") == "card" {
-		req.Purchase = &passv1.PassPurchase{Method: money.MethodCard, Reference: page.Form.text("reference")}
+	paid := strings.ToUpper(page.Form.text("paid"))
+	if slices.Contains(money.PassMethods(), paid) && paid != money.MethodFree {
+		req.Purchase = &passv1.PassPurchase{Method: paid, Reference: page.Form.text("reference")}
 	}
 	res, err := submit(r, page.Form, r.services.passes.AssignCustomerPass, req)
 	if err != nil {
@@ -258,6 +261,15 @@ type passPage struct {
 	Ledger   []entryOfLedger
 	Next     string
 	Form     *form
+}
+
+// Paid says what was paid for the pass.
+func (p passPage) Paid() *message {
+	bought := p.Pass.GetPurchase()
+	if bought == nil {
+		return msg("desk.pay.given_free")
+	}
+	return byMethod(literal(priceText(bought.GetGross(), bought.GetCurrency())), bought.GetMethod())
 }
 
 func (p passPage) head() (*message, string) { return literal(p.Pass.Title), "customers" }

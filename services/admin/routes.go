@@ -86,6 +86,8 @@ func bookingRoutes() []route {
 		post("/waitlist/{id}/leave", staff, audited{"waitlist.leave", "id"}, (*request).leaveWaitlist),
 		get("/bookings/{id}", staff, show("booking", (*request).findBooking)),
 		post("/bookings/{id}/attendance", staff, audited{"booking.attendance", "id"}, (*request).attendance),
+		get("/bookings/{id}/refund", staff, (*request).refundForm),
+		post("/bookings/{id}/refund", staff, audited{"booking.refund", "id"}, (*request).refundBooking),
 		get("/bookings/{id}/{action}", staff, (*request).confirmBooking),
 		post("/bookings/{id}/{action}", staff, audited{"booking.{action}", "id"}, (*request).changeBooking),
 	}
