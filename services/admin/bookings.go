@@ -80,6 +80,9 @@ func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 		if o.Credits != nil && (!payable || o.GetCredits() < least) {
 			least, payable = o.GetCredits(), true
 		}
+		if wait && o.GetWholeCourse() {
+			continue // a whole course has no waitlist
+		}
 		page.Options = append(page.Options, option{o.GetId(), o.GetName() + ": " + r.text(optionPrice(o))})
 	}
 	if !payable {
@@ -116,10 +119,8 @@ func (r *request) book() error {
 	page.Form = r.sent(bookFields)
 	spaces, pay := page.Form.count("spaces", msg("desk.field.spaces"), 1, 1000), page.Form.payment()
 	req := &bookingv1.CreateTransactionRequest{
-		PurchaserId: page.Customer.GetId(),
-		Lines: []*bookingv1.TransactionLine{{
-			EventId: page.Event.GetId(), EventDateId: page.Slot.GetDate().GetId(), PricingOptionId: page.Form.text("option"), Spaces: spaces,
-		}},
+		PurchaserId:   page.Customer.GetId(),
+		Lines:         []*bookingv1.TransactionLine{page.line(page.Form.text("option"), spaces)},
 		PaymentMethod: pay.method, PaymentReference: pay.reference, DiscountCode: pay.discount, CustomerPassId: pay.pass,
 	}
 	res, err := submit(r, page.Form, r.services.bookings.CreateTransaction, req)
@@ -130,8 +131,29 @@ func (r *request) book() error {
 	r.target(b.GetId())
 	r.detail("customer", "", page.Customer.GetId())
 	r.detail("event", "", page.Event.GetTitle())
-	r.detail("paid", "", r.text(paid(b)))
-	return r.back(page.Slot.Path(), r.text("desk.book.booked", "spaces", spacesText(b.GetSpaces()), "name", fullName(page.Customer), "paid", paid(b)))
+	total := paid(sum(res.GetTransaction().GetBookings()))
+	r.detail("paid", "", r.text(total))
+	return r.back(page.Slot.Path(), page.booked(r, res.GetTransaction().GetBookings(), total))
+}
+
+// line returns the booking of spaces on the date, or on all dates if the price is for the whole course.
+func (p bookPage) line(optionID string, spaces int32) *bookingv1.TransactionLine {
+	line := &bookingv1.TransactionLine{EventId: p.Event.GetId(), EventDateId: p.Slot.GetDate().GetId(), PricingOptionId: optionID, Spaces: spaces}
+	for _, o := range p.Event.GetPricingOptions() {
+		if o.GetId() == optionID && o.GetWholeCourse() {
+			line.EventDateId = ""
+		}
+	}
+	return line
+}
+
+// booked says what was booked.
+func (p bookPage) booked(r *request, bookings []*bookingv1.Booking, total *message) string {
+	spaces, name := spacesText(bookings[0].GetSpaces()), fullName(p.Customer)
+	if n := len(bookings); n > 1 {
+		return r.text("desk.book.booked_course", "spaces", spaces, "dates", datesText(n), "name", name, "paid", total)
+	}
+	return r.text("desk.book.booked", "spaces", spaces, "name", name, "paid", total)
 }
 
 // bookFields are the form's names of the service's fields.

@@ -3,6 +3,8 @@ package admin
 import (
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/money"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -60,4 +62,17 @@ func byMethod(price *message, method string) *message {
 		return msg("desk.pay.given_free")
 	}
 	return msg("desk.pay.by", "price", price, "method", msg("desk.pay.in."+strings.ToLower(method)).or(method))
+}
+
+// sum returns the first of the bookings of a purchase, with the payment of all.
+func sum(bookings []*bookingv1.Booking) *bookingv1.Booking {
+	all := proto.CloneOf(bookings[0])
+	for _, b := range bookings[1:] {
+		if p := all.GetPass(); p != nil {
+			p.CreditsUsed += b.GetPass().GetCreditsUsed()
+		} else if c := all.GetCard(); c != nil {
+			c.Gross += b.GetCard().GetGross()
+		}
+	}
+	return all
 }
