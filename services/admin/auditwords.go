@@ -216,6 +216,9 @@ func (l auditLine) value(field, value string) *message {
 			return bare(l.clock.Time(timestamppb.New(at)))
 		}
 	case "expiry_date":
+		if value == neverDate {
+			return msg("desk.pass.no_expiry")
+		}
 		return bare(wallDate(value))
 	case "timezone":
 		return bare(strings.ReplaceAll(value, "_", " "))

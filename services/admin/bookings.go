@@ -106,9 +106,17 @@ func (r *request) payingPasses(customer string, e eventView, s slot, credits int
 		if i == 0 {
 			options = append(options, option{"", r.text("desk.pay.any_pass")})
 		}
-		options = append(options, option{p.GetId(), r.text("desk.pay.pass_option", "count", p.GetRemainingUses(), "day", wallDate(p.GetExpiryDate()))})
+		options = append(options, option{p.GetId(), r.text("desk.pay.pass_option", "uses", usesLeft(p), "until", lastDay(p))})
 	}
 	return options, nil
+}
+
+// usesLeft says how many credits a pass has left: "5 credits left".
+func usesLeft(p *passv1.CustomerPass) *message {
+	if p.GetUnlimitedUses() {
+		return msg("desk.pass.unlimited_uses")
+	}
+	return msg("desk.pay.credits_left", "count", p.GetRemainingUses())
 }
 
 func (r *request) book() error {

@@ -116,6 +116,17 @@ func (p passView) State() stateTag {
 	return stateTag{"bad", msg("desk.state.cancelled")}
 }
 
+// Left says how many credits are left, as a number.
+func (p passView) Left() *message { return usesNumber(p.GetUnlimitedUses(), p.GetRemainingUses()) }
+
+// lastDay says until when a pass is valid: "until 31 Jan 2027".
+func lastDay(p *passv1.CustomerPass) *message {
+	if p.GetNeverExpires() {
+		return msg("desk.pass.no_expiry")
+	}
+	return msg("desk.valid.until", "to", wallDate(p.GetExpiryDate()))
+}
+
 // Paused reports whether the pass is paused.
 func (p passView) Paused() bool {
 	return p.GetStatus() == passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED
@@ -128,6 +139,9 @@ func (p passView) Cancelled() bool {
 
 // Valid says from which to which day the pass is valid.
 func (p passView) Valid() *message {
+	if p.GetNeverExpires() {
+		return msg("desk.pass.from_without_end", "from", wallDate(p.GetStartDate()))
+	}
 	return msg("desk.valid.between", "from", wallDate(p.GetStartDate()), "to", wallDate(p.GetExpiryDate()))
 }
 

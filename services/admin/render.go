@@ -15,6 +15,7 @@ import (
 	"time"
 
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 //go:embed templates/*.html templates/shared/*.html assets/* locales/*.toml
@@ -118,6 +119,8 @@ func (p *pages) funcs(x *texts) template.FuncMap {
 		"money":        priceText,
 		"optionPrice":  optionPrice,
 		"moneyMethods": moneyMethods,
+		"lastDay":      lastDay,
+		"passCredits":  func(p *passv1.CustomerPass) *message { return usesText(p.GetUnlimitedUses(), p.GetRemainingUses()) },
 		"notice":       func(n *authv1.Notice) string { return x.text(noticeText(n)) },
 		"number":       func(n any) string { return thousands(toInt(n)) },
 		"duration":     duration,
