@@ -28,7 +28,7 @@ func post(path string, who access, a audited, serve func(v *request) error) rout
 // routes returns every page and form: the dashboard's whole surface.
 func routes() []route {
 	return slices.Concat(signInRoutes(), eventRoutes(), bookingRoutes(), customerRoutes(), discountRoutes(), passRoutes(),
-		accountRoutes(), apiClientKind().routes(), apiKeyKind().routes(), companyRoutes(), webhookRoutes())
+		accountRoutes(), apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), companyRoutes(), webhookRoutes())
 }
 
 func signInRoutes() []route {
@@ -170,6 +170,18 @@ func companyRoutes() []route {
 		get("/settings/audit", owner, (*request).auditLog),
 		get("/settings/company", owner, (*request).company),
 		post("/settings/company", owner, byAuth(), (*request).updateCompany),
+	}
+}
+
+func publishableRoutes() []route {
+	return []route{
+		get(publishablePath, owner, (*request).publishableKeys),
+		get(publishablePath+"/new", owner, show("publishable-key", (*request).findPublishable)),
+		post(publishablePath, owner, byAuth(), (*request).addPublishable),
+		get(publishablePath+"/{id}", owner, show("publishable-key", (*request).findPublishable)),
+		post(publishablePath+"/{id}", owner, byAuth(), (*request).updatePublishable),
+		get(publishablePath+"/{id}/{action}", owner, (*request).confirmPublishable),
+		post(publishablePath+"/{id}/{action}", owner, byAuth(), (*request).changePublishable),
 	}
 }
 
