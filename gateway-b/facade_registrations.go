@@ -135,13 +135,13 @@ func (f *facade) ListAllRegistrations(ctx context.Context, req *edgebv1.ListAllR
 	}, nil
 }
 
-// GetRegistrationById is GET /registrations/{id}.
-func (f *facade) GetRegistrationById(ctx context.Context, req *edgebv1.GetRegistrationByIdRequest) (*edgebv1.GetRegistrationByIdResponse, error) {
+// GetAnyRegistration is GET /registrations/{id}.
+func (f *facade) GetAnyRegistration(ctx context.Context, req *edgebv1.GetAnyRegistrationRequest) (*edgebv1.GetAnyRegistrationResponse, error) {
 	res, err := f.bookings.GetRegistration(ctx, &bookingv1.GetRegistrationRequest{BookingId: resource.BookingID(req.GetId())})
 	if err != nil {
 		return nil, registrationFault(err)
 	}
-	return &edgebv1.GetRegistrationByIdResponse{Registration: taggedRegistration(ctx, res.GetRegistration())}, nil
+	return &edgebv1.GetAnyRegistrationResponse{Registration: taggedRegistration(ctx, res.GetRegistration())}, nil
 }
 
 // CancelRegistration is POST /registrations/{id}/cancel.

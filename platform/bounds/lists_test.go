@@ -44,7 +44,7 @@ func TestCheckLists(t *testing.T) {
 		"refuses a list with too many items":               {&customerv1.BatchGetCustomersRequest{Ids: make([]string, 5001)}, "ids"},
 		"refuses a list in an item":                        {deep, "transactions[1].bookings"},
 		"refuses a list in a nested message":               {&bookingv1.CreateEventRequest{Recurrence: &bookingv1.Recurrence{Rule: text, Exceptions: make([]string, 1001)}}, "recurrence.exceptions"},
-		"counts packed items":                              {&webhookv1.CreateEndpointRequest{Description: text, Events: make([]webhookv1.EventType, 21)}, "events"},
+		"counts packed items":                              {&webhookv1.CreateEndpointRequest{Description: text, Events: make([]webhookv1.EventType, 101)}, "events"},
 		"accepts a message without lists":                  {&bookingv1.CancelEventRequest{Reason: text}, ""},
 		"accepts the largest number of items in all lists": {transactions(1000, 99), ""},
 		"refuses lists that multiply":                      {transactions(5000, 100), "transactions[990].bookings"},

@@ -90,6 +90,9 @@ func readNullableText(d *decoder, tok json.Token, m proto.Message, depth int) (r
 	if !is {
 		return ruleType, "must be a string or null", d.rest(tok, depth)
 	}
+	if rule, phrase := d.bound(m.ProtoReflect().Descriptor().Fields().ByName("value")).Exceeds(s); rule != "" {
+		return rule, phrase, nil
+	}
 	m.(*edgev1.NullableText).Value = &s
 	return "", "", nil
 }

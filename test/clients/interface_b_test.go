@@ -120,7 +120,41 @@ func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		{operation: "getCustomerPass", path: []string{"$customerPass"}},
 		{operation: "updateCustomerPass", path: []string{"$customerPass"}, body: object{"remainingUses": 9, "reason": "lost a voucher"}},
 		{operation: "patchCustomerPass", path: []string{"$customerPass"}, body: object{"status": "paused"}},
+		{operation: "listLedger", path: []string{"$customerPass"}, query: object{"sort": "-createdAt"}},
+		{
+			operation: "createPass", status: 201,
+			body: object{"title": "All you can take", "unlimitedUses": true, "neverExpires": true, "price": 900},
+		},
+		{operation: "listCustomers", query: object{"q": "nunez"}},
+		// Discount codes.
+		{
+			operation: "createDiscountCode", status: 201, save: map[string]string{"code": "id"},
+			body: object{"code": "SPRING-26", "percent": 12.5, "startsAt": soon(0), "endsAt": soon(60), "maxUses": 100, "eventIds": []any{"$small"}},
+		},
+		{operation: "listDiscountCodes", query: object{"sort": "updatedAt"}},
+		{operation: "getDiscountCode", path: []string{"$code"}},
+		{operation: "updateDiscountCode", path: []string{"$code"}, body: object{"maxUses": 200}},
+		{operation: "patchDiscountCode", path: []string{"$code"}, body: object{"status": "disabled"}},
+		// Webhooks. The host does not exist, so the test delivery fails.
+		{
+			operation: "createWebhookEndpoint", status: 201, save: map[string]string{"endpoint": "id"},
+			body: object{"url": "https://receiver.invalid/webhooks", "events": []any{"registration.cancelled", "waitlist.offered"}, "description": "CRM"},
+		},
+		{operation: "listWebhookEndpoints"},
+		{operation: "getWebhookEndpoint", path: []string{"$endpoint"}},
+		{operation: "updateWebhookEndpoint", path: []string{"$endpoint"}, body: object{"description": "The CRM"}},
+		{operation: "patchWebhookEndpoint", path: []string{"$endpoint"}, body: object{"events": []any{}}},
+		{operation: "getWebhookSecret", path: []string{"$endpoint"}},
+		{operation: "rotateWebhookSecret", path: []string{"$endpoint"}},
+		{operation: "sendWebhookTest", path: []string{"$endpoint"}, body: object{"event": "registration.cancelled"}, save: map[string]string{"delivery": "deliveryId"}},
+		{operation: "listWebhookDeliveries", query: object{"endpointId": "$endpoint", "status": "failed", "since": soon(-1)}},
+		{operation: "getWebhookDelivery", path: []string{"$delivery"}},
+		{operation: "replayWebhookDelivery", path: []string{"$delivery"}},
+		{operation: "replayWebhookDeliveries", body: object{"endpointId": "$endpoint", "status": "failed", "since": soon(-1)}},
+		{operation: "listWebhookMessages", query: object{"event": "registration.cancelled", "since": soon(-1)}},
+		{operation: "deleteWebhookEndpoint", path: []string{"$endpoint"}},
 		// The end.
+		{operation: "cancelRegistrationById", path: []string{"$mine"}},
 		{operation: "deleteEvent", path: []string{"$event"}},
 		{operation: "deleteCustomer", path: []string{"$customer"}},
 	}

@@ -84,9 +84,11 @@ $$;
 -- An interrupted build leaves an invalid index, so each is dropped first.
 drop index concurrently if exists transactions_by_change;
 -- Pages of transactions and of bookings by their last change. Under row level security, an index is not
--- searched by an expression with coalesce.
+-- searched by an expression with coalesce. The last condition is always true: only statements with a
+-- bound on the change use the index, and no others, even if there are no statistics yet.
 create index concurrently if not exists transactions_by_change
-    on transactions (company_id, (case when updated_at is null then purchased_at else updated_at end), id) where status = 'confirmed';
+    on transactions (company_id, (case when updated_at is null then purchased_at else updated_at end), id)
+    where status = 'confirmed' and (case when updated_at is null then purchased_at else updated_at end) is not null;
 
 -- The planner does not use the statistics of a partial index.
 create statistics if not exists transactions_changed

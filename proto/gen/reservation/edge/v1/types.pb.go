@@ -355,9 +355,9 @@ const file_reservation_edge_v1_types_proto_rawDesc = "" +
 	"\fbasis_points\x18\x01 \x01(\x05R\vbasisPoints\"2\n" +
 	"\vNullableInt\x12\x19\n" +
 	"\x05value\x18\x01 \x01(\x05H\x00R\x05value\x88\x01\x01B\b\n" +
-	"\x06_value\"3\n" +
-	"\fNullableText\x12\x19\n" +
-	"\x05value\x18\x01 \x01(\tH\x00R\x05value\x88\x01\x01B\b\n" +
+	"\x06_value\"<\n" +
+	"\fNullableText\x12\"\n" +
+	"\x05value\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x05value\x88\x01\x01B\b\n" +
 	"\x06_value\"2\n" +
 	"\bTextList\x12&\n" +
 	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x18(R\x06values\"\x1a\n" +

@@ -2632,7 +2632,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xda8\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xd78\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2655,8 +2655,8 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x0fUpdateEventDate\x12-.reservation.edge.b.v1.UpdateEventDateRequest\x1a..reservation.edge.b.v1.UpdateEventDateResponse\x12p\n" +
 	"\x0fCancelEventDate\x12-.reservation.edge.b.v1.CancelEventDateRequest\x1a..reservation.edge.b.v1.CancelEventDateResponse\x12g\n" +
 	"\fJoinWaitlist\x12*.reservation.edge.b.v1.JoinWaitlistRequest\x1a+.reservation.edge.b.v1.JoinWaitlistResponse\x12\x7f\n" +
-	"\x14ListAllRegistrations\x122.reservation.edge.b.v1.ListAllRegistrationsRequest\x1a3.reservation.edge.b.v1.ListAllRegistrationsResponse\x12|\n" +
-	"\x13GetRegistrationById\x121.reservation.edge.b.v1.GetRegistrationByIdRequest\x1a2.reservation.edge.b.v1.GetRegistrationByIdResponse\x12y\n" +
+	"\x14ListAllRegistrations\x122.reservation.edge.b.v1.ListAllRegistrationsRequest\x1a3.reservation.edge.b.v1.ListAllRegistrationsResponse\x12y\n" +
+	"\x12GetAnyRegistration\x120.reservation.edge.b.v1.GetAnyRegistrationRequest\x1a1.reservation.edge.b.v1.GetAnyRegistrationResponse\x12y\n" +
 	"\x12CancelRegistration\x120.reservation.edge.b.v1.CancelRegistrationRequest\x1a1.reservation.edge.b.v1.CancelRegistrationResponse\x12|\n" +
 	"\x13PreviewCancellation\x121.reservation.edge.b.v1.PreviewCancellationRequest\x1a2.reservation.edge.b.v1.PreviewCancellationResponse\x12y\n" +
 	"\x12RefundRegistration\x120.reservation.edge.b.v1.RefundRegistrationRequest\x1a1.reservation.edge.b.v1.RefundRegistrationResponse\x12s\n" +
@@ -2774,7 +2774,7 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*CancelEventDateRequest)(nil),          // 52: reservation.edge.b.v1.CancelEventDateRequest
 	(*JoinWaitlistRequest)(nil),             // 53: reservation.edge.b.v1.JoinWaitlistRequest
 	(*ListAllRegistrationsRequest)(nil),     // 54: reservation.edge.b.v1.ListAllRegistrationsRequest
-	(*GetRegistrationByIdRequest)(nil),      // 55: reservation.edge.b.v1.GetRegistrationByIdRequest
+	(*GetAnyRegistrationRequest)(nil),       // 55: reservation.edge.b.v1.GetAnyRegistrationRequest
 	(*CancelRegistrationRequest)(nil),       // 56: reservation.edge.b.v1.CancelRegistrationRequest
 	(*PreviewCancellationRequest)(nil),      // 57: reservation.edge.b.v1.PreviewCancellationRequest
 	(*RefundRegistrationRequest)(nil),       // 58: reservation.edge.b.v1.RefundRegistrationRequest
@@ -2824,7 +2824,7 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*CancelEventDateResponse)(nil),         // 102: reservation.edge.b.v1.CancelEventDateResponse
 	(*JoinWaitlistResponse)(nil),            // 103: reservation.edge.b.v1.JoinWaitlistResponse
 	(*ListAllRegistrationsResponse)(nil),    // 104: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetRegistrationByIdResponse)(nil),     // 105: reservation.edge.b.v1.GetRegistrationByIdResponse
+	(*GetAnyRegistrationResponse)(nil),      // 105: reservation.edge.b.v1.GetAnyRegistrationResponse
 	(*CancelRegistrationResponse)(nil),      // 106: reservation.edge.b.v1.CancelRegistrationResponse
 	(*PreviewCancellationResponse)(nil),     // 107: reservation.edge.b.v1.PreviewCancellationResponse
 	(*RefundRegistrationResponse)(nil),      // 108: reservation.edge.b.v1.RefundRegistrationResponse
@@ -2905,7 +2905,7 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	52,  // 42: reservation.edge.b.v1.InterfaceBService.CancelEventDate:input_type -> reservation.edge.b.v1.CancelEventDateRequest
 	53,  // 43: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:input_type -> reservation.edge.b.v1.JoinWaitlistRequest
 	54,  // 44: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:input_type -> reservation.edge.b.v1.ListAllRegistrationsRequest
-	55,  // 45: reservation.edge.b.v1.InterfaceBService.GetRegistrationById:input_type -> reservation.edge.b.v1.GetRegistrationByIdRequest
+	55,  // 45: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:input_type -> reservation.edge.b.v1.GetAnyRegistrationRequest
 	56,  // 46: reservation.edge.b.v1.InterfaceBService.CancelRegistration:input_type -> reservation.edge.b.v1.CancelRegistrationRequest
 	57,  // 47: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:input_type -> reservation.edge.b.v1.PreviewCancellationRequest
 	58,  // 48: reservation.edge.b.v1.InterfaceBService.RefundRegistration:input_type -> reservation.edge.b.v1.RefundRegistrationRequest
@@ -2968,7 +2968,7 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	102, // 105: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
 	103, // 106: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
 	104, // 107: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	105, // 108: reservation.edge.b.v1.InterfaceBService.GetRegistrationById:output_type -> reservation.edge.b.v1.GetRegistrationByIdResponse
+	105, // 108: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
 	106, // 109: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
 	107, // 110: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
 	108, // 111: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse

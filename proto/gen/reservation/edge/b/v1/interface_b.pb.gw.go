@@ -1037,9 +1037,9 @@ func local_request_InterfaceBService_ListAllRegistrations_0(ctx context.Context,
 	return msg, metadata, err
 }
 
-func request_InterfaceBService_GetRegistrationById_0(ctx context.Context, marshaler runtime.Marshaler, client InterfaceBServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_InterfaceBService_GetAnyRegistration_0(ctx context.Context, marshaler runtime.Marshaler, client InterfaceBServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetRegistrationByIdRequest
+		protoReq GetAnyRegistrationRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -1054,13 +1054,13 @@ func request_InterfaceBService_GetRegistrationById_0(ctx context.Context, marsha
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
 	}
-	msg, err := client.GetRegistrationById(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	msg, err := client.GetAnyRegistration(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
 	return msg, metadata, err
 }
 
-func local_request_InterfaceBService_GetRegistrationById_0(ctx context.Context, marshaler runtime.Marshaler, server InterfaceBServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_InterfaceBService_GetAnyRegistration_0(ctx context.Context, marshaler runtime.Marshaler, server InterfaceBServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetRegistrationByIdRequest
+		protoReq GetAnyRegistrationRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -1072,7 +1072,7 @@ func local_request_InterfaceBService_GetRegistrationById_0(ctx context.Context, 
 	if err != nil {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "id", err)
 	}
-	msg, err := server.GetRegistrationById(ctx, &protoReq)
+	msg, err := server.GetAnyRegistration(ctx, &protoReq)
 	return msg, metadata, err
 }
 
@@ -3299,25 +3299,25 @@ func RegisterInterfaceBServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		}
 		forward_InterfaceBService_ListAllRegistrations_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
-	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetRegistrationById_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetAnyRegistration_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetRegistrationById", runtime.WithHTTPPathPattern("/api/v1/registrations/{id}"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetAnyRegistration", runtime.WithHTTPPathPattern("/api/v1/registrations/{id}"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
 		}
-		resp, md, err := local_request_InterfaceBService_GetRegistrationById_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		resp, md, err := local_request_InterfaceBService_GetAnyRegistration_0(annotatedContext, inboundMarshaler, server, req, pathParams)
 		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
 		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
 		if err != nil {
 			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
 			return
 		}
-		forward_InterfaceBService_GetRegistrationById_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetRegistrationById_0{resp.(*GetRegistrationByIdResponse)}, mux.GetForwardResponseOptions()...)
+		forward_InterfaceBService_GetAnyRegistration_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetAnyRegistration_0{resp.(*GetAnyRegistrationResponse)}, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_InterfaceBService_CancelRegistration_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -4667,22 +4667,22 @@ func RegisterInterfaceBServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		}
 		forward_InterfaceBService_ListAllRegistrations_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
-	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetRegistrationById_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+	mux.Handle(http.MethodGet, pattern_InterfaceBService_GetAnyRegistration_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetRegistrationById", runtime.WithHTTPPathPattern("/api/v1/registrations/{id}"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/reservation.edge.b.v1.InterfaceBService/GetAnyRegistration", runtime.WithHTTPPathPattern("/api/v1/registrations/{id}"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
 		}
-		resp, md, err := request_InterfaceBService_GetRegistrationById_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		resp, md, err := request_InterfaceBService_GetAnyRegistration_0(annotatedContext, inboundMarshaler, client, req, pathParams)
 		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
 		if err != nil {
 			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
 			return
 		}
-		forward_InterfaceBService_GetRegistrationById_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetRegistrationById_0{resp.(*GetRegistrationByIdResponse)}, mux.GetForwardResponseOptions()...)
+		forward_InterfaceBService_GetAnyRegistration_0(annotatedContext, mux, outboundMarshaler, w, req, response_InterfaceBService_GetAnyRegistration_0{resp.(*GetAnyRegistrationResponse)}, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_InterfaceBService_CancelRegistration_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -5596,12 +5596,12 @@ func (m response_InterfaceBService_JoinWaitlist_0) XXX_ResponseBody() interface{
 	return response.Entry
 }
 
-type response_InterfaceBService_GetRegistrationById_0 struct {
-	*GetRegistrationByIdResponse
+type response_InterfaceBService_GetAnyRegistration_0 struct {
+	*GetAnyRegistrationResponse
 }
 
-func (m response_InterfaceBService_GetRegistrationById_0) XXX_ResponseBody() interface{} {
-	response := m.GetRegistrationByIdResponse
+func (m response_InterfaceBService_GetAnyRegistration_0) XXX_ResponseBody() interface{} {
+	response := m.GetAnyRegistrationResponse
 	return response.Registration
 }
 
@@ -5900,7 +5900,7 @@ var (
 	pattern_InterfaceBService_CancelEventDate_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api", "v1", "event-dates", "id", "cancel"}, ""))
 	pattern_InterfaceBService_JoinWaitlist_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api", "v1", "event-dates", "id", "waitlist"}, ""))
 	pattern_InterfaceBService_ListAllRegistrations_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"api", "v1", "registrations"}, ""))
-	pattern_InterfaceBService_GetRegistrationById_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api", "v1", "registrations", "id"}, ""))
+	pattern_InterfaceBService_GetAnyRegistration_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"api", "v1", "registrations", "id"}, ""))
 	pattern_InterfaceBService_CancelRegistration_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api", "v1", "registrations", "id", "cancel"}, ""))
 	pattern_InterfaceBService_PreviewCancellation_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api", "v1", "registrations", "id", "cancellation-preview"}, ""))
 	pattern_InterfaceBService_RefundRegistration_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"api", "v1", "registrations", "id", "refund"}, ""))
@@ -5973,7 +5973,7 @@ var (
 	forward_InterfaceBService_CancelEventDate_0         = runtime.ForwardResponseMessage
 	forward_InterfaceBService_JoinWaitlist_0            = runtime.ForwardResponseMessage
 	forward_InterfaceBService_ListAllRegistrations_0    = runtime.ForwardResponseMessage
-	forward_InterfaceBService_GetRegistrationById_0     = runtime.ForwardResponseMessage
+	forward_InterfaceBService_GetAnyRegistration_0      = runtime.ForwardResponseMessage
 	forward_InterfaceBService_CancelRegistration_0      = runtime.ForwardResponseMessage
 	forward_InterfaceBService_PreviewCancellation_0     = runtime.ForwardResponseMessage
 	forward_InterfaceBService_RefundRegistration_0      = runtime.ForwardResponseMessage

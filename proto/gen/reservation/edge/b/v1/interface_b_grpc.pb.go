@@ -46,7 +46,7 @@ const (
 	InterfaceBService_CancelEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/CancelEventDate"
 	InterfaceBService_JoinWaitlist_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/JoinWaitlist"
 	InterfaceBService_ListAllRegistrations_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/ListAllRegistrations"
-	InterfaceBService_GetRegistrationById_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/GetRegistrationById"
+	InterfaceBService_GetAnyRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetAnyRegistration"
 	InterfaceBService_CancelRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CancelRegistration"
 	InterfaceBService_PreviewCancellation_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/PreviewCancellation"
 	InterfaceBService_RefundRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/RefundRegistration"
@@ -138,8 +138,8 @@ type InterfaceBServiceClient interface {
 	JoinWaitlist(ctx context.Context, in *JoinWaitlistRequest, opts ...grpc.CallOption) (*JoinWaitlistResponse, error)
 	// ListAllRegistrations is GET /registrations.
 	ListAllRegistrations(ctx context.Context, in *ListAllRegistrationsRequest, opts ...grpc.CallOption) (*ListAllRegistrationsResponse, error)
-	// GetRegistrationById is GET /registrations/{id}.
-	GetRegistrationById(ctx context.Context, in *GetRegistrationByIdRequest, opts ...grpc.CallOption) (*GetRegistrationByIdResponse, error)
+	// GetAnyRegistration is GET /registrations/{id}.
+	GetAnyRegistration(ctx context.Context, in *GetAnyRegistrationRequest, opts ...grpc.CallOption) (*GetAnyRegistrationResponse, error)
 	// CancelRegistration is POST /registrations/{id}/cancel.
 	CancelRegistration(ctx context.Context, in *CancelRegistrationRequest, opts ...grpc.CallOption) (*CancelRegistrationResponse, error)
 	// PreviewCancellation is GET /registrations/{id}/cancellation-preview.
@@ -442,10 +442,10 @@ func (c *interfaceBServiceClient) ListAllRegistrations(ctx context.Context, in *
 	return out, nil
 }
 
-func (c *interfaceBServiceClient) GetRegistrationById(ctx context.Context, in *GetRegistrationByIdRequest, opts ...grpc.CallOption) (*GetRegistrationByIdResponse, error) {
+func (c *interfaceBServiceClient) GetAnyRegistration(ctx context.Context, in *GetAnyRegistrationRequest, opts ...grpc.CallOption) (*GetAnyRegistrationResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetRegistrationByIdResponse)
-	err := c.cc.Invoke(ctx, InterfaceBService_GetRegistrationById_FullMethodName, in, out, cOpts...)
+	out := new(GetAnyRegistrationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetAnyRegistration_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -910,8 +910,8 @@ type InterfaceBServiceServer interface {
 	JoinWaitlist(context.Context, *JoinWaitlistRequest) (*JoinWaitlistResponse, error)
 	// ListAllRegistrations is GET /registrations.
 	ListAllRegistrations(context.Context, *ListAllRegistrationsRequest) (*ListAllRegistrationsResponse, error)
-	// GetRegistrationById is GET /registrations/{id}.
-	GetRegistrationById(context.Context, *GetRegistrationByIdRequest) (*GetRegistrationByIdResponse, error)
+	// GetAnyRegistration is GET /registrations/{id}.
+	GetAnyRegistration(context.Context, *GetAnyRegistrationRequest) (*GetAnyRegistrationResponse, error)
 	// CancelRegistration is POST /registrations/{id}/cancel.
 	CancelRegistration(context.Context, *CancelRegistrationRequest) (*CancelRegistrationResponse, error)
 	// PreviewCancellation is GET /registrations/{id}/cancellation-preview.
@@ -1067,8 +1067,8 @@ func (UnimplementedInterfaceBServiceServer) JoinWaitlist(context.Context, *JoinW
 func (UnimplementedInterfaceBServiceServer) ListAllRegistrations(context.Context, *ListAllRegistrationsRequest) (*ListAllRegistrationsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListAllRegistrations not implemented")
 }
-func (UnimplementedInterfaceBServiceServer) GetRegistrationById(context.Context, *GetRegistrationByIdRequest) (*GetRegistrationByIdResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetRegistrationById not implemented")
+func (UnimplementedInterfaceBServiceServer) GetAnyRegistration(context.Context, *GetAnyRegistrationRequest) (*GetAnyRegistrationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetAnyRegistration not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) CancelRegistration(context.Context, *CancelRegistrationRequest) (*CancelRegistrationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CancelRegistration not implemented")
@@ -1592,20 +1592,20 @@ func _InterfaceBService_ListAllRegistrations_Handler(srv interface{}, ctx contex
 	return interceptor(ctx, in, info, handler)
 }
 
-func _InterfaceBService_GetRegistrationById_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetRegistrationByIdRequest)
+func _InterfaceBService_GetAnyRegistration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetAnyRegistrationRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(InterfaceBServiceServer).GetRegistrationById(ctx, in)
+		return srv.(InterfaceBServiceServer).GetAnyRegistration(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: InterfaceBService_GetRegistrationById_FullMethodName,
+		FullMethod: InterfaceBService_GetAnyRegistration_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(InterfaceBServiceServer).GetRegistrationById(ctx, req.(*GetRegistrationByIdRequest))
+		return srv.(InterfaceBServiceServer).GetAnyRegistration(ctx, req.(*GetAnyRegistrationRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -2440,8 +2440,8 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _InterfaceBService_ListAllRegistrations_Handler,
 		},
 		{
-			MethodName: "GetRegistrationById",
-			Handler:    _InterfaceBService_GetRegistrationById_Handler,
+			MethodName: "GetAnyRegistration",
+			Handler:    _InterfaceBService_GetAnyRegistration_Handler,
 		},
 		{
 			MethodName: "CancelRegistration",

@@ -1195,27 +1195,27 @@ func (x *ListAllRegistrationsResponse) GetNextCursor() string {
 	return ""
 }
 
-type GetRegistrationByIdRequest struct {
+type GetAnyRegistrationRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetRegistrationByIdRequest) Reset() {
-	*x = GetRegistrationByIdRequest{}
+func (x *GetAnyRegistrationRequest) Reset() {
+	*x = GetAnyRegistrationRequest{}
 	mi := &file_reservation_edge_b_v1_registration_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetRegistrationByIdRequest) String() string {
+func (x *GetAnyRegistrationRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetRegistrationByIdRequest) ProtoMessage() {}
+func (*GetAnyRegistrationRequest) ProtoMessage() {}
 
-func (x *GetRegistrationByIdRequest) ProtoReflect() protoreflect.Message {
+func (x *GetAnyRegistrationRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_reservation_edge_b_v1_registration_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1227,39 +1227,39 @@ func (x *GetRegistrationByIdRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetRegistrationByIdRequest.ProtoReflect.Descriptor instead.
-func (*GetRegistrationByIdRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetAnyRegistrationRequest.ProtoReflect.Descriptor instead.
+func (*GetAnyRegistrationRequest) Descriptor() ([]byte, []int) {
 	return file_reservation_edge_b_v1_registration_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *GetRegistrationByIdRequest) GetId() string {
+func (x *GetAnyRegistrationRequest) GetId() string {
 	if x != nil {
 		return x.Id
 	}
 	return ""
 }
 
-type GetRegistrationByIdResponse struct {
+type GetAnyRegistrationResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Registration  *Registration          `protobuf:"bytes,1,opt,name=registration,proto3" json:"registration,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *GetRegistrationByIdResponse) Reset() {
-	*x = GetRegistrationByIdResponse{}
+func (x *GetAnyRegistrationResponse) Reset() {
+	*x = GetAnyRegistrationResponse{}
 	mi := &file_reservation_edge_b_v1_registration_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *GetRegistrationByIdResponse) String() string {
+func (x *GetAnyRegistrationResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*GetRegistrationByIdResponse) ProtoMessage() {}
+func (*GetAnyRegistrationResponse) ProtoMessage() {}
 
-func (x *GetRegistrationByIdResponse) ProtoReflect() protoreflect.Message {
+func (x *GetAnyRegistrationResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_reservation_edge_b_v1_registration_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1271,12 +1271,12 @@ func (x *GetRegistrationByIdResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use GetRegistrationByIdResponse.ProtoReflect.Descriptor instead.
-func (*GetRegistrationByIdResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use GetAnyRegistrationResponse.ProtoReflect.Descriptor instead.
+func (*GetAnyRegistrationResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_edge_b_v1_registration_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *GetRegistrationByIdResponse) GetRegistration() *Registration {
+func (x *GetAnyRegistrationResponse) GetRegistration() *Registration {
 	if x != nil {
 		return x.Registration
 	}
@@ -1996,10 +1996,10 @@ const file_reservation_edge_b_v1_registration_proto_rawDesc = "" +
 	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
 	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"5\n" +
-	"\x1aGetRegistrationByIdRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"f\n" +
-	"\x1bGetRegistrationByIdResponse\x12G\n" +
+	"\f_next_cursor\"4\n" +
+	"\x19GetAnyRegistrationRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"e\n" +
+	"\x1aGetAnyRegistrationResponse\x12G\n" +
 	"\fregistration\x18\x01 \x01(\v2#.reservation.edge.b.v1.RegistrationR\fregistration\"~\n" +
 	"\x11CancellationWrite\x12&\n" +
 	"\fwaive_policy\x18\x01 \x01(\bH\x00R\vwaivePolicy\x88\x01\x01\x12%\n" +
@@ -2068,8 +2068,8 @@ var file_reservation_edge_b_v1_registration_proto_goTypes = []any{
 	(*DeleteRegistrationResponse)(nil),   // 10: reservation.edge.b.v1.DeleteRegistrationResponse
 	(*ListAllRegistrationsRequest)(nil),  // 11: reservation.edge.b.v1.ListAllRegistrationsRequest
 	(*ListAllRegistrationsResponse)(nil), // 12: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetRegistrationByIdRequest)(nil),   // 13: reservation.edge.b.v1.GetRegistrationByIdRequest
-	(*GetRegistrationByIdResponse)(nil),  // 14: reservation.edge.b.v1.GetRegistrationByIdResponse
+	(*GetAnyRegistrationRequest)(nil),    // 13: reservation.edge.b.v1.GetAnyRegistrationRequest
+	(*GetAnyRegistrationResponse)(nil),   // 14: reservation.edge.b.v1.GetAnyRegistrationResponse
 	(*CancellationWrite)(nil),            // 15: reservation.edge.b.v1.CancellationWrite
 	(*CancelRegistrationRequest)(nil),    // 16: reservation.edge.b.v1.CancelRegistrationRequest
 	(*CancelRegistrationResponse)(nil),   // 17: reservation.edge.b.v1.CancelRegistrationResponse
@@ -2099,7 +2099,7 @@ var file_reservation_edge_b_v1_registration_proto_depIdxs = []int32{
 	0,  // 11: reservation.edge.b.v1.GetRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
 	26, // 12: reservation.edge.b.v1.DeleteRegistrationResponse.refund_due:type_name -> reservation.edge.v1.Amount
 	0,  // 13: reservation.edge.b.v1.ListAllRegistrationsResponse.registrations:type_name -> reservation.edge.b.v1.Registration
-	0,  // 14: reservation.edge.b.v1.GetRegistrationByIdResponse.registration:type_name -> reservation.edge.b.v1.Registration
+	0,  // 14: reservation.edge.b.v1.GetAnyRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
 	15, // 15: reservation.edge.b.v1.CancelRegistrationRequest.cancellation:type_name -> reservation.edge.b.v1.CancellationWrite
 	0,  // 16: reservation.edge.b.v1.CancelRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
 	26, // 17: reservation.edge.b.v1.PreviewCancellationResponse.refund_due:type_name -> reservation.edge.v1.Amount
