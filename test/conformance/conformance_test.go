@@ -129,8 +129,7 @@ func (f *face) as(token string) *face {
 	return &face{contract: f.contract, client: f.client, token: token}
 }
 
-// covers fails t for operations that were not answered with each of the statuses, and for
-// described operations that are not in met.
+// covers fails t for operations that were not answered with each of the statuses.
 func (f *face) covers(t *testing.T, met map[string][]int) {
 	t.Helper()
 	for operation, codes := range met {
