@@ -230,9 +230,16 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 	default:
 		return nil, fault.Refuse(model.ReasonNotOffered, "the entry has no open offer")
 	}
-	t, already, err := s.confirmHold(ctx, company, w.Transaction, how)
+	resp := &bookingv1.AcceptOfferResponse{}
+	p, err := newPurchase(ctx, req, resp, company, model.Purchase{Status: model.Pending})
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.AcceptOfferResponse{Transaction: convert.Transaction(t), AlreadyAccepted: already}, nil
+	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
+	already, err := s.confirmHold(ctx, p, w.Transaction, how)
+	if err != nil {
+		return nil, err
+	}
+	resp.AlreadyAccepted = already
+	return resp, nil
 }
