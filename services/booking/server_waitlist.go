@@ -221,11 +221,11 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 	if err != nil {
 		return nil, err
 	}
-	switch w.State {
-	case model.EntryOffered, model.EntryBooked:
-	case model.EntryExpired:
+	switch {
+	case w.State == model.EntryOffered || w.State == model.EntryBooked:
+	case w.State == model.EntryExpired:
 		return nil, fault.Refuse(ReasonHoldExpired, "the offer has expired and its spaces were released")
-	case model.EntryClosed:
+	case w.State == model.EntryClosed && w.DateStatus == model.DateCancelled:
 		return nil, model.EventIsCancelled()
 	default:
 		return nil, fault.Refuse(model.ReasonNotOffered, "the entry has no open offer")
