@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// paysOnce are the operations that return the transaction of the first payment to every later request
-// with an Idempotency-Key, whatever its payment.
+// paysOnce are the operations that confirm a hold. A confirmed hold is not paid again: every later
+// request with an Idempotency-Key gets the transaction of the first payment, also if its body differs.
 var paysOnce = map[string]bool{"acceptOffer": true, "confirmHold": true}
 
 // testIdempotency plays the scenario, and repeats every write with its Idempotency-Key: unchanged, and

@@ -10,7 +10,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestRoutes checks what every operation of the descriptions must do, whatever it is for.
+// TestRoutes checks what must hold for every operation of the descriptions.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	platform := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"RATE_LIMIT": "10000"}})
