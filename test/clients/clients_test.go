@@ -71,28 +71,40 @@ type use struct {
 	env         []string
 }
 
+// face is one of the two interfaces.
+type face struct {
+	name, prefix string
+	// steps returns a scenario that calls every operation, and the variables that it starts with.
+	steps func(t *testing.T, c *harness.Credentials) ([]step, map[string]string)
+}
+
+func faces() []face {
+	return []face{{name: "b", prefix: "/api/v1", steps: stepsOfB}, {name: "a", steps: stepsOfA}}
+}
+
+// base returns the base address of the interface.
+func (f face) base(c *harness.Credentials) string {
+	if f.name == "a" {
+		return c.InterfaceA.BaseURL
+	}
+	return c.InterfaceB.BaseURL
+}
+
 // each runs a scenario on both interfaces of a new platform, through a proxy that checks the responses.
 func each(t *testing.T, run func(t *testing.T, u *use)) {
 	t.Helper()
 	c := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"DEMO": "on", "RATE_LIMIT": "10000"}}).Credentials
-	for _, face := range []struct {
-		name, base, prefix string
-		given              map[string]string
-		steps              func(t *testing.T, c *harness.Credentials) ([]step, map[string]string)
-	}{
-		{name: "b", base: c.InterfaceB.BaseURL, prefix: "/api/v1", steps: stepsOfB},
-		{name: "a", base: c.InterfaceA.BaseURL, steps: stepsOfA},
-	} {
-		t.Run("interface "+face.name, func(t *testing.T) {
-			u := &use{description: descriptionFile(t, face.name)}
+	for _, f := range faces() {
+		t.Run("interface "+f.name, func(t *testing.T) {
+			u := &use{description: descriptionFile(t, f.name)}
 			u.operations = described(t, u.description)
-			steps, given := face.steps(t, &c)
+			steps, given := f.steps(t, &c)
 			u.steps = steps
 			for name, value := range given {
 				u.given, u.env = append(u.given, name), append(u.env, strings.ToUpper(name)+"="+value)
 			}
 			checkCoverage(t, u.operations, u.steps)
-			u.env = append(u.env, "BASE="+validating(t, u.description, face.base, face.prefix)+face.prefix)
+			u.env = append(u.env, "BASE="+validating(t, u.description, f.base(&c), f.prefix)+f.prefix)
 			run(t, u)
 		})
 	}

@@ -15,6 +15,7 @@ import (
 // operation is an operation of a description.
 type operation struct {
 	id, method, path string
+	permission       string   // "" if no token is needed
 	pathParams       []string // in the order of the path
 	params           bool     // it has parameters in the query or in headers
 	body             bool     // it accepts a JSON body
@@ -50,9 +51,15 @@ func described(t *testing.T, file string) map[string]operation {
 				OperationID string `yaml:"operationId"`
 				Parameters  []parameter
 				RequestBody *struct{} `yaml:"requestBody"`
+				Security    []map[string][]string
 			}
 			decode(t, node, &o)
 			op := operation{id: o.OperationID, method: strings.ToUpper(method), path: path, body: o.RequestBody != nil}
+			for _, alternative := range o.Security {
+				for _, permissions := range alternative {
+					op.permission = strings.Join(append(permissions, op.permission), "")
+				}
+			}
 			for part := range strings.SplitSeq(path, "/") {
 				if name, ok := strings.CutPrefix(part, "{"); ok {
 					op.pathParams = append(op.pathParams, strings.TrimSuffix(name, "}"))

@@ -144,7 +144,6 @@ func TestInterfaceB(t *testing.T) {
 	t.Parallel()
 	b := newCompanies(t)
 	t.Run("operations", b.testOperations)
-	t.Run("permissions", b.testPermissions)
 	t.Run("publishable keys", b.testPublishableKeys)
 	t.Run("conditional reads", b.testConditionalReads)
 	t.Run("PUT accepts what GET returned", b.testSentBack)
