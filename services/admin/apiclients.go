@@ -7,13 +7,13 @@ import (
 
 // clientScopes are the scopes of Interface A.
 var clientScopes = []grant{
-	{scopes.CustomersRead, msg("settings.api_client.scope.customers_read.title"), msg("settings.api_client.scope.customers_read.about")},
-	{scopes.ProfileRead, msg("settings.api_client.scope.profile_read.title"), msg("settings.api_client.scope.profile_read.about")},
-	{scopes.ProfileWrite, msg("settings.api_client.scope.profile_write.title"), msg("settings.api_client.scope.profile_write.about")},
-	{scopes.BookingsRead, msg("settings.api_client.scope.bookings_read.title"), msg("settings.api_client.scope.bookings_read.about")},
-	{scopes.PassesRead, msg("settings.api_client.scope.passes_read.title"), msg("settings.api_client.scope.passes_read.about")},
-	{scopes.NotesRead, msg("settings.api_client.scope.notes_read.title"), msg("settings.api_client.scope.notes_read.about")},
-	{scopes.NotesWrite, msg("settings.api_client.scope.notes_write.title"), msg("settings.api_client.scope.notes_write.about")},
+	{Name: scopes.CustomersRead, Title: msg("settings.api_client.scope.customers_read.title"), About: msg("settings.api_client.scope.customers_read.about")},
+	{Name: scopes.ProfileRead, Title: msg("settings.api_client.scope.profile_read.title"), About: msg("settings.api_client.scope.profile_read.about")},
+	{Name: scopes.ProfileWrite, Title: msg("settings.api_client.scope.profile_write.title"), About: msg("settings.api_client.scope.profile_write.about")},
+	{Name: scopes.BookingsRead, Title: msg("settings.api_client.scope.bookings_read.title"), About: msg("settings.api_client.scope.bookings_read.about")},
+	{Name: scopes.PassesRead, Title: msg("settings.api_client.scope.passes_read.title"), About: msg("settings.api_client.scope.passes_read.about")},
+	{Name: scopes.NotesRead, Title: msg("settings.api_client.scope.notes_read.title"), About: msg("settings.api_client.scope.notes_read.about")},
+	{Name: scopes.NotesWrite, Title: msg("settings.api_client.scope.notes_write.title"), About: msg("settings.api_client.scope.notes_write.about")},
 }
 
 // apiClientKind returns the credentials of Interface A.

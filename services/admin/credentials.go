@@ -14,6 +14,7 @@ import (
 type grant struct {
 	Name         string
 	Title, About *message
+	Group        *message // heads the grant and those after it; nil if the form has no groups
 }
 
 // checkGrants returns the ticked boxes of a form. If none is ticked, it adds the error choose to

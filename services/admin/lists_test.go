@@ -55,6 +55,9 @@ func TestEveryWebhookEventIsExplained(t *testing.T) {
 		if messages[e.Title.id] == nil || messages[e.About.id] == nil {
 			t.Errorf("%s has no title or no explanation", e.Name)
 		}
+		if e.Group != nil && messages[e.Group.id] == nil {
+			t.Errorf("the group of %s has no name: %s", e.Name, e.Group.id)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/webhookevent"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -156,6 +158,23 @@ func TestWebhooks(t *testing.T) {
 		w.post("/settings/webhooks", "url", "http://example.com", "events", "pass.purchased").must(t, "must begin with https://")
 		if len(w.backend.called("CreateEndpoint")) > 0 {
 			t.Error("the service was called")
+		}
+	})
+	t.Run("subscribes to the events of the first group if none is chosen", func(t *testing.T) {
+		on(w.backend, "CreateEndpoint", func(*webhookv1.CreateEndpointRequest) (*webhookv1.CreateEndpointResponse, error) {
+			return &webhookv1.CreateEndpointResponse{Endpoint: endpoint}, nil
+		})
+		on(w.backend, "UpdateEndpoint", func(*webhookv1.UpdateEndpointRequest) (*webhookv1.UpdateEndpointResponse, error) {
+			return &webhookv1.UpdateEndpointResponse{Endpoint: endpoint}, nil
+		})
+		w.get("/settings/webhooks/new").must(t, "receives the three of the first group", "Customer passes", "customer_pass.updated", "event_date.cancelled")
+		w.post("/settings/webhooks", "url", "https://example.com/hook")
+		w.post("/settings/webhooks/whe_1", "url", "https://example.com/hook")
+		created, updated := last[*webhookv1.CreateEndpointRequest](w, "CreateEndpoint"), last[*webhookv1.UpdateEndpointRequest](w, "UpdateEndpoint")
+		for _, got := range [][]webhookv1.EventType{created.GetEvents(), updated.GetEvents().GetTypes()} {
+			if !slices.Equal(got, webhookevent.DefaultTypes()) {
+				t.Errorf("%v", got)
+			}
 		}
 	})
 	t.Run("filters and pages deliveries with the same number of calls for any number of rows", func(t *testing.T) {

@@ -18,11 +18,25 @@ const webhookTimeout = 15 * time.Second
 // webhookEvents returns the events that a form offers.
 func webhookEvents() []grant {
 	var choices []grant
-	for _, name := range webhookevent.Names() {
-		id := "settings.webhook.event." + strings.ReplaceAll(name, ".", "_")
-		choices = append(choices, grant{name, msg(id + ".title"), msg(id + ".about")})
+	group := ""
+	for _, e := range webhookevent.All() {
+		id := "settings.webhook.event." + strings.ReplaceAll(e.Name, ".", "_")
+		choice := grant{Name: e.Name, Title: msg(id + ".title"), About: msg(id + ".about")}
+		if of := eventGroup(e); of != group {
+			group, choice.Group = of, msg("settings.webhook.group."+of)
+		}
+		choices = append(choices, choice)
 	}
 	return choices
+}
+
+// eventGroup returns the group in which a form offers an event: "default", or what its section of the
+// webhook reference is called.
+func eventGroup(e webhookevent.Event) string {
+	if e.IsDefault() {
+		return "default"
+	}
+	return strings.ToLower(e.Resource.Tag())
 }
 
 // endpointView is an endpoint as a page shows it.
@@ -110,11 +124,15 @@ func (r *request) newEndpoint() error {
 	return r.render("webhook-new", endpointFormPage{f, webhookEvents()})
 }
 
-// chosenEvents returns the ticked events of a form.
+// chosenEvents returns the ticked events of a form; if none is ticked, those that endpoints receive by
+// default.
 func chosenEvents(f *form) []webhookv1.EventType {
 	var types []webhookv1.EventType
-	for _, name := range checkGrants(f, "events", msg("settings.webhook.choose")) {
+	for _, name := range f.All("events") {
 		types = append(types, webhookevent.Type(name))
+	}
+	if len(types) == 0 {
+		return webhookevent.DefaultTypes()
 	}
 	return types
 }
