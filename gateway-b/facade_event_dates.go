@@ -85,7 +85,7 @@ func (f *facade) AddEventDate(ctx context.Context, req *edgebv1.AddEventDateRequ
 	if err != nil {
 		return nil, renameFields(err, firstDateNames())
 	}
-	date := resource.EventDate(res.GetDates()[0])
+	date := resource.ScheduledDate(edge.Tag(ctx, res.GetScheduled()))
 	edge.Created(ctx, base+"/event-dates/"+date.GetId())
 	return &edgebv1.AddEventDateResponse{Date: date}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/resource"
-	"reservation.dev/platform/rpc"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 )
@@ -53,15 +52,11 @@ func (f *facade) ConfirmHold(ctx context.Context, req *edgebv1.ConfirmHoldReques
 	if err != nil {
 		return nil, renameFields(err, paymentNames())
 	}
-	if res.GetAlreadyConfirmed() && !isRetry(ctx) {
+	if res.GetAlreadyConfirmed() {
 		return nil, fault.Refuse(reasonHoldConfirmed, "the hold is already confirmed")
 	}
 	return &edgebv1.ConfirmHoldResponse{Transaction: taggedTransaction(ctx, res.GetTransaction())}, nil
 }
-
-// isRetry reports whether a request may repeat an earlier one: it has an Idempotency-Key. The service
-// then returns the outcome of the first request.
-func isRetry(ctx context.Context) bool { return rpc.IdempotencyKey(ctx) != "" }
 
 // DeleteHold is DELETE /holds/{id}.
 func (f *facade) DeleteHold(ctx context.Context, req *edgebv1.DeleteHoldRequest) (*edgebv1.DeleteHoldResponse, error) {

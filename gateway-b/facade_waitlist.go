@@ -72,7 +72,7 @@ func (f *facade) AcceptOffer(ctx context.Context, req *edgebv1.AcceptOfferReques
 	if err != nil {
 		return nil, renameFields(err, paymentNames())
 	}
-	if res.GetAlreadyAccepted() && !isRetry(ctx) {
+	if res.GetAlreadyAccepted() {
 		return nil, fault.Refuse(reasonNotOffered, "the spots are already booked")
 	}
 	return &edgebv1.AcceptOfferResponse{Transaction: taggedTransaction(ctx, res.GetTransaction())}, nil

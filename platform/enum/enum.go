@@ -11,11 +11,11 @@ import (
 )
 
 // Names returns the names of the values of E from 1 up. Callers must not modify the slice.
-func Names[E Enum]() []string { return namesOf(E(0).Descriptor()) }
+func Names[E Enum]() []string { return NamesOf(E(0).Descriptor()) }
 
 // Name returns the name of a value, or "" if the enum does not have the value.
 func Name[E Enum](v E) string {
-	names := namesOf(v.Descriptor())
+	names := NamesOf(v.Descriptor())
 	if v < 1 || int(v) > len(names) {
 		return ""
 	}
@@ -41,7 +41,8 @@ type Enum interface {
 // cache has the names by enum descriptor. It does not grow beyond the enums of the protos.
 var cache sync.Map
 
-func namesOf(d protoreflect.EnumDescriptor) []string {
+// NamesOf returns what Names returns, for an enum that is known only by its descriptor.
+func NamesOf(d protoreflect.EnumDescriptor) []string {
 	if names, ok := cache.Load(d); ok {
 		return names.([]string)
 	}

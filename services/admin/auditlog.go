@@ -20,7 +20,7 @@ func (auditPage) head() (*message, string) { return msg("audit.page.title"), "au
 // auditSubjects are the prefixes of actions by which the log can be filtered.
 var auditSubjects = []string{
 	"administrator.", "api_client.", "api_key.", "booking.", "company.", "customer.", "customer_pass.", "discount.", "event.",
-	"event_date.", "invitation.", "pass_type.", "service_credential.", "session.", "waitlist.", "webhook_delivery.", "webhook_endpoint.",
+	"event_date.", "invitation.", "pass_type.", "publishable_key.", "service_credential.", "session.", "waitlist.", "webhook_delivery.", "webhook_endpoint.",
 }
 
 // auditLog shows a page of the audit log. It makes at most one call for each kind of thing that

@@ -162,12 +162,23 @@ func authActions(files []*ast.File) []string {
 					}
 				}
 			}
-		case *ast.CallExpr:
-			if name := calledName(n); name == "changeCredential" || name == "changeInTx" {
-				for _, arg := range n.Args {
-					if l, ok := arg.(*ast.BasicLit); ok {
-						verbs = append(verbs, unquoted(l))
+			if thing, ok := n.X.(*ast.Ident); ok && thing.Name == "publishableThing" {
+				for _, verb := range literals(n.Y) {
+					if verb != "." {
+						all = append(all, "publishable_key"+verb)
 					}
+				}
+			}
+		case *ast.CallExpr:
+			name := calledName(n)
+			for _, arg := range n.Args {
+				l, ok := arg.(*ast.BasicLit)
+				switch {
+				case !ok:
+				case name == "changeCredential" || name == "changeInTx":
+					verbs = append(verbs, unquoted(l))
+				case name == "changePublishableKey":
+					all = append(all, "publishable_key."+unquoted(l))
 				}
 			}
 		}
@@ -218,7 +229,7 @@ func TestEveryAuditedActionHasASentence(t *testing.T) {
 	actions := slices.Concat(dashboardActions(t, dashboard), authActions(auth))
 	for _, want := range []string{
 		"event.cancel", "customer_pass.pause", "discount.enable", "pass_type.restore", "webhook_endpoint.rotate_secret",
-		"api_key.delete", "service_credential.bootstrap", "administrator.use_reset_link", "session.refuse", "credential.revoke_again",
+		"api_key.delete", "publishable_key.create", "publishable_key.update", "service_credential.bootstrap", "administrator.use_reset_link", "session.refuse", "credential.revoke_again",
 	} {
 		if !slices.Contains(actions, want) {
 			t.Errorf("the test does not find the action %s", want)

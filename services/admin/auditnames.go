@@ -43,7 +43,7 @@ type auditNames struct {
 
 // kindPaths are the paths of the pages of things, by the prefixes of their identifiers.
 var kindPaths = map[string]string{
-	"admin_": "/settings/administrators/", "m2m_": "/settings/api-clients/", "key_": "/settings/api-keys/",
+	"admin_": "/settings/administrators/", "m2m_": "/settings/api-clients/", "key_": "/settings/api-keys/", "pub_": publishablePath + "/",
 	"whe_": "/settings/webhooks/", "whd_": "/settings/webhooks/deliveries/", "cust_": "/customers/", "booking_": "/bookings/",
 	"evt_": "/events/", "pass_": "/pass-types/", "cp_": "/passes/", "disc_": "/discounts/",
 }
@@ -145,7 +145,7 @@ type nameFinder = func(r *request, ctx context.Context, n *auditNames, w *wanted
 // nameFinders are the lookups, by the prefixes of the identifiers. Customers are looked up after
 // them, because customer passes refer to customers.
 var nameFinders = map[string]nameFinder{
-	"m2m_": (*request).findAPIClients, "key_": (*request).findAPIKeys, "whe_": (*request).findEndpoints, "evt_": (*request).findEvents,
+	"m2m_": (*request).findAPIClients, "key_": (*request).findAPIKeys, "pub_": (*request).findPublishables, "whe_": (*request).findEndpoints, "evt_": (*request).findEvents,
 	"date_": (*request).findDates, "disc_": (*request).findDiscounts, "pass_": (*request).findPassTypes, "cp_": (*request).findPasses,
 }
 
@@ -175,6 +175,17 @@ func (r *request) findAPIKeys(ctx context.Context, n *auditNames, _ *wantedNames
 	}
 	if err == nil {
 		n.end("key_", res.GetNextPageToken())
+	}
+	return err
+}
+
+func (r *request) findPublishables(ctx context.Context, n *auditNames, _ *wantedNames) error {
+	res, err := r.services.publishable.ListPublishableKeys(ctx, &authv1.ListPublishableKeysRequest{})
+	for _, k := range res.GetPublishableKeys() {
+		n.add(k.GetId(), k.GetName())
+	}
+	if err == nil {
+		n.end("pub_", "")
 	}
 	return err
 }

@@ -91,7 +91,7 @@ func (l auditLine) actor() *message {
 
 // nameFields are the details that hold the name of the target.
 var nameFields = map[string]string{
-	"administrator": "name", "api_client": "name", "api_key": "name", "service_credential": "name", "company": "name",
+	"administrator": "name", "api_client": "name", "api_key": "name", "publishable_key": "name", "service_credential": "name", "company": "name",
 	"webhook_endpoint": "url", "event": "title", "pass_type": "title", "discount": "code", "invitation": "email",
 }
 
@@ -216,12 +216,15 @@ func (l auditLine) value(field, value string) *message {
 			return bare(l.clock.Time(timestamppb.New(at)))
 		}
 	case "expiry_date":
+		if value == neverDate {
+			return msg("desk.pass.no_expiry")
+		}
 		return bare(wallDate(value))
 	case "timezone":
 		return bare(strings.ReplaceAll(value, "_", " "))
 	case "currency":
 		return linked(currencyName(value), "")
-	case "unique_customer_emails":
+	case "unique_customer_emails", "enabled":
 		return flag(value)
 	case "role", "kind":
 		return bare(upperFirst(value))

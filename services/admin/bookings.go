@@ -80,6 +80,9 @@ func (r *request) bookPage(wait bool, customer string) (bookPage, error) {
 		if o.Credits != nil && (!payable || o.GetCredits() < least) {
 			least, payable = o.GetCredits(), true
 		}
+		if wait && o.GetWholeCourse() {
+			continue // a whole course has no waitlist
+		}
 		page.Options = append(page.Options, option{o.GetId(), o.GetName() + ": " + r.text(optionPrice(o))})
 	}
 	if !payable {
@@ -103,9 +106,17 @@ func (r *request) payingPasses(customer string, e eventView, s slot, credits int
 		if i == 0 {
 			options = append(options, option{"", r.text("desk.pay.any_pass")})
 		}
-		options = append(options, option{p.GetId(), r.text("desk.pay.pass_option", "count", p.GetRemainingUses(), "day", wallDate(p.GetExpiryDate()))})
+		options = append(options, option{p.GetId(), r.text("desk.pay.pass_option", "uses", usesLeft(p), "until", lastDay(p))})
 	}
 	return options, nil
+}
+
+// usesLeft says how many credits a pass has left: "5 credits left".
+func usesLeft(p *passv1.CustomerPass) *message {
+	if p.GetUnlimitedUses() {
+		return msg("desk.pass.unlimited_uses")
+	}
+	return msg("desk.pay.credits_left", "count", p.GetRemainingUses())
 }
 
 func (r *request) book() error {
@@ -114,17 +125,11 @@ func (r *request) book() error {
 		return orMissing(err)
 	}
 	page.Form = r.sent(bookFields)
-	spaces := page.Form.count("spaces", msg("desk.field.spaces"), 1, 1000)
+	spaces, pay := page.Form.count("spaces", msg("desk.field.spaces"), 1, 1000), page.Form.payment()
 	req := &bookingv1.CreateTransactionRequest{
-		PurchaserId: page.Customer.GetId(),
-		Lines: []*bookingv1.TransactionLine{{
-			EventId: page.Event.GetId(), EventDateId: page.Slot.GetDate().GetId(), PricingOptionId: page.Form.text("option"), Spaces: spaces,
-		}},
-		PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, PaymentReference: page.Form.text("reference"), DiscountCode: page.Form.text("discount"),
-	}
-	if page.Form.text("method") == "pass" {
-		req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
-		req.PaymentReference, req.DiscountCode = "", ""
+		PurchaserId:   page.Customer.GetId(),
+		Lines:         []*bookingv1.TransactionLine{page.line(page.Form.text("option"), spaces)},
+		PaymentMethod: pay.method, PaymentReference: pay.reference, DiscountCode: pay.discount, CustomerPassId: pay.pass,
 	}
 	res, err := submit(r, page.Form, r.services.bookings.CreateTransaction, req)
 	if err != nil {
@@ -134,8 +139,29 @@ func (r *request) book() error {
 	r.target(b.GetId())
 	r.detail("customer", "", page.Customer.GetId())
 	r.detail("event", "", page.Event.GetTitle())
-	r.detail("paid", "", r.text(paid(b)))
-	return r.back(page.Slot.Path(), r.text("desk.book.booked", "spaces", spacesText(b.GetSpaces()), "name", fullName(page.Customer), "paid", paid(b)))
+	total := paid(sum(res.GetTransaction().GetBookings()))
+	r.detail("paid", "", r.text(total))
+	return r.back(page.Slot.Path(), page.booked(r, res.GetTransaction().GetBookings(), total))
+}
+
+// line returns the booking of spaces on the date, or on all dates if the price is for the whole course.
+func (p bookPage) line(optionID string, spaces int32) *bookingv1.TransactionLine {
+	line := &bookingv1.TransactionLine{EventId: p.Event.GetId(), EventDateId: p.Slot.GetDate().GetId(), PricingOptionId: optionID, Spaces: spaces}
+	for _, o := range p.Event.GetPricingOptions() {
+		if o.GetId() == optionID && o.GetWholeCourse() {
+			line.EventDateId = ""
+		}
+	}
+	return line
+}
+
+// booked says what was booked.
+func (p bookPage) booked(r *request, bookings []*bookingv1.Booking, total *message) string {
+	spaces, name := spacesText(bookings[0].GetSpaces()), fullName(p.Customer)
+	if n := len(bookings); n > 1 {
+		return r.text("desk.book.booked_course", "spaces", spaces, "dates", datesText(n), "name", name, "paid", total)
+	}
+	return r.text("desk.book.booked", "spaces", spaces, "name", name, "paid", total)
 }
 
 // bookFields are the form's names of the service's fields.
@@ -228,7 +254,7 @@ func (r *request) confirmBooking() error {
 		return err
 	}
 	b := p.Registration.GetBooking()
-	c, back := confirmPage{Danger: true}, "/bookings/"+b.GetId()
+	c, back := confirmPage{Danger: true, Reason: true}, "/bookings/"+b.GetId()
 	switch r.path("action") {
 	case "cancel", "waive":
 		if p.Outcome == nil {
@@ -238,14 +264,6 @@ func (r *request) confirmBooking() error {
 		if r.path("action") == "waive" {
 			c.Title, c.Button = r.text("desk.booking.waive_title"), r.text("desk.booking.waive_button")
 			c.Effects = []string{r.text("desk.outcome.freed", "count", b.GetSpaces()), r.text("desk.booking.waive_effect")}
-		}
-	case "refund":
-		c.Title, c.Button = r.text("desk.booking.refund_title"), r.text("desk.booking.refund_title")
-		c.Effects = []string{r.text("desk.booking.refund_marks")}
-		if b.GetPass() != nil {
-			c.Effects = append(c.Effects, r.text("desk.booking.refund_credits", "count", b.GetPass().GetCreditsUsed()))
-		} else {
-			c.Effects = append(c.Effects, r.text("desk.booking.refund_card", "paid", paid(b)))
 		}
 	default:
 		return fault.Missing("page")
@@ -257,9 +275,7 @@ func (r *request) changeBooking() error {
 	switch action := r.path("action"); action {
 	case "cancel", "waive":
 		r.action("booking.cancel")
-		return r.cancelBooking(&bookingv1.CancelBookingRequest{BookingId: r.path("id"), WaivePolicy: action == "waive"})
-	case "refund":
-		return r.refundBooking(r.path("id"))
+		return r.cancelBooking(&bookingv1.CancelBookingRequest{BookingId: r.path("id"), WaivePolicy: action == "waive", Reason: r.value("reason")})
 	}
 	return fault.Missing("page")
 }
@@ -284,20 +300,8 @@ func (r *request) cancelBooking(req *bookingv1.CancelBookingRequest) error {
 	case o.GetLate():
 		outcome = msg("desk.booking.was_late")
 	}
+	r.detail("reason", "", req.GetReason())
 	cancelled := r.text("desk.booking.cancelled")
 	r.detail("outcome", "", strings.TrimSpace(cancelled+" "+r.text(outcome)))
 	return r.back(path, strings.TrimSpace(cancelled+" "+r.text(cmp.Or(next, outcome))))
-}
-
-func (r *request) refundBooking(booking string) error {
-	path := "/bookings/" + booking
-	res, err := perform(r, r.services.bookings.RefundBooking, &bookingv1.RefundBookingRequest{BookingId: booking})
-	if err != nil {
-		return r.refused(path, err)
-	}
-	if !res.GetChanged() {
-		r.unchanged()
-		return r.back(path, r.text(reason("ALREADY_REFUNDED")))
-	}
-	return r.back(path, r.text("desk.booking.refunded"))
 }

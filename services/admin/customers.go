@@ -116,6 +116,17 @@ func (p passView) State() stateTag {
 	return stateTag{"bad", msg("desk.state.cancelled")}
 }
 
+// Left says how many credits are left, as a number.
+func (p passView) Left() *message { return usesNumber(p.GetUnlimitedUses(), p.GetRemainingUses()) }
+
+// lastDay says until when a pass is valid: "until 31 Jan 2027".
+func lastDay(p *passv1.CustomerPass) *message {
+	if p.GetNeverExpires() {
+		return msg("desk.pass.no_expiry")
+	}
+	return msg("desk.valid.until", "to", wallDate(p.GetExpiryDate()))
+}
+
 // Paused reports whether the pass is paused.
 func (p passView) Paused() bool {
 	return p.GetStatus() == passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED
@@ -128,10 +139,13 @@ func (p passView) Cancelled() bool {
 
 // Valid says from which to which day the pass is valid.
 func (p passView) Valid() *message {
+	if p.GetNeverExpires() {
+		return msg("desk.pass.from_without_end", "from", wallDate(p.GetStartDate()))
+	}
 	return msg("desk.valid.between", "from", wallDate(p.GetStartDate()), "to", wallDate(p.GetExpiryDate()))
 }
 
-// customerPage is a customer with their purchases and passes.
+// customerPage is a customer with their purchases, passes and notes.
 type customerPage struct {
 	Customer   *customerv1.Customer
 	Form       *form
@@ -143,6 +157,8 @@ type customerPage struct {
 	Passes     []passView
 	PassTotal  int64
 	MorePasses string
+	Notes      []noteView
+	MoreNotes  string
 }
 
 func (p customerPage) head() (*message, string) { return literal(fullName(p.Customer)), "customers" }
@@ -193,8 +209,11 @@ func (r *request) customer() error {
 	return r.render("customer", page)
 }
 
-// history reads a customer's purchases and passes, in three calls.
+// history reads a customer's notes, purchases and passes, in four calls.
 func (r *request) history(page *customerPage) error {
+	if err := r.notes(page); err != nil {
+		return err
+	}
 	number, err := strconv.ParseInt(r.query("purchases"), 10, 32)
 	if err != nil || number < 0 {
 		number = 0

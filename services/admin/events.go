@@ -44,7 +44,11 @@ func (e eventView) State() stateTag {
 
 // optionPrice says what a pricing option costs: "£12.50 or 2 credits".
 func optionPrice(o *bookingv1.PricingOption) *message {
-	return priceOrCredits(o, 1)
+	price := priceOrCredits(o, 1)
+	if o.GetWholeCourse() {
+		return msg("desk.price.for_course", "price", price)
+	}
+	return price
 }
 
 // priceOrCredits says what a number of spaces costs at a pricing option.
@@ -154,9 +158,11 @@ func (r *request) createEvent() error {
 	date, rule := f.schedule(r.session.Clock.Zone)
 	req.Dates, req.Recurrence = []*bookingv1.NewEventDate{date}, rule
 	f.addPolicy(req)
+	req.BookingRules = f.bookingRules(nil, r.session.Clock.Zone)
 	price := readPrice(f)
 	req.PricingOptions = []*bookingv1.NewPricingOption{{
 		Name: price.GetName(), Price: price.GetPrice(), Credits: price.Credits, TaxRateBasisPoints: price.GetTaxRateBasisPoints(),
+		WholeCourse: f.Get("whole") != "" && req.GetType() == bookingv1.EventType_EVENT_TYPE_COURSE,
 	}}
 	res, err := submit(r, f, unindexed(r.services.events.CreateEvent), req)
 	if err != nil {
@@ -169,10 +175,10 @@ func (r *request) createEvent() error {
 }
 
 // eventNames are the form's names of the service's fields.
-var eventNames = withPolicyFields(map[string]string{
+var eventNames = withRuleFields(withPolicyFields(map[string]string{
 	"starts_at": "start", "local_start": "start", "duration_minutes": "duration", "rule": "every", "dates": "start",
 	"tax_rate_basis_points": "tax", "pricing_options": "price",
-})
+}))
 
 // publishEvent makes a draft bookable.
 func (r *request) publishEvent() error {
@@ -205,10 +211,15 @@ type eventEditPage struct {
 	Event eventView
 	Form  *form
 	Kinds []option
+	Zone  string // of the times
 }
 
 func (p eventEditPage) head() (*message, string) {
 	return msg("desk.event.edit_title", "event", p.Event.GetTitle()), "events"
+}
+
+func (r *request) eventEdit(e eventView, f *form) eventEditPage {
+	return eventEditPage{Event: e, Form: f, Kinds: r.kindOptions(), Zone: clock{Zone: r.zoneOf(e)}.Name()}
 }
 
 func (r *request) editEvent() error {
@@ -219,7 +230,8 @@ func (r *request) editEvent() error {
 	f := newForm("title", e.GetTitle(), "description", e.GetDescription(), "type", e.Kind(), "location", e.GetLocation())
 	f.setVersion(e.GetVersion())
 	f.setPolicy(e)
-	return r.render("event-edit", eventEditPage{e, f, r.kindOptions()})
+	f.setRules(e.GetBookingRules(), r.zoneOf(e))
+	return r.render("event-edit", r.eventEdit(e, f))
 }
 
 func (r *request) updateEvent() error {
@@ -227,7 +239,7 @@ func (r *request) updateEvent() error {
 	if err != nil {
 		return err
 	}
-	f := r.sent(withPolicyFields(nil))
+	f := r.sent(withRuleFields(withPolicyFields(nil)))
 	title, description, location := f.required("title", msg("desk.field.title")), f.text("description"), f.text("location")
 	req := &bookingv1.UpdateEventRequest{
 		Id: e.GetId(), Title: &title, Description: &description, Location: &location, ExpectedVersion: f.expectedVersion(e.GetVersion()),
@@ -235,16 +247,18 @@ func (r *request) updateEvent() error {
 	if !e.Cancelled() { // the service refuses to change what a cancelled event sells
 		req.Type = kindOf(f.text("type"))
 		f.changePolicy(req)
+		req.BookingRules = f.bookingRules(e.GetBookingRules(), r.zoneOf(e))
 	}
 	res, err := submit(r, f, r.services.events.UpdateEvent, req)
 	if err != nil {
-		return r.again(err, "event-edit", eventEditPage{e, f, r.kindOptions()})
+		return r.again(err, "event-edit", r.eventEdit(e, f))
 	}
 	after := eventView{res.GetEvent()}
 	r.detail("title", e.GetTitle(), title)
 	r.detail("location", e.GetLocation(), location)
 	r.detail("kind", e.Kind(), after.Kind())
 	r.detail("policy", r.text(e.Policy()), r.text(after.Policy()))
+	r.detail("rules", r.rulesText(e), r.rulesText(after))
 	return r.back("/events/"+e.GetId(), r.text("desk.event.changed"))
 }
 

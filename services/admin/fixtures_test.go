@@ -70,6 +70,7 @@ func withEvent(w *world, title, first string) (event *bookingv1.Event, customer 
 	on(w.backend, "ListTransactions", func(*bookingv1.ListTransactionsRequest) (*bookingv1.ListTransactionsResponse, error) {
 		return &bookingv1.ListTransactionsResponse{Transactions: []*bookingv1.Transaction{{Id: "txn_1", Purchaser: who, Bookings: []*bookingv1.Booking{booking}}}, Total: 1}, nil
 	})
+	withoutNotes(w)
 	withoutPasses(w)
 	return event, customer
 }
@@ -126,6 +127,13 @@ func withColleague(w *world) *authv1.Administrator {
 		return &authv1.ListSessionsResponse{Sessions: []*authv1.Session{{Id: "sess_2", UserAgent: `<b>Firefox</b>`, Address: "192.0.2.7", CreatedAt: timestamppb.Now(), LastUsedAt: timestamppb.Now()}}}, nil
 	})
 	return a
+}
+
+// withoutNotes adds a company without notes.
+func withoutNotes(w *world) {
+	on(w.backend, "ListNotes", func(*customerv1.ListNotesRequest) (*customerv1.ListNotesResponse, error) {
+		return &customerv1.ListNotesResponse{}, nil
+	})
 }
 
 // withoutPasses adds a company without passes.

@@ -86,6 +86,9 @@ func TestActionsListAllTheirEffects(t *testing.T) {
 	for action, n := range endpointEffects {
 		effects["settings.webhook.confirm."+action] = n
 	}
+	for action, n := range publishableEffects {
+		effects["settings.publishable.confirm."+action] = n
+	}
 	for action, a := range administratorActions {
 		effects["settings.administrator.confirm."+strings.ReplaceAll(action, "-", "_")] = a.effects
 	}

@@ -1,7 +1,10 @@
 package admin
 
 import (
+	"maps"
+	"slices"
 	"strconv"
+	"strings"
 
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/eventtype"
@@ -16,7 +19,32 @@ type typeView struct{ *passv1.PassType }
 
 // Validity says for how long a pass is valid: "6 months".
 func (t typeView) Validity() *message {
+	if t.GetNeverExpires() {
+		return msg("desk.pass.no_expiry")
+	}
 	return msg("desk.validity."+enum.Name(t.GetValidityUnit()), "count", t.GetValidityCount())
+}
+
+// Uses says how many credits a new pass has: "10 credits".
+func (t typeView) Uses() *message { return usesText(t.GetUnlimitedUses(), t.GetTotalUses()) }
+
+// UsesNumber is Uses for a column of credits: "10".
+func (t typeView) UsesNumber() *message { return usesNumber(t.GetUnlimitedUses(), t.GetTotalUses()) }
+
+// usesText says a number of credits.
+func usesText(unlimited bool, credits int32) *message {
+	if unlimited {
+		return msg("desk.pass.unlimited_uses")
+	}
+	return creditsText(credits)
+}
+
+// usesNumber is usesText without the word.
+func usesNumber(unlimited bool, credits int32) *message {
+	if unlimited {
+		return msg("desk.pass.unlimited")
+	}
+	return literal(thousands(int64(credits)))
 }
 
 // Kinds returns the types of events that the pass can pay for; none if it can pay for all.
@@ -104,9 +132,18 @@ func (r *request) passType() error {
 	if err != nil {
 		return err
 	}
-	f := newForm("title", t.GetTitle(), "description", t.GetDescription(), "uses", strconv.Itoa(int(t.GetTotalUses())),
-		"count", strconv.Itoa(int(t.GetValidityCount())), "price", amount(t.GetPrice()))
-	f.values.Set("unit", enum.Name(t.GetValidityUnit()))
+	f := newForm("title", t.GetTitle(), "description", t.GetDescription(), "price", amount(t.GetPrice()), "unit", "month")
+	if t.GetUnlimitedUses() {
+		f.values.Set("unlimited", "on")
+	} else {
+		f.values.Set("uses", strconv.Itoa(int(t.GetTotalUses())))
+	}
+	if t.GetNeverExpires() {
+		f.values.Set("never", "on")
+	} else {
+		f.values.Set("count", strconv.Itoa(int(t.GetValidityCount())))
+		f.values.Set("unit", enum.Name(t.GetValidityUnit()))
+	}
 	f.values["kinds"] = t.GetEligibleEventTypes()
 	return r.render("pass-type", r.typeForm(f, &t))
 }
@@ -122,9 +159,13 @@ var typeFields = map[string]string{"total_uses": "uses", "validity_count": "coun
 // readType reads the fields of a pass type.
 func readType(f *form) *passv1.CreatePassTypeRequest {
 	req := &passv1.CreatePassTypeRequest{Title: f.required("title", msg("desk.field.title")), Description: f.text("description"), EligibleEventTypes: f.All("kinds")}
-	req.TotalUses = f.count("uses", msg("desk.field.credits"), 1, 100_000)
-	req.ValidityCount = f.count("count", msg("desk.field.validity"), 1, 1000)
-	req.ValidityUnit, _ = enum.Parse[passv1.ValidityUnit](f.text("unit"))
+	if req.UnlimitedUses = f.Get("unlimited") != ""; !req.GetUnlimitedUses() {
+		req.TotalUses = f.count("uses", msg("desk.field.credits"), 1, 100_000)
+	}
+	if req.NeverExpires = f.Get("never") != ""; !req.GetNeverExpires() {
+		req.ValidityCount = f.count("count", msg("desk.field.validity"), 1, 1000)
+		req.ValidityUnit, _ = enum.Parse[passv1.ValidityUnit](f.text("unit"))
+	}
 	req.Price, _ = f.money("price", msg("desk.field.price"))
 	return req
 }
@@ -148,10 +189,17 @@ func (r *request) updatePassType() error {
 	}
 	f := r.sent(typeFields)
 	req := readType(f)
-	_, err = submit(r, f, r.services.passes.UpdatePassType, &passv1.UpdatePassTypeRequest{
-		Id: t.GetId(), Title: &req.Title, Description: &req.Description, TotalUses: &req.TotalUses, ValidityCount: &req.ValidityCount,
+	change := &passv1.UpdatePassTypeRequest{
+		Id: t.GetId(), Title: &req.Title, Description: &req.Description, UnlimitedUses: &req.UnlimitedUses, NeverExpires: &req.NeverExpires,
 		ValidityUnit: req.GetValidityUnit(), Price: &req.Price, EligibleEventTypes: &passv1.EventTypes{Types: req.GetEligibleEventTypes()},
-	})
+	}
+	if !req.GetUnlimitedUses() {
+		change.TotalUses = &req.TotalUses
+	}
+	if !req.GetNeverExpires() {
+		change.ValidityCount = &req.ValidityCount
+	}
+	_, err = submit(r, f, r.services.passes.UpdatePassType, change)
 	if err != nil {
 		return r.again(err, "pass-type", r.typeForm(f, &t))
 	}
@@ -194,7 +242,7 @@ func (r *request) assignPage(f *form) (assignPage, error) {
 		return page, err
 	}
 	for _, t := range types.GetPassTypes() {
-		page.Types = append(page.Types, option{t.GetId(), r.text("desk.assign.option", "title", t.GetTitle(), "credits", creditsText(t.GetTotalUses()),
+		page.Types = append(page.Types, option{t.GetId(), r.text("desk.assign.option", "title", t.GetTitle(), "credits", typeView{t}.Uses(),
 			"validity", typeView{t}.Validity(), "price", priceText(t.GetPrice(), t.GetCurrency()))})
 	}
 	return page, nil
@@ -214,8 +262,9 @@ func (r *request) assign() error {
 		return err
 	}
 	req := &passv1.AssignCustomerPassRequest{CustomerId: page.Customer.GetId(), PassTypeId: page.Form.required("type", msg("desk.field.pass_type")), StartDate: page.Form.text("start")}
-	if page.Form.text("paid") == "card" {
-		req.Purchase = &passv1.PassPurchase{Method: money.MethodCard, Reference: page.Form.text("reference")}
+	paid := strings.ToUpper(page.Form.text("paid"))
+	if slices.Contains(money.PassMethods(), paid) && paid != money.MethodFree {
+		req.Purchase = &passv1.PassPurchase{Method: paid, Reference: page.Form.text("reference")}
 	}
 	res, err := submit(r, page.Form, r.services.passes.AssignCustomerPass, req)
 	if err != nil {
@@ -228,7 +277,13 @@ func (r *request) assign() error {
 }
 
 // entryOfLedger is a change of a pass's credits as a page shows it.
-type entryOfLedger struct{ *passv1.LedgerEntry }
+type entryOfLedger struct {
+	*passv1.LedgerEntry
+	unlimited bool // the pass has unlimited uses
+}
+
+// Left says how many credits the pass had after the change.
+func (e entryOfLedger) Left() *message { return usesNumber(e.unlimited, e.GetBalance()) }
 
 // KindName says why the credits changed.
 func (e entryOfLedger) KindName() *message {
@@ -243,8 +298,11 @@ func (e entryOfLedger) KindName() *message {
 	return msg("desk.ledger.adjusted")
 }
 
-// Change prints the credits with their sign.
+// Change prints the credits with their sign; a dash for a pass with unlimited uses.
 func (e entryOfLedger) Change() string {
+	if e.unlimited {
+		return "–"
+	}
 	if e.GetCredits() < 0 {
 		return "−" + thousands(-int64(e.GetCredits()))
 	}
@@ -260,7 +318,27 @@ type passPage struct {
 	Form     *form
 }
 
+// Paid says what was paid for the pass.
+func (p passPage) Paid() *message {
+	bought := p.Pass.GetPurchase()
+	if bought == nil {
+		return msg("desk.pay.given_free")
+	}
+	return byMethod(literal(priceText(bought.GetGross(), bought.GetCurrency())), bought.GetMethod())
+}
+
 func (p passPage) head() (*message, string) { return literal(p.Pass.Title), "customers" }
+
+// neverDate is the expiry date of a pass that never expires.
+const neverDate = "9999-12-31"
+
+// expiryForm returns a form with the last day of a pass.
+func expiryForm(p *passv1.CustomerPass) *form {
+	if p.GetNeverExpires() {
+		return newForm("never", "on")
+	}
+	return newForm("expiry", p.GetExpiryDate())
+}
 
 func (r *request) findPass() (passPage, error) {
 	s := r.services
@@ -269,7 +347,7 @@ func (r *request) findPass() (passPage, error) {
 		return passPage{}, err
 	}
 	p := res.GetCustomerPass()
-	page := passPage{Form: newForm("expiry", p.GetExpiryDate())}
+	page := passPage{Form: expiryForm(p)}
 	names, err := s.customers.BatchGetCustomers(r.ctx, &customerv1.BatchGetCustomersRequest{Ids: []string{p.GetCustomerId()}, IncludeDeleted: true})
 	if err != nil {
 		return page, err
@@ -287,7 +365,7 @@ func (r *request) findPass() (passPage, error) {
 		return page, err
 	}
 	for _, e := range ledger.GetEntries() {
-		page.Ledger = append(page.Ledger, entryOfLedger{e})
+		page.Ledger = append(page.Ledger, entryOfLedger{e, p.GetUnlimitedUses()})
 	}
 	page.Next = r.with("page", ledger.GetNextPageToken())
 	return page, nil
@@ -299,7 +377,7 @@ func (r *request) adjustPass() error {
 		return err
 	}
 	f := r.sent(nil)
-	f.values.Set("expiry", page.Pass.GetExpiryDate())
+	maps.Copy(f.values, expiryForm(page.Pass.CustomerPass).values)
 	page.Form = f
 	credits, given := f.integer("credits", msg("desk.field.change"), -100_000, 100_000)
 	if !given || credits == 0 {
@@ -327,12 +405,18 @@ func (r *request) extendPass() error {
 		return err
 	}
 	page.Form = r.sent(map[string]string{"expiry_date": "expiry"})
-	expiry := page.Form.required("expiry", msg("desk.field.date"))
+	expiry := neverDate
+	if page.Form.Get("never") == "" {
+		expiry = page.Form.required("expiry", msg("desk.field.date"))
+	}
 	_, err = submit(r, page.Form, r.services.passes.UpdateCustomerPass, &passv1.UpdateCustomerPassRequest{Id: page.Pass.GetId(), ExpiryDate: &expiry})
 	if err != nil {
 		return r.again(err, "pass", page)
 	}
 	r.detail("expiry_date", page.Pass.GetExpiryDate(), expiry)
+	if expiry == neverDate {
+		return r.back("/passes/"+page.Pass.GetId(), r.text("desk.pass.never_expires"))
+	}
 	return r.back("/passes/"+page.Pass.GetId(), r.text("desk.pass.extended", "day", wallDate(expiry)))
 }
 

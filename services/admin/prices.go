@@ -36,6 +36,11 @@ func (p pricePage) Action() string {
 	return path
 }
 
+// Course reports whether a new price can be for the whole course.
+func (p pricePage) Course() bool {
+	return p.Option == nil && p.Event.GetType() == bookingv1.EventType_EVENT_TYPE_COURSE
+}
+
 // findPrice returns the page of the pricing option in the path; that of a new one if the path
 // has none.
 func (r *request) findPrice() (pricePage, error) {
@@ -84,7 +89,9 @@ func (r *request) savePrice() error {
 	}
 	p.Form = r.sent(map[string]string{"tax_rate_basis_points": "tax"})
 	change, done := readPrice(p.Form), "desk.price.added"
-	if p.Option != nil {
+	if p.Option == nil {
+		change.WholeCourse = proto.Bool(p.Course() && p.Form.Get("whole") != "")
+	} else {
 		change.Id, done = p.Option.GetId(), "desk.price.changed"
 	}
 	_, err = submit(r, p.Form, unindexed(r.services.events.UpdateEvent), &bookingv1.UpdateEventRequest{

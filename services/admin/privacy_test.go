@@ -66,6 +66,7 @@ func privacyWorld(t *testing.T, end error) *world {
 	on(w.backend, "EraseCustomer", func(*privacyv1.EraseCustomerRequest) (*privacyv1.EraseCustomerResponse, error) {
 		return &privacyv1.EraseCustomerResponse{}, nil
 	})
+	withoutNotes(w)
 	w.signIn()
 	return w
 }

@@ -34,18 +34,6 @@ func (r registrationView) NoShow() bool {
 	return r.GetBooking().GetAttendance() == bookingv1.Attendance_ATTENDANCE_NO_SHOW
 }
 
-// paid says what was paid for a booking: "2 credits", "£12.50", "£11.25 with SUMMER".
-func paid(b *bookingv1.Booking) *message {
-	if p := b.GetPass(); p != nil {
-		return creditsText(p.GetCreditsUsed())
-	}
-	price := priceText(b.GetCard().GetGross(), b.GetCard().GetCurrency())
-	if code := b.GetCard().GetDiscountCode(); code != "" {
-		return msg("desk.price.with_discount", "price", price, "code", code)
-	}
-	return literal(price)
-}
-
 // entryView is an entry of a waitlist, with its customer.
 type entryView struct {
 	*bookingv1.WaitlistEntry

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 //go:embed templates/*.html templates/shared/*.html assets/* locales/*.toml
@@ -112,19 +113,22 @@ func (web *web) serveAsset(w http.ResponseWriter, r *http.Request) {
 // funcs are what templates may call.
 func (p *pages) funcs(x *texts) template.FuncMap {
 	return template.FuncMap{
-		"t":           x.html,
-		"language":    x.language.String,
-		"asset":       func(name string) string { return p.urls[name] },
-		"money":       priceText,
-		"optionPrice": optionPrice,
-		"notice":      func(n *authv1.Notice) string { return x.text(noticeText(n)) },
-		"number":      func(n any) string { return thousands(toInt(n)) },
-		"duration":    duration,
-		"wallDate":    wallDate,
-		"map":         mapOf,
-		"list":        func(items ...any) []any { return items },
-		"date":        func(t time.Time) string { return t.Format(time.DateOnly) },
-		"str":         func(v any) string { return fmt.Sprint(v) },
+		"t":            x.html,
+		"language":     x.language.String,
+		"asset":        func(name string) string { return p.urls[name] },
+		"money":        priceText,
+		"optionPrice":  optionPrice,
+		"moneyMethods": moneyMethods,
+		"lastDay":      lastDay,
+		"passCredits":  func(p *passv1.CustomerPass) *message { return usesText(p.GetUnlimitedUses(), p.GetRemainingUses()) },
+		"notice":       func(n *authv1.Notice) string { return x.text(noticeText(n)) },
+		"number":       func(n any) string { return thousands(toInt(n)) },
+		"duration":     duration,
+		"wallDate":     wallDate,
+		"map":          mapOf,
+		"list":         func(items ...any) []any { return items },
+		"date":         func(t time.Time) string { return t.Format(time.DateOnly) },
+		"str":          func(v any) string { return fmt.Sprint(v) },
 	}
 }
 

@@ -28,7 +28,7 @@ func post(path string, who access, a audited, serve func(v *request) error) rout
 // routes returns every page and form: the dashboard's whole surface.
 func routes() []route {
 	return slices.Concat(signInRoutes(), eventRoutes(), bookingRoutes(), customerRoutes(), discountRoutes(), passRoutes(),
-		accountRoutes(), apiClientKind().routes(), apiKeyKind().routes(), companyRoutes(), webhookRoutes())
+		accountRoutes(), apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), companyRoutes(), webhookRoutes())
 }
 
 func signInRoutes() []route {
@@ -86,6 +86,8 @@ func bookingRoutes() []route {
 		post("/waitlist/{id}/leave", staff, audited{"waitlist.leave", "id"}, (*request).leaveWaitlist),
 		get("/bookings/{id}", staff, show("booking", (*request).findBooking)),
 		post("/bookings/{id}/attendance", staff, audited{"booking.attendance", "id"}, (*request).attendance),
+		get("/bookings/{id}/refund", staff, (*request).refundForm),
+		post("/bookings/{id}/refund", staff, audited{"booking.refund", "id"}, (*request).refundBooking),
 		get("/bookings/{id}/{action}", staff, (*request).confirmBooking),
 		post("/bookings/{id}/{action}", staff, audited{"booking.{action}", "id"}, (*request).changeBooking),
 	}
@@ -100,6 +102,12 @@ func customerRoutes() []route {
 		post("/customers/{id}", staff, audited{"customer.update", "id"}, (*request).updateCustomer),
 		get("/customers/{id}/assign", staff, (*request).assignForm),
 		post("/customers/{id}/assign", staff, audited{"customer_pass.assign", given}, (*request).assign),
+		get("/customers/{id}/notes/new", staff, show("note", (*request).findNote)),
+		post("/customers/{id}/notes", staff, audited{"customer.note_add", "id"}, (*request).addNote),
+		get("/customers/{id}/notes/{note}", staff, show("note", (*request).findNote)),
+		post("/customers/{id}/notes/{note}", staff, audited{"customer.note_update", "id"}, (*request).updateNote),
+		get("/customers/{id}/notes/{note}/delete", staff, (*request).confirmNote),
+		post("/customers/{id}/notes/{note}/{action}", staff, audited{"customer.note_{action}", "id"}, (*request).changeNote),
 		{"GET /customers/{id}/export", owner, audited{"customer.export", "id"}, (*request).exportCustomer},
 		get("/customers/{id}/erase", owner, (*request).eraseForm),
 		post("/customers/{id}/erase", owner, audited{"customer.erase", "id"}, (*request).eraseCustomer),
@@ -162,6 +170,18 @@ func companyRoutes() []route {
 		get("/settings/audit", owner, (*request).auditLog),
 		get("/settings/company", owner, (*request).company),
 		post("/settings/company", owner, byAuth(), (*request).updateCompany),
+	}
+}
+
+func publishableRoutes() []route {
+	return []route{
+		get(publishablePath, owner, (*request).publishableKeys),
+		get(publishablePath+"/new", owner, show("publishable-key", (*request).findPublishable)),
+		post(publishablePath, owner, byAuth(), (*request).addPublishable),
+		get(publishablePath+"/{id}", owner, show("publishable-key", (*request).findPublishable)),
+		post(publishablePath+"/{id}", owner, byAuth(), (*request).updatePublishable),
+		get(publishablePath+"/{id}/{action}", owner, (*request).confirmPublishable),
+		post(publishablePath+"/{id}/{action}", owner, byAuth(), (*request).changePublishable),
 	}
 }
 

@@ -30,20 +30,22 @@ func Part() service.Part {
 
 // services are the clients of the services that the pages call.
 type services struct {
-	admins    authv1.AdministratorServiceClient
-	audit     authv1.AuditServiceClient
-	companies authv1.CompanyServiceClient
-	clients   authv1.ApiClientServiceClient
-	keys      authv1.ApiKeyServiceClient
-	customers customerv1.CustomerServiceClient
-	events    bookingv1.EventServiceClient
-	bookings  bookingv1.BookingServiceClient
-	waitlist  bookingv1.WaitlistServiceClient
-	discounts bookingv1.DiscountServiceClient
-	passes    passv1.PassServiceClient
-	webhooks  webhookv1.WebhookServiceClient
-	erasures  privacyv1.ErasureServiceClient
-	stores    []personalStore
+	admins      authv1.AdministratorServiceClient
+	audit       authv1.AuditServiceClient
+	companies   authv1.CompanyServiceClient
+	clients     authv1.ApiClientServiceClient
+	keys        authv1.ApiKeyServiceClient
+	publishable authv1.PublishableKeyServiceClient
+	customers   customerv1.CustomerServiceClient
+	notes       customerv1.NoteServiceClient
+	events      bookingv1.EventServiceClient
+	bookings    bookingv1.BookingServiceClient
+	waitlist    bookingv1.WaitlistServiceClient
+	discounts   bookingv1.DiscountServiceClient
+	passes      passv1.PassServiceClient
+	webhooks    webhookv1.WebhookServiceClient
+	erasures    privacyv1.ErasureServiceClient
+	stores      []personalStore
 }
 
 // connections are the connections to the services.
@@ -54,8 +56,10 @@ func (c connections) services() services {
 	return services{
 		admins: authv1.NewAdministratorServiceClient(c.auth), audit: authv1.NewAuditServiceClient(c.auth),
 		companies: authv1.NewCompanyServiceClient(c.auth), clients: authv1.NewApiClientServiceClient(c.auth),
-		keys: authv1.NewApiKeyServiceClient(c.auth), customers: customerv1.NewCustomerServiceClient(c.customer),
-		events: bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
+		keys: authv1.NewApiKeyServiceClient(c.auth), publishable: authv1.NewPublishableKeyServiceClient(c.auth),
+		customers: customerv1.NewCustomerServiceClient(c.customer),
+		notes:     customerv1.NewNoteServiceClient(c.customer),
+		events:    bookingv1.NewEventServiceClient(c.booking), bookings: bookingv1.NewBookingServiceClient(c.booking),
 		waitlist: bookingv1.NewWaitlistServiceClient(c.booking), discounts: bookingv1.NewDiscountServiceClient(c.booking), passes: passv1.NewPassServiceClient(c.pass),
 		webhooks: webhookv1.NewWebhookServiceClient(c.webhook), erasures: privacyv1.NewErasureServiceClient(c.customer),
 		stores: []personalStore{

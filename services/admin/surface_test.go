@@ -104,7 +104,7 @@ func TestEverySettingIsClosedToStaff(t *testing.T) {
 }
 
 // ofAuth matches the forms that change data of auth, which writes its own audit entries.
-var ofAuth = regexp.MustCompile(`^/(sign-in|sign-out|reset|invitation|account|settings/(api-clients|api-keys|administrators|invitations|company))(/|$)`)
+var ofAuth = regexp.MustCompile(`^/(sign-in|sign-out|reset|invitation|account|settings/(api-clients|api-keys|publishable-keys|administrators|invitations|company))(/|$)`)
 
 func TestEveryFormIsAudited(t *testing.T) {
 	t.Parallel()

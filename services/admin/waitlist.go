@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 
+	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
@@ -20,10 +21,9 @@ func (r *request) wait() error {
 		Mode: bookingv1.WaitlistMode_WAITLIST_MODE_OFFER, OfferMinutes: 12 * 60,
 	}
 	if page.Form.text("mode") == "book" {
-		req.Mode, req.OfferMinutes, req.PaymentMethod = bookingv1.WaitlistMode_WAITLIST_MODE_BOOK, 0, bookingv1.PaymentMethod_PAYMENT_METHOD_CARD
-		if page.Form.text("method") == "pass" {
-			req.PaymentMethod, req.CustomerPassId = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, page.Form.text("pass")
-		}
+		pay := page.Form.payment()
+		req.Mode, req.OfferMinutes = bookingv1.WaitlistMode_WAITLIST_MODE_BOOK, 0
+		req.PaymentMethod, req.CustomerPassId = pay.method, pay.pass
 	}
 	res, err := submit(r, page.Form, r.services.waitlist.JoinWaitlist, req)
 	if err != nil {
@@ -123,11 +123,9 @@ func (r *request) acceptOffer() error {
 		return err
 	}
 	p.Form = r.sent(bookFields)
+	pay := p.Form.payment()
 	req := &bookingv1.AcceptOfferRequest{
-		Id: p.Entry.GetId(), PaymentMethod: bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, PaymentReference: p.Form.text("reference"),
-	}
-	if p.Form.text("method") == "pass" {
-		req.PaymentMethod, req.CustomerPassId, req.PaymentReference = bookingv1.PaymentMethod_PAYMENT_METHOD_PASS, p.Form.text("pass"), ""
+		Id: p.Entry.GetId(), PaymentMethod: pay.method, PaymentReference: pay.reference, CustomerPassId: pay.pass,
 	}
 	res, err := submit(r, p.Form, r.services.waitlist.AcceptOffer, req)
 	if err != nil {
@@ -137,6 +135,6 @@ func (r *request) acceptOffer() error {
 	for _, b := range res.GetTransaction().GetBookings() {
 		booked += ", " + r.text(paid(b))
 	}
-	r.detail("paid", "", p.Form.text("method"))
+	r.detail("paid", "", enum.Name(pay.method))
 	return r.back(p.Slot.Path(), booked+".")
 }

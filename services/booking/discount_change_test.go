@@ -104,6 +104,19 @@ func TestChangeDiscountCode(t *testing.T) {
 			t.Errorf("got %v, %v", got, err)
 		}
 	})
+	t.Run("values that the code already has change nothing", func(t *testing.T) {
+		resp, err := w.discounts.GetDiscountCode(w.ctx, &bookingv1.GetDiscountCodeRequest{Id: code.GetId()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := resp.GetDiscountCode()
+		got, err := update(&bookingv1.UpdateDiscountCodeRequest{
+			NoValidFrom: true, ValidUntil: before.GetValidUntil(), MaxUses: new(int32(0)), Disabled: new(false), EventIds: events(before.GetEventIds()...),
+		})
+		if err != nil || !proto.Equal(got, before) {
+			t.Errorf("got %v, %v, want %v", got, err, before)
+		}
+	})
 	t.Run("the events can change, and an event that was deleted since can stay", func(t *testing.T) {
 		if _, err := w.events.DeleteEvent(w.ctx, &bookingv1.DeleteEventRequest{Id: gone.GetId()}); err != nil {
 			t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -75,6 +76,10 @@ func TestEndOfADate(t *testing.T) {
 		})
 		if err != nil || added.GetDates()[0].GetDurationMinutes() != 420 {
 			t.Errorf("got %v, %v", added, err)
+		}
+		date, err := w.events.GetEventDate(w.ctx, &bookingv1.GetEventDateRequest{Id: added.GetDates()[0].GetId()})
+		if err != nil || !proto.Equal(added.GetScheduled(), date.GetDate()) {
+			t.Errorf("the added date is %v, but reads %v, %v", added.GetScheduled(), date, err)
 		}
 	})
 	t.Run("a duration must agree with the end on each date of a rule", func(t *testing.T) {

@@ -311,3 +311,21 @@ func TestExpiredHoldEvents(t *testing.T) { // invariant 16
 	})
 	w.verify()
 }
+
+func TestRemovalsKeepUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const removed = 2500 // more than two batches
+	add := func(n int, ended string) {
+		w.exec(`insert into ended_holds (company_id, id, purchaser_id, recipients, ended_at, hold)
+			select $1, gen_random_uuid(), gen_random_uuid(), '{}', now() - $3::interval, '{}' from generate_series(1, $2::integer)`, w.company, n, ended)
+	}
+	add(removed, "31 days")
+	add(1, "29 days")
+	if err := w.server.removeReleased(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := one[int64](w, `select count(*) from ended_holds`); n != 1 {
+		t.Errorf("%d ended holds are left, want the one that can still be read", n)
+	}
+}

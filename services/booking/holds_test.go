@@ -79,6 +79,32 @@ func TestHolds(t *testing.T) { // invariant 16
 			}
 		}
 	})
+	t.Run("a confirmation is replayed only to its own Idempotency-Key", func(t *testing.T) {
+		for _, method := range []bookingv1.PaymentMethod{0, byPass} {
+			h := w.hold(mia, w.passEvent(&five, time.Hour, nil), 2, "")
+			confirm := func(key, reference string) (*bookingv1.ConfirmHoldResponse, error) {
+				return w.bookings.ConfirmHold(withKey(w.ctx, h.GetId()+key), &bookingv1.ConfirmHoldRequest{
+					HoldId: h.GetId(), PaymentMethod: method, PaymentReference: reference,
+				})
+			}
+			first, err := confirm("own", "")
+			if err != nil || first.GetAlreadyConfirmed() {
+				t.Fatalf("got %v, %v", first, err)
+			}
+			if again, err := confirm("own", ""); err != nil || !proto.Equal(again, first) {
+				t.Errorf("the same key: %v, %v\nwant %v", again, err, first)
+			}
+			if other, err := confirm("other", ""); err != nil || !other.GetAlreadyConfirmed() {
+				t.Errorf("another key: %v, %v", other, err)
+			}
+			if method == byPass {
+				continue // a payment by pass has no reference
+			}
+			if _, err := confirm("own", "pay_2"); fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
+				t.Errorf("the key with another request: %v", err)
+			}
+		}
+	})
 	t.Run("a hold stays unchanged when a payment by pass is refused, and can be paid another way", func(t *testing.T) {
 		e := w.passEvent(&five, time.Hour, nil)
 		poor := w.customer(w.company, "Poor")

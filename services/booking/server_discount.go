@@ -3,6 +3,8 @@ package booking
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -144,6 +146,9 @@ func (s *Server) UpdateDiscountCode(ctx context.Context, req *bookingv1.UpdateDi
 		}
 		if err := c.CheckEvents(append(existing, before.Events...)); err != nil {
 			return err
+		}
+		if resp.DiscountCode = convert.DiscountCode(c); proto.Equal(resp.DiscountCode, convert.DiscountCode(&before)) {
+			return nil
 		}
 		c.Version++
 		c.UpdatedAt = pg.Instant(s.now())

@@ -155,6 +155,7 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 			return err
 		}
 		resp.Dates = convert.Dates(p.AddedDates)
+		resp.Scheduled = convert.ScheduledDate(e.Schedule(&p.AddedDates[0], 0, now), now)
 		return nil
 	})
 }

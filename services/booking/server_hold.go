@@ -142,49 +142,95 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 	if err != nil {
 		return nil, err
 	}
-	t, already, err := s.confirmHold(ctx, company, which, how)
+	resp := &bookingv1.ConfirmHoldResponse{}
+	p, err := newPurchase(ctx, req, resp, company, model.Purchase{Status: model.Pending})
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.ConfirmHoldResponse{Transaction: convert.Transaction(t), AlreadyConfirmed: already}, nil
+	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
+	already, err := s.confirmHold(ctx, p, which, how)
+	if err != nil {
+		return nil, err
+	}
+	resp.AlreadyConfirmed = already
+	return resp, nil
 }
 
-// confirmHold pays for a hold. It is idempotent: a confirmed hold is returned unchanged, and already
-// is true.
-func (s *Server) confirmHold(ctx context.Context, company tenancy.Company, which id.Transaction, how model.PaymentChoice) (t *model.Transaction, already bool, err error) {
+// confirmHold pays for a hold and fills the response of p. A confirmed hold is returned unchanged, and
+// already is true, unless the request has the Idempotency-Key that confirmed it: its response is replayed.
+func (s *Server) confirmHold(ctx context.Context, p *purchase, which id.Transaction, how model.PaymentChoice) (already bool, err error) {
 	needsCredits := false
-	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, p.company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
 		needsCredits, already = false, false
-		h, err := s.store.LockHold(ctx, tx, company.ID, which)
-		if fault.Is(err, fault.NotFound) {
-			_, err = s.store.HoldInTx(ctx, tx, company.ID, which, s.now())
-			h.Status = model.Released // more than a day ago
+		if replayed, err := p.replay(ctx, tx); replayed || err != nil {
+			return err
 		}
+		status, err := s.lockPayable(ctx, tx, p.company.ID, which)
 		if err != nil {
 			return err
 		}
 		switch {
-		case h.Status == model.Confirmed:
+		case status == model.Confirmed:
 			already = true
-			t, err = s.store.Unconfirmed(ctx, tx, company.ID, which, model.Confirmed)
-			return err
-		case h.Status == model.Pending && how.Method == model.Pass:
+			p.Bought, err = s.store.Unconfirmed(ctx, tx, p.company.ID, which, model.Confirmed)
+		case status == model.Pending && how.Method == model.Pass:
 			needsCredits = true
-			t, err = s.joinPending(ctx, tx, company.ID, which)
-			return err
-		case h.Status == model.Pending || h.Status == model.Undoing:
+			p.Bought, err = s.joinPending(ctx, tx, p.company.ID, which)
+		case status == model.Pending || status == model.Undoing:
 			return errBeingUndone()
-		case h.Status == model.Released || !s.now().Before(h.ExpiresAt):
-			return fault.Refuse(ReasonHoldExpired, "the hold has expired and its spaces were released")
+		default:
+			needsCredits = how.Method == model.Pass
+			p.Bought, err = s.payHeld(ctx, tx, p.company, which, how)
 		}
-		needsCredits = how.Method == model.Pass
-		t, err = s.payHeld(ctx, tx, company, which, how)
-		return err
+		if err != nil || needsCredits {
+			return err
+		}
+		p.fill()
+		if already {
+			return nil
+		}
+		return p.keep(tx)
 	})
 	if err == nil && needsCredits {
-		err = s.payPending(ctx, company, t, how.Pass)
+		err = s.payByPass(ctx, p, how.Pass)
 	}
-	return t, already, err
+	return already, err
+}
+
+// lockPayable locks a hold and returns the status of its transaction. It refuses a hold that has ended.
+func (s *Server) lockPayable(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (model.TransactionStatus, error) {
+	h, err := s.store.LockHold(ctx, tx, company, which)
+	if fault.Is(err, fault.NotFound) {
+		_, err = s.store.HoldInTx(ctx, tx, company, which, s.now())
+		h.Status = model.Released // more than a day ago
+	}
+	if err == nil && (h.Status == model.Released || h.Status == model.Held && !s.now().Before(h.ExpiresAt)) {
+		err = fault.Refuse(ReasonHoldExpired, "the hold has expired and its spaces were released")
+	}
+	return h.Status, err
+}
+
+// replay fills the response of p if its Idempotency-Key was used before. Otherwise tx holds the key.
+func (p *purchase) replay(ctx context.Context, tx *pg.Tx) (bool, error) {
+	if p.key == nil {
+		return false, nil
+	}
+	if err := tx.Pipeline(ctx, idem.Lookup(p.key)...); err != nil {
+		return false, err
+	}
+	return p.key.Replay(p.resp)
+}
+
+// keep stores the response of p for its Idempotency-Key when tx commits.
+func (p *purchase) keep(tx *pg.Tx) error {
+	if p.key == nil {
+		return nil
+	}
+	if err := p.key.Respond(p.resp); err != nil {
+		return err
+	}
+	tx.Queue(idem.Save(p.key))
+	return nil
 }
 
 // joinPending returns a purchase by pass that another attempt is paying for, and marks it as paid

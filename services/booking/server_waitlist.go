@@ -221,18 +221,25 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 	if err != nil {
 		return nil, err
 	}
-	switch w.State {
-	case model.EntryOffered, model.EntryBooked:
-	case model.EntryExpired:
+	switch {
+	case w.State == model.EntryOffered || w.State == model.EntryBooked:
+	case w.State == model.EntryExpired:
 		return nil, fault.Refuse(ReasonHoldExpired, "the offer has expired and its spaces were released")
-	case model.EntryClosed:
+	case w.State == model.EntryClosed && w.DateStatus == model.DateCancelled:
 		return nil, model.EventIsCancelled()
 	default:
 		return nil, fault.Refuse(model.ReasonNotOffered, "the entry has no open offer")
 	}
-	t, already, err := s.confirmHold(ctx, company, w.Transaction, how)
+	resp := &bookingv1.AcceptOfferResponse{}
+	p, err := newPurchase(ctx, req, resp, company, model.Purchase{Status: model.Pending})
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.AcceptOfferResponse{Transaction: convert.Transaction(t), AlreadyAccepted: already}, nil
+	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
+	already, err := s.confirmHold(ctx, p, w.Transaction, how)
+	if err != nil {
+		return nil, err
+	}
+	resp.AlreadyAccepted = already
+	return resp, nil
 }

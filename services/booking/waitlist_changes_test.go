@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/model"
 )
 
 // payloads reads the events of a subject in the order of their publication.
@@ -126,6 +127,9 @@ func TestWaitlistEnds(t *testing.T) { // invariant 19
 		w.wantEnd(had, entryOffered, entryClosed)
 		w.wantEnd(has, entryWaiting, entryClosed)
 		w.wantEnd(waits, entryWaiting, entryClosed)
+		if _, err := w.waitlist.AcceptOffer(w.ctx, &bookingv1.AcceptOfferRequest{Id: had.GetId()}); fault.From(err).Reason != model.ReasonEventCancelled {
+			t.Errorf("accepting the offer: %v", err)
+		}
 	})
 	t.Run("the entries of a deleted event end", func(t *testing.T) {
 		e := w.passEvent(new(int32(0)), time.Hour, nil)
@@ -164,6 +168,9 @@ func TestWaitlistEnds(t *testing.T) { // invariant 19
 		}
 		for _, entry := range entries {
 			w.wantEnd(entry, entryWaiting, entryClosed)
+			if _, err := w.waitlist.AcceptOffer(w.ctx, &bookingv1.AcceptOfferRequest{Id: entry.GetId()}); fault.From(err).Reason != model.ReasonNotOffered {
+				t.Errorf("accepting an offer that was never made: %v", err)
+			}
 		}
 		shown.UpdatedAt = w.entry(entries[0]).GetUpdatedAt()
 		if now := w.entry(entries[0]); !proto.Equal(now, shown) {

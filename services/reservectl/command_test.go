@@ -61,7 +61,7 @@ func TestHelp(t *testing.T) {
 		})
 	}
 	for _, tt := range []struct{ typed, want string }{
-		{"client create --scopes ", "customers:read\nprofile:read\nprofile:write\nbookings:read\n:4"},
+		{"client create --scopes ", "customers:read\nprofile:read\nprofile:write\nbookings:read\npasses:read\nnotes:read\nnotes:write\n:4"},
 		{"company create --currency ", "GBP\nEUR\nUSD\n:4"},
 		{"company create --timezone Eur", "Europe/"},
 		{"customer import ", "csv\nndjson\njsonl\njson\n:8"},
@@ -268,5 +268,36 @@ func TestExplain(t *testing.T) {
 		if strings.Contains(got, "10.0.0.1") {
 			t.Errorf("got %q", got)
 		}
+	}
+}
+
+// TestReadme checks that the README lists every command.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{} // "event list"
+	for line := range strings.Lines(string(text)) {
+		cells := strings.Split(strings.ReplaceAll(line, "`", ""), "|")
+		if len(cells) != 5 {
+			continue
+		}
+		for group := range strings.SplitSeq(cells[1], ",") {
+			for word := range strings.SplitSeq(cells[2], ",") {
+				listed[strings.TrimSpace(strings.TrimSpace(group)+" "+strings.TrimSpace(word))] = true
+			}
+		}
+	}
+	delete(listed, "command with") // the header
+	delete(listed, "--- ---")
+	for words, c := range commands(newRoot(nil, nil, nil)) {
+		if !c.HasSubCommands() && words != "" && !listed[words] {
+			t.Errorf("README.md does not list %q", words)
+		}
+		delete(listed, words)
+	}
+	for words := range listed {
+		t.Errorf("README.md lists %q, which is not a command", words)
 	}
 }

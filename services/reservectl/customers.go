@@ -15,7 +15,8 @@ import (
 )
 
 func (a *app) customerCommand() *cobra.Command {
-	return group("customer", "Import, export and erase customers", a.customerImport(), a.customerExport(), a.customerErase(), a.customerErasures())
+	return a.callGroup("customer", "Manage, import, export and erase customers", customerCalls(),
+		a.customerImport(), a.customerExport(), a.customerErase(), a.customerErasures())
 }
 
 func (a *app) customerImport() *cobra.Command {

@@ -14,8 +14,14 @@
 //  5. Exit status 0: done; 1: failed; 2: wrong usage; 3: done, but lines were refused.
 //  6. Text from outside the platform reaches a terminal without control characters.
 //
-// Each file has the commands of one resource. resource.go has the code that they share (list,
-// change, print), and credentials.go builds the commands of all three kinds of credentials.
+// Most commands make one RPC each. calls_*.go have them as tables: call.go builds a command from an
+// entry, request.go and field_flag.go turn the fields of the request into flags, listing.go prints
+// lists page by page, and field_text.go has the help of the fields. A new field in a proto becomes a
+// flag by itself, and needs a text there.
+//
+// The commands of companies, credentials, administrators and webhooks are written by hand, in a file
+// for each resource. resource.go has the code that they share (list, change, print), and
+// credentials.go builds the commands of all three kinds of credentials.
 // access.go opens sessions with the services, and output.go prints. import.go, records.go,
 // csv.go, columns.go and report.go implement imports.
 package reservectl

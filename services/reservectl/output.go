@@ -64,10 +64,57 @@ func (a *app) printOne(r row) error {
 		return a.printJSON(r)
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	for _, m := range r {
+	for _, m := range r.flat("") {
 		fmt.Fprintf(w, "%s\t%s\n", m.name, cell(m.value))
 	}
 	return w.Flush()
+}
+
+// flat returns r with the members of nested objects, whose names get the prefix, and with one
+// member for each object of a list.
+func (r row) flat(prefix string) row {
+	var all row
+	for _, m := range r {
+		switch value := m.value.(type) {
+		case row:
+			all = append(all, value.flat(prefix+m.name+".")...)
+		case []row:
+			for i, item := range value {
+				all = append(all, member{fmt.Sprintf("%s%s[%d]", prefix, m.name, i), item})
+			}
+		default:
+			all = append(all, member{prefix + m.name, value})
+		}
+	}
+	return all
+}
+
+// at returns the member with a path such as "purchaser.id", or nil.
+func (r row) at(path string) any {
+	name, rest, nested := strings.Cut(path, ".")
+	for _, m := range r {
+		if m.name != name {
+			continue
+		}
+		if inner, ok := m.value.(row); nested && ok {
+			return inner.at(rest)
+		}
+		if !nested {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// String returns the members that are set, on one line.
+func (r row) String() string {
+	var parts []string
+	for _, m := range r.flat("") {
+		if text := cell(m.value); m.value != nil && text != "" {
+			parts = append(parts, m.name+"="+text)
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // printAll prints a list of objects. An empty list is [] in JSON; instead of an empty table, it
@@ -116,6 +163,8 @@ func cell(v any) string {
 		return "–"
 	case []string:
 		return oneLine(strings.Join(v, ","))
+	case json.RawMessage:
+		return oneLine(string(v))
 	}
 	return oneLine(fmt.Sprint(v))
 }

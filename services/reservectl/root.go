@@ -167,7 +167,9 @@ Exit status:
 	flags.StringVarP(&a.output, "output", "o", "auto", "output format: json, table, or auto (a table on a terminal, else JSON)")
 	completeFlag(root, "output", []string{"auto", "json", "table"})
 	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(),
-		a.customerCommand(), a.transactionCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
+		a.customerCommand(), a.noteCommand(), a.eventCommand(), a.eventDateCommand(), a.registrationCommand(), a.transactionCommand(),
+		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.publishableKeyCommand(),
+		a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
 		a.webhookCommand(), a.listenCommand(), a.demoCommand(), a.demonstrationCommand())
 	return root
 }

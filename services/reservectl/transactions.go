@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) transactionCommand() *cobra.Command {
-	return group("transaction", "Import booking transactions", a.transactionImport())
+	return a.callGroup("transaction", "Manage and import purchases", transactionCalls(), a.transactionImport())
 }
 
 func (a *app) transactionImport() *cobra.Command {

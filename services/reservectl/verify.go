@@ -22,7 +22,9 @@ func (a *app) verifyCommand() *cobra.Command {
 		Long: `verify recomputes numbers that the platform stores, and reports every difference:
 
   - the spaces of each event date, from its bookings and its capacity
+  - the spaces of waitlist entries, from their purchases and offers
   - the uses of discount codes
+  - what was refunded, and the refunds that are due, against the prices
   - the uses of passes, from their ledger
   - the totals of lists
   - the credits that bookings hold, against the credits that passes gave

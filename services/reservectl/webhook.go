@@ -46,13 +46,27 @@ func (a *app) endpoints() resource[webhookv1.WebhookServiceClient] {
 func (a *app) webhookCommand() *cobra.Command {
 	return group("webhook", "Manage webhook endpoints, and see and replay their deliveries",
 		a.webhookCreate(), a.webhookList(), a.webhookShow(), a.webhookUpdate(), a.webhookDisable(), a.webhookEnable(), a.webhookDelete(),
-		a.webhookSecret(), a.webhookRotate(), a.webhookTest(), a.webhookDeliveries(), a.webhookDelivery(), a.webhookReplay())
+		a.webhookSecret(), a.webhookRotate(), a.webhookTest(), a.webhookDeliveries(), a.webhookDelivery(), a.webhookReplay(),
+		a.callCommand("webhook", webhookMessages()), a.webhookEvents())
 }
 
 // eventsFlag adds the flag --events.
 func eventsFlag(c *cobra.Command, events *[]string, byDefault []string, usage string) {
 	c.Flags().StringSliceVar(events, "events", byDefault, usage)
 	completeFlag(c, "events", webhookevent.Names())
+}
+
+func (a *app) webhookEvents() *cobra.Command {
+	return &cobra.Command{
+		Use: "events", Short: "List the events that endpoints can subscribe to", Args: exactly(), Example: "  reservectl webhook events --output table",
+		RunE: func(*cobra.Command, []string) error {
+			return a.printAll(rowsOf(webhookevent.All(), eventRow), "no events")
+		},
+	}
+}
+
+func eventRow(e webhookevent.Event) row {
+	return row{{"event", e.Name}, {"default", e.IsDefault()}, {"summary", e.Summary}}
 }
 
 func (a *app) webhookCreate() *cobra.Command {
@@ -75,7 +89,7 @@ func (a *app) webhookCreate() *cobra.Command {
 	}
 	c.Flags().StringVar(&req.Url, "url", "", "HTTPS URL of the endpoint; not a private address")
 	c.Flags().StringVar(&req.Description, "description", "", "notes")
-	eventsFlag(c, &events, webhookevent.DefaultNames(), "events to subscribe to: "+eventList())
+	eventsFlag(c, &events, webhookevent.DefaultNames(), "events to subscribe to; reservectl webhook events lists them")
 	c.Flags().BoolVar(&req.Disabled, "disabled", false, "create it disabled: nothing is sent to it until it is enabled")
 	return required(c, "url")
 }
@@ -118,7 +132,7 @@ func (a *app) webhookUpdate() *cobra.Command {
 	c.Example = "  reservectl webhook update whe_… --company comp_… --events pass.purchased"
 	c.Flags().StringVar(&url, "url", "", "HTTPS URL of the endpoint; not a private address")
 	c.Flags().StringVar(&description, "description", "", "notes")
-	eventsFlag(c, &events, nil, "events to subscribe to, instead of the present ones: "+eventList())
+	eventsFlag(c, &events, nil, "events to subscribe to, instead of the present ones; \"\": the default events")
 	return c
 }
 

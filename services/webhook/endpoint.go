@@ -77,9 +77,11 @@ func newEndpoint(endpoint id.WebhookEndpoint, c endpointChange, g *guard, now ti
 	return e, err
 }
 
-// update checks and applies the fields that c sets.
+// update checks and applies the fields that c sets. If they all have the values that e already has,
+// e keeps its version.
 func (e *Endpoint) update(c endpointChange, g *guard, now time.Time) error {
 	var f fields
+	before := *e
 	if c.url != nil {
 		e.URL = strings.TrimSpace(*c.url)
 		f.url(e.URL, g)
@@ -95,9 +97,16 @@ func (e *Endpoint) update(c endpointChange, g *guard, now time.Time) error {
 	} else if c.enabled != nil {
 		e.disable(disabledRequested, now)
 	}
-	e.Version++
-	e.UpdatedAt = now
+	if !e.sameAs(before) {
+		e.Version++
+		e.UpdatedAt = now
+	}
 	return f.Err()
+}
+
+// sameAs reports whether callers have set the same values for e and other.
+func (e *Endpoint) sameAs(other Endpoint) bool {
+	return e.URL == other.URL && e.Description == other.Description && e.Enabled == other.Enabled && slices.Equal(e.Events, other.Events)
 }
 
 // fields checks the fields of a request about an endpoint.

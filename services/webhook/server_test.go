@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/devkit/testkit"
@@ -223,6 +224,12 @@ func TestEndpoints(t *testing.T) {
 		}
 		if _, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{Id: e.GetId(), ExpectedVersion: &stale}); !fault.Is(err, fault.VersionMismatch) {
 			t.Errorf("a stale version: %v", err)
+		}
+		same, err := w.client.UpdateEndpoint(w.as(w.company), &webhookv1.UpdateEndpointRequest{
+			Id: e.GetId(), Url: &e.Url, Description: &about, Enabled: &off, Events: &webhookv1.EventTypes{Types: e.GetEvents()},
+		})
+		if err != nil || !proto.Equal(same.GetEndpoint(), changed.GetEndpoint()) {
+			t.Errorf("the same values: %v %v, want %v", same, err, changed)
 		}
 		if _, err := w.client.DeleteEndpoint(w.as(w.company), &webhookv1.DeleteEndpointRequest{Id: e.GetId(), ExpectedVersion: &stale}); !fault.Is(err, fault.VersionMismatch) {
 			t.Errorf("a stale version of a deletion: %v", err)

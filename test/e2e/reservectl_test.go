@@ -84,6 +84,7 @@ func TestReservectl(t *testing.T) {
 	t.Run("admin", o.testAdmin)
 	t.Run("customer import", func(t *testing.T) { o.testCustomerImport(t, c.ID, n) })
 	t.Run("transaction import", func(t *testing.T) { o.testTransactionImport(t, c.ID, n) })
+	t.Run("resources", func(t *testing.T) { o.testResources(t, c.ID) })
 	t.Run("seed", o.testSeed)
 	t.Run("credential", func(t *testing.T) { o.testCredential(t, c.ID) })
 	t.Run("without a platform", o.testAlone)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -32,11 +33,17 @@ func (w *world) traffic(t *testing.T, customer, token string, credential harness
 	ctx, cancel := context.WithCancel(t.Context())
 	tr := &traffic{stop: cancel, counts: map[string]map[int]int{}}
 	t.Cleanup(tr.end)
+	note := "/customer/" + customer + "/note/note_01jb4x9m3vf6ksn8w2d7pq5r0t"
 	requests := map[string]harness.Request{
 		"profile": {Path: profilePath(customer), Token: token}, "bookings": {Path: bookingsPath(customer), Token: token},
 		"customers": {Path: "/customers", Token: token}, "page": {Path: "/customers?page=0", Token: token},
 		"booking": {Path: "/customer/" + customer + "/booking/txn_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
 		"update":  {Method: http.MethodPut, Path: profilePath(customer), Token: token, Body: update}, "token": harness.TokenRequest(credential),
+		"passes": {Path: "/customer/" + customer + "/passes", Token: token}, "notes": {Path: "/customer/" + customer + "/notes", Token: token},
+		"pass": {Path: "/customer/" + customer + "/pass/cp_01jb4x9m3vf6ksn8w2d7pq5r0t", Token: token},
+		"note": {Path: note, Token: token}, "change note": {Method: http.MethodPut, Path: note, Token: token, Body: `{"pinned":true}`},
+		"delete note": {Method: http.MethodDelete, Path: note, Token: token},
+		"add note":    {Method: http.MethodPost, Path: "/customer/" + customer + "/notes", Token: token, Body: `{"body":"Prefers the front row."}`},
 	}
 	for name, r := range requests {
 		a := w.client(t, len(name)%2)
@@ -72,7 +79,9 @@ func (tr *traffic) note(name string, answer harness.Answer, err error) {
 	if name == "update" && answer.Code == http.StatusOK {
 		tr.updates.Add(1)
 	}
-	fine := answer.Code == http.StatusOK || name == "booking" && answer.Code == http.StatusNotFound ||
+	absent := name == "booking" || name == "pass" || strings.HasSuffix(name, "note") && name != "add note"
+	full := name == "add note" && (answer.Code == http.StatusCreated || answer.Reason() == "TOO_MANY_NOTES")
+	fine := answer.Code == http.StatusOK || full || absent && answer.Code == http.StatusNotFound ||
 		answer.Code == http.StatusServiceUnavailable && answer.Header.Get("Retry-After") != ""
 	if (err != nil || !fine) && len(tr.strange) < 20 {
 		tr.strange = append(tr.strange, fmt.Sprintf("%s: %d %s %v", name, answer.Code, answer.Body, err))

@@ -39,9 +39,13 @@ func (e *event) path() string { return "/events/" + e.id }
 
 func instant(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-func (e *event) view() object {
+func (e *event) view() object { return e.show(100) }
+
+// show returns the event as it is shown with at most so many dates.
+func (e *event) show(most int) object {
 	dates, options := []object{}, []object{}
-	for _, d := range e.dates {
+	shown := e.shown(most)
+	for _, d := range shown {
 		status := "scheduled"
 		if d.cancelled {
 			status = "cancelled"
@@ -53,7 +57,7 @@ func (e *event) view() object {
 	}
 	for _, o := range e.options {
 		options = append(options, object{
-			"id": o.id, "name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate,
+			"id": o.id, "name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate, "wholeCourse": false,
 		})
 	}
 	first, end := e.span()
@@ -66,7 +70,10 @@ func (e *event) view() object {
 		"id": e.id, "title": e.title, "description": e.description, "type": e.kind, "status": e.status, "timezone": e.zone,
 		"location": e.location, "startsAt": instant(first.start), "duration": first.duration, "endsAt": instant(end),
 		"capacity": capacity, "spotsTaken": taken, "spotsAvailable": available, "dates": dates, "pricingOptions": options,
-		"freeCancellationMinutes": e.free,
+		"freeCancellationMinutes": e.free, "dateCount": len(e.dates), "datesTruncated": len(shown) < len(e.dates),
+	}
+	if next := e.next(); next != nil {
+		out["nextDate"] = object{"id": next.id, "startsAt": instant(next.start)}
 	}
 	if e.rule != "" {
 		out["recurrence"] = object{"rule": e.rule, "exceptions": []string{}}
@@ -112,6 +119,26 @@ func (e *event) toCome() []*date {
 		return e.dates
 	}
 	return slices.DeleteFunc(e.scheduled(), func(d *date) bool { return !d.start.After(time.Now()) })
+}
+
+// next returns the first future date, or nil if there is none.
+func (e *event) next() *date {
+	for _, d := range e.scheduled() {
+		if d.start.After(time.Now()) {
+			return d
+		}
+	}
+	return nil
+}
+
+// shown lists the dates that an event shows: the first future ones, or the last dates if there are
+// none. most is the limit.
+func (e *event) shown(most int) []*date {
+	future := slices.DeleteFunc(e.scheduled(), func(d *date) bool { return !d.start.After(time.Now()) })
+	if len(future) == 0 {
+		return e.dates[max(0, len(e.dates)-most):]
+	}
+	return future[:min(most, len(future))]
 }
 
 func (e *event) scheduled() []*date {

@@ -13,7 +13,8 @@ type registration struct {
 	id, transaction, status, code, currency string
 	event                                   *event
 	date                                    *date
-	who                                     *customer
+	who, payer                              *customer
+	option                                  *option
 	spots                                   int
 	paid                                    int64 // minor units
 	byPass                                  bool
@@ -37,6 +38,8 @@ func (r *registration) view() object {
 		"id": r.id, "eventId": r.event.id, "eventDateId": r.date.id, "eventTitle": r.event.title, "eventDate": instant(r.date.start),
 		"customerId": r.who.id, "spots": r.spots, "status": r.status, "totalPaid": decimal(r.paid), "currency": r.currency,
 		"paymentMethod": "CARD", "passUsed": nil, "transactionId": r.transaction, "attendance": "unknown", "discountCode": nil, "refunded": r.refunded,
+		"pricingOptionId": r.option.id, "purchasedById": r.payer.id, "late": false, "creditsReturned": 0, "refundDue": decimal(0),
+		"refundedAmount": decimal(0), "cancellationReason": "",
 	}
 	if r.byPass {
 		out["paymentMethod"], out["passUsed"] = "PASS", r.pass.id
@@ -44,12 +47,20 @@ func (r *registration) view() object {
 	if r.code != "" {
 		out["discountCode"] = r.code
 	}
+	if r.status == "cancelled" && r.refunded {
+		out["creditsReturned"] = r.credits
+	}
+	if r.status == "cancelled" && !r.byPass {
+		out["refundDue"] = decimal(r.paid)
+	}
 	return out
 }
 
 // loose returns the members of a registration that are checked separately: names follow a
 // customer's changes a moment later.
-func loose() []string { return []string{"customerEmail", "customerName", "createdAt", "cancelledAt"} }
+func loose() []string {
+	return []string{"customerEmail", "customerName", "createdAt", "cancelledAt", "refundedAt", "updatedAt"}
+}
 
 // cancel predicts a cancellation in time, or of the event.
 func (r *registration) cancel() {
@@ -137,6 +148,7 @@ func (m *machine) book(t *rapid.T, pay func(*registration, object)) {
 	}
 	r.id, _ = a.body["id"].(string)
 	r.transaction, _ = a.body["transactionId"].(string)
+	r.payer, r.option = payer, o
 	r.date.taken += r.spots
 	if r.byPass {
 		r.pass.remaining -= r.credits

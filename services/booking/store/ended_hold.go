@@ -32,7 +32,7 @@ const (
 		from unnest($2::uuid[], $3::uuid[], $4::text[]) n(id, purchaser_id, hold)`
 
 	removeEndedHoldsSQL = `delete from ended_holds where (company_id, id) in (
-			select company_id, id from ended_holds where ended_at <= $1 order by ended_at limit 1000 for update skip locked)`
+			select company_id, id from ended_holds where ended_at <= $1 order by ended_at limit $2 for update skip locked)`
 )
 
 // FoundHold is a hold. It is a transaction, or a copy of it from when it ended.

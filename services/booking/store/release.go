@@ -147,7 +147,7 @@ const (
 		where t.company_id = due.company_id and t.id = due.id returning t.company_id, t.id`
 
 	removeReleasedSQL = `with gone as (delete from transactions where (company_id, id) in (
-			select company_id, id from transactions where status = 'released' and expires_at <= $1 limit 1000 for update skip locked)
+			select company_id, id from transactions where status = 'released' and expires_at <= $1 limit $2 for update skip locked)
 			returning company_id, id),
 		keys as (delete from purchase_keys k using gone where k.company_id = gone.company_id and k.transaction_id = gone.id)
 		delete from bookings b using gone where b.company_id = gone.company_id and b.transaction_id = gone.id`
@@ -179,19 +179,31 @@ func (s *Store) ClaimUndoing(ctx context.Context, now, until time.Time, limit in
 	return due, s.Fault(err)
 }
 
+// removedAtOnce is the number of released transactions, and of ended holds, that one commit removes.
+const removedAtOnce = 1000
+
 // RemoveReleased deletes released transactions that expired before released, keys of purchases that
-// were made before keys, and holds that ended before holds.
+// were made before keys, and holds that ended before holds. Every batch is a commit.
 func (s *Store) RemoveReleased(ctx context.Context, released, keys, holds time.Time) error {
-	return s.Fault(s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, removeReleasedSQL, released)
-		if err == nil {
-			_, err = tx.Exec(ctx, removeKeysSQL, keys)
+	for more := true; more; {
+		err := s.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			bookings, err := tx.Exec(ctx, removeReleasedSQL, released, removedAtOnce)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, removeKeysSQL, keys); err != nil {
+				return err
+			}
+			ended, err := tx.Exec(ctx, removeEndedHoldsSQL, holds, removedAtOnce)
+			// Each transaction has at least one booking.
+			more = max(bookings.RowsAffected(), ended.RowsAffected()) >= removedAtOnce
+			return err
+		})
+		if err != nil {
+			return s.Fault(err)
 		}
-		if err == nil {
-			_, err = tx.Exec(ctx, removeEndedHoldsSQL, holds)
-		}
-		return err
-	}))
+	}
+	return nil
 }
 
 func scanOwned(into *[]OwnedTransaction) func(pgx.Rows) error {

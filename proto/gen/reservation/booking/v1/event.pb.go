@@ -2931,7 +2931,9 @@ func (x *AddEventDatesRequest) GetRecurrence() *Recurrence {
 type AddEventDatesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The dates that were added, in the order of the request.
-	Dates         []*EventDate `protobuf:"bytes,1,rep,name=dates,proto3" json:"dates,omitempty"`
+	Dates []*EventDate `protobuf:"bytes,1,rep,name=dates,proto3" json:"dates,omitempty"`
+	// The first of them as GetEventDate returns it.
+	Scheduled     *ScheduledDate `protobuf:"bytes,2,opt,name=scheduled,proto3" json:"scheduled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2969,6 +2971,13 @@ func (*AddEventDatesResponse) Descriptor() ([]byte, []int) {
 func (x *AddEventDatesResponse) GetDates() []*EventDate {
 	if x != nil {
 		return x.Dates
+	}
+	return nil
+}
+
+func (x *AddEventDatesResponse) GetScheduled() *ScheduledDate {
+	if x != nil {
+		return x.Scheduled
 	}
 	return nil
 }
@@ -3244,9 +3253,10 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x05dates\x18\x02 \x03(\v2$.reservation.booking.v1.NewEventDateB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05dates\x12B\n" +
 	"\n" +
 	"recurrence\x18\x03 \x01(\v2\".reservation.booking.v1.RecurrenceR\n" +
-	"recurrence\"P\n" +
+	"recurrence\"\x95\x01\n" +
 	"\x15AddEventDatesResponse\x127\n" +
-	"\x05dates\x18\x01 \x03(\v2!.reservation.booking.v1.EventDateR\x05dates*\x9f\x01\n" +
+	"\x05dates\x18\x01 \x03(\v2!.reservation.booking.v1.EventDateR\x05dates\x12C\n" +
+	"\tscheduled\x18\x02 \x01(\v2%.reservation.booking.v1.ScheduledDateR\tscheduled*\x9f\x01\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10EVENT_TYPE_CLASS\x10\x01\x12\x14\n" +
@@ -3420,33 +3430,34 @@ var file_reservation_booking_v1_event_proto_depIdxs = []int32{
 	10, // 63: reservation.booking.v1.AddEventDatesRequest.dates:type_name -> reservation.booking.v1.NewEventDate
 	7,  // 64: reservation.booking.v1.AddEventDatesRequest.recurrence:type_name -> reservation.booking.v1.Recurrence
 	8,  // 65: reservation.booking.v1.AddEventDatesResponse.dates:type_name -> reservation.booking.v1.EventDate
-	14, // 66: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
-	16, // 67: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
-	18, // 68: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
-	20, // 69: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
-	22, // 70: reservation.booking.v1.EventService.GetEventDate:input_type -> reservation.booking.v1.GetEventDateRequest
-	25, // 71: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
-	27, // 72: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
-	29, // 73: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
-	35, // 74: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
-	31, // 75: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
-	33, // 76: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
-	15, // 77: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
-	17, // 78: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
-	19, // 79: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
-	24, // 80: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
-	23, // 81: reservation.booking.v1.EventService.GetEventDate:output_type -> reservation.booking.v1.GetEventDateResponse
-	26, // 82: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
-	28, // 83: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
-	30, // 84: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
-	36, // 85: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
-	32, // 86: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
-	34, // 87: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
-	77, // [77:88] is the sub-list for method output_type
-	66, // [66:77] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	21, // 66: reservation.booking.v1.AddEventDatesResponse.scheduled:type_name -> reservation.booking.v1.ScheduledDate
+	14, // 67: reservation.booking.v1.EventService.CreateEvent:input_type -> reservation.booking.v1.CreateEventRequest
+	16, // 68: reservation.booking.v1.EventService.GetEvent:input_type -> reservation.booking.v1.GetEventRequest
+	18, // 69: reservation.booking.v1.EventService.ListEvents:input_type -> reservation.booking.v1.ListEventsRequest
+	20, // 70: reservation.booking.v1.EventService.ListEventDates:input_type -> reservation.booking.v1.ListEventDatesRequest
+	22, // 71: reservation.booking.v1.EventService.GetEventDate:input_type -> reservation.booking.v1.GetEventDateRequest
+	25, // 72: reservation.booking.v1.EventService.UpdateEvent:input_type -> reservation.booking.v1.UpdateEventRequest
+	27, // 73: reservation.booking.v1.EventService.CancelEvent:input_type -> reservation.booking.v1.CancelEventRequest
+	29, // 74: reservation.booking.v1.EventService.DeleteEvent:input_type -> reservation.booking.v1.DeleteEventRequest
+	35, // 75: reservation.booking.v1.EventService.AddEventDates:input_type -> reservation.booking.v1.AddEventDatesRequest
+	31, // 76: reservation.booking.v1.EventService.UpdateEventDate:input_type -> reservation.booking.v1.UpdateEventDateRequest
+	33, // 77: reservation.booking.v1.EventService.CancelEventDate:input_type -> reservation.booking.v1.CancelEventDateRequest
+	15, // 78: reservation.booking.v1.EventService.CreateEvent:output_type -> reservation.booking.v1.CreateEventResponse
+	17, // 79: reservation.booking.v1.EventService.GetEvent:output_type -> reservation.booking.v1.GetEventResponse
+	19, // 80: reservation.booking.v1.EventService.ListEvents:output_type -> reservation.booking.v1.ListEventsResponse
+	24, // 81: reservation.booking.v1.EventService.ListEventDates:output_type -> reservation.booking.v1.ListEventDatesResponse
+	23, // 82: reservation.booking.v1.EventService.GetEventDate:output_type -> reservation.booking.v1.GetEventDateResponse
+	26, // 83: reservation.booking.v1.EventService.UpdateEvent:output_type -> reservation.booking.v1.UpdateEventResponse
+	28, // 84: reservation.booking.v1.EventService.CancelEvent:output_type -> reservation.booking.v1.CancelEventResponse
+	30, // 85: reservation.booking.v1.EventService.DeleteEvent:output_type -> reservation.booking.v1.DeleteEventResponse
+	36, // 86: reservation.booking.v1.EventService.AddEventDates:output_type -> reservation.booking.v1.AddEventDatesResponse
+	32, // 87: reservation.booking.v1.EventService.UpdateEventDate:output_type -> reservation.booking.v1.UpdateEventDateResponse
+	34, // 88: reservation.booking.v1.EventService.CancelEventDate:output_type -> reservation.booking.v1.CancelEventDateResponse
+	78, // [78:89] is the sub-list for method output_type
+	67, // [67:78] is the sub-list for method input_type
+	67, // [67:67] is the sub-list for extension type_name
+	67, // [67:67] is the sub-list for extension extendee
+	0,  // [0:67] is the sub-list for field type_name
 }
 
 func init() { file_reservation_booking_v1_event_proto_init() }

@@ -969,7 +969,7 @@ func (x *AddEventDateRequest) GetDate() *EventDateAdd {
 // AddEventDateResponse has the first date that was added.
 type AddEventDateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Date          *EventDate             `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	Date          *ScheduledDate         `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1004,7 +1004,7 @@ func (*AddEventDateResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_edge_b_v1_event_date_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *AddEventDateResponse) GetDate() *EventDate {
+func (x *AddEventDateResponse) GetDate() *ScheduledDate {
 	if x != nil {
 		return x.Date
 	}
@@ -1121,9 +1121,9 @@ const file_reservation_edge_b_v1_event_date_proto_rawDesc = "" +
 	"\b_ends_at\"g\n" +
 	"\x13AddEventDateRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x127\n" +
-	"\x04date\x18\x02 \x01(\v2#.reservation.edge.b.v1.EventDateAddR\x04date\"L\n" +
-	"\x14AddEventDateResponse\x124\n" +
-	"\x04date\x18\x01 \x01(\v2 .reservation.edge.b.v1.EventDateR\x04dateB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
+	"\x04date\x18\x02 \x01(\v2#.reservation.edge.b.v1.EventDateAddR\x04date\"P\n" +
+	"\x14AddEventDateResponse\x128\n" +
+	"\x04date\x18\x01 \x01(\v2$.reservation.edge.b.v1.ScheduledDateR\x04dateB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
 
 var (
 	file_reservation_edge_b_v1_event_date_proto_rawDescOnce sync.Once
@@ -1157,7 +1157,6 @@ var file_reservation_edge_b_v1_event_date_proto_goTypes = []any{
 	(*v1.Amount)(nil),               // 15: reservation.edge.v1.Amount
 	(*v1.NullableText)(nil),         // 16: reservation.edge.v1.NullableText
 	(*Recurrence)(nil),              // 17: reservation.edge.b.v1.Recurrence
-	(*EventDate)(nil),               // 18: reservation.edge.b.v1.EventDate
 }
 var file_reservation_edge_b_v1_event_date_proto_depIdxs = []int32{
 	14, // 0: reservation.edge.b.v1.ScheduledDate.capacity:type_name -> reservation.edge.v1.NullableInt
@@ -1175,7 +1174,7 @@ var file_reservation_edge_b_v1_event_date_proto_depIdxs = []int32{
 	14, // 12: reservation.edge.b.v1.EventDateAdd.capacity:type_name -> reservation.edge.v1.NullableInt
 	17, // 13: reservation.edge.b.v1.EventDateAdd.recurrence:type_name -> reservation.edge.b.v1.Recurrence
 	11, // 14: reservation.edge.b.v1.AddEventDateRequest.date:type_name -> reservation.edge.b.v1.EventDateAdd
-	18, // 15: reservation.edge.b.v1.AddEventDateResponse.date:type_name -> reservation.edge.b.v1.EventDate
+	0,  // 15: reservation.edge.b.v1.AddEventDateResponse.date:type_name -> reservation.edge.b.v1.ScheduledDate
 	16, // [16:16] is the sub-list for method output_type
 	16, // [16:16] is the sub-list for method input_type
 	16, // [16:16] is the sub-list for extension type_name
