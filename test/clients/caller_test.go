@@ -70,7 +70,6 @@ type caller struct {
 	*routes
 	*harness.A
 	company *harness.Company
-	token   string
 	steps   []step
 	values  map[string]string
 	seen    map[string]bool // the identifiers in the responses
