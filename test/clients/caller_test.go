@@ -70,7 +70,6 @@ type caller struct {
 	*routes
 	*harness.A
 	company *harness.Company
-	token   string
 	steps   []step
 	values  map[string]string
 	seen    map[string]bool // the identifiers in the responses
@@ -209,7 +208,7 @@ func (c *caller) state(t *testing.T, s step) map[string]string {
 }
 
 // attempts matches the members that change in the background, when a webhook delivery is attempted.
-var attempts = regexp.MustCompile(`"(attemptCount|finishedAt|lastFailure|lastResponseStatus|nextAttemptAt)":[^,}]*|"status":"(pending|failed)"`)
+var attempts = regexp.MustCompile(`"(attemptCount|failingSince|finishedAt|lastFailure|lastResponseStatus|nextAttemptAt)":[^,}]*|"status":"(pending|failed)"`)
 
 // unknown returns a text whose identifiers are replaced with new ones of the same kinds.
 func unknown(text string) string {
