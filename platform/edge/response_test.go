@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -291,8 +292,8 @@ func TestPanicsOfHandlers(t *testing.T) {
 		})
 		func() {
 			defer func() {
-				if p := recover(); p != http.ErrAbortHandler {
-					t.Errorf("got the panic %v", p)
+				if err, _ := recover().(error); !errors.Is(err, http.ErrAbortHandler) {
+					t.Errorf("got the panic %v", err)
 				}
 			}()
 			do(e, http.MethodGet, "Accept-Encoding", "gzip")

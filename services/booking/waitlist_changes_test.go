@@ -2,6 +2,7 @@ package booking
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -292,7 +293,7 @@ func TestListCompanyWaitlist(t *testing.T) {
 			for _, entry := range resp.GetEntries() {
 				got += names[entry.GetId()]
 				if entry.GetPosition() > 0 {
-					got += string(rune('0' + entry.GetPosition()))
+					got += strconv.Itoa(int(entry.GetPosition()))
 				}
 			}
 			if req.PageToken, req.Offset = resp.GetNextPageToken(), 0; req.PageToken == "" {
