@@ -98,7 +98,7 @@ func badRegistration() []bad {
 		wrong("spots", 0, -1, 1001, 1<<40, 1.5, "2"),
 		wrong("eventDateId", 5), wrong("pricingOptionId", object{}), wrong("discountCode", 5), wrong("purchasedById", 7),
 		wrong("payment", "CARD", 5),
-		payment("method", "CASH", "", "card", 5), payment("reference", long(201), 5, "a\nb"), payment("customerPassId", 5),
+		payment("method", "VOUCHER", "", "card", 5), payment("reference", long(201), 5, "a\nb"), payment("customerPassId", 5),
 	)
 }
 
