@@ -111,7 +111,7 @@ func (e *Engine) reportOnce(ctx context.Context, seen sightings) (gone []sightin
 	began, sent := time.Now(), e.clock()
 	r, err := e.store.report(ctx, e.own.worker)
 	if err == nil && !r.Held {
-		e.renounce()
+		e.releaseJobs(e.renounce())
 		began, sent = time.Now(), e.clock()
 		r, err = e.store.register(ctx, e.own.worker)
 	}
@@ -130,15 +130,18 @@ func (e *Engine) reportOnce(ctx context.Context, seen sightings) (gone []sightin
 	return seen.silent(r, e.pulse.lost), nil
 }
 
-// renounce forgets the deliveries that wait here, because others have ended their leases, and makes
-// this process a new worker. Outcomes of requests in flight find their leases ended.
-func (e *Engine) renounce() {
+// renounce removes the deliveries that wait here, because others have ended their leases, and makes
+// this process a new worker. Outcomes of requests in flight find their leases ended. It returns the
+// deliveries: if a transaction of this process has leased some of them after the others ended its
+// leases, nobody else knows, so they must be released.
+func (e *Engine) renounce() (removed []*job) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	held := e.waiting
 	now := e.now()
 	for _, q := range e.queues {
-		if len(e.removeWaiting(q)) > 0 {
+		if jobs := e.removeWaiting(q); len(jobs) > 0 {
+			removed = append(removed, jobs...)
 			q.wake(now)
 		}
 	}
@@ -146,6 +149,7 @@ func (e *Engine) renounce() {
 		e.log.Warn("other webhook processes did not see this one and have taken over its deliveries", "deliveries", held)
 	}
 	e.own = registration{worker: newWorker()}
+	return removed
 }
 
 // takeOverTime is the limit for ending the leases of others, which reads all pending deliveries.

@@ -164,11 +164,25 @@ func TestTakingOver(t *testing.T) {
 		if n := paused.held(); n == 0 {
 			t.Error("the paused process has nothing that it could have sent twice")
 		}
+		late := paused.anyWaiting()
+		// A transaction of the paused process leases a delivery after the others have ended its leases.
+		err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+			_, err := tx.Exec(ctx, `update deliveries set lease = $2, due_at = now() + interval '1 hour', state = 'pending', finished_at = null
+				where id = $1`, late.delivery, late.lease)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
 		if _, err := paused.reportOnce(t.Context(), sightings{}); err != nil {
 			t.Fatal(err)
 		}
 		if n := paused.held(); n != 0 || paused.own.worker == former {
 			t.Errorf("it holds %d deliveries of the same worker", n)
+		}
+		n, err := pg.One[int64](t.Context(), w.db, pg.AllCompanies(), `select count(*) from deliveries where id = $1 and lease = $2`, late.delivery, late.lease)
+		if n != 0 || err != nil {
+			t.Errorf("the delivery stays leased by the former worker (%v)", err)
 		}
 		if n := w.workers(); n != 2 {
 			t.Errorf("%d workers, want both", n)
@@ -335,4 +349,16 @@ func (w *world) endpoints() []*webhookv1.Endpoint {
 		w.t.Fatal(err)
 	}
 	return list.GetEndpoints()
+}
+
+// anyWaiting returns a delivery that waits in the process.
+func (e *Engine) anyWaiting() *job {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, q := range e.queues {
+		if len(q.waiting) > 0 {
+			return q.waiting[0]
+		}
+	}
+	return nil
 }
