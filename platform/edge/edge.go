@@ -19,7 +19,7 @@
 //  3. If-Match compares versions only, and accepts the ETags of earlier releases.
 //  4. A body that is cut short never looks complete.
 //  5. A publishable key reaches only the operations that are marked for it, and the page of an origin
-//     that the key does not list can read nothing.
+//     that the key does not list can read errors only. No page can read a response to another token.
 //  6. The memory and the calls that unknown keys cause are bounded.
 package edge
 
@@ -182,6 +182,7 @@ func (e *Edge) FailAs(w http.ResponseWriter, r *http.Request, f *fault.Error, ap
 		s.failed = f
 	}
 	setFaultHeaders(w.Header(), f)
+	e.exposeError(w.Header())
 	w.WriteHeader(StatusOf(f))
 	_, _ = w.Write(appendFault(nil, f))
 }
@@ -195,10 +196,10 @@ func (e *Edge) Write(w http.ResponseWriter, code int, m proto.Message) {
 
 // routingFailed responds to a request that matches no route.
 func (e *Edge) routingFailed(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
-	matching := e.matching(r.URL.EscapedPath())
-	if e.preflight(w, r, matching) {
+	if e.preflight(w, r) {
 		return
 	}
+	matching := e.matching(r.URL.EscapedPath())
 	allowed := make([]string, len(matching))
 	for i, route := range matching {
 		allowed[i] = route.Method
