@@ -81,6 +81,15 @@ func nextCursor(token string) *string {
 	return &token
 }
 
+// noneIfMissing makes the list empty if a filter names something that does not exist, as all lists do.
+// Some services answer with NOT_FOUND. The getters of the nil response return an empty page.
+func noneIfMissing[R any](list *R, err error) (*R, error) {
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return list, err
+}
+
 // queryChoice returns the position of a parameter in names, counted from 1, or 0 if it is absent.
 func queryChoice[T ~int32](q *edge.Query, name string, value *string, names []string) T {
 	if value == nil {
