@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -29,7 +30,7 @@ const (
 
 // BenchmarkRoutes reports the processor time of the edge for one request of every operation, and the
 // processor time of everything behind the edge, which is the cost of the RPC. Both are ratios to a
-// reference with the same kind of response: one customer, a page of 25 events, or a booking by card.
+// reference of the same kind: reading a customer, reading a page of 25 events, or changing a customer.
 // It also reports the number of RPCs that the services served for one request.
 //
 // Each process of the platform is measured separately. A round takes every route once. The ratios are
@@ -84,7 +85,7 @@ func (r route) template() string {
 func (r route) reference() string {
 	switch {
 	case r.method != http.MethodGet:
-		return "B POST /events/{}/registrations"
+		return "B PATCH /customers/{}"
 	case strings.HasSuffix(r.template(), "s") || strings.HasSuffix(r.template(), "ledger"):
 		return "B GET /events"
 	}
@@ -287,13 +288,35 @@ func (w *routeWorld) add(pool string, ids ...string) {
 	w.pools[pool] = append(w.pools[pool], ids...)
 }
 
-// printRoutes prints the ratios of the least costs of each route.
+// ratios are the costs of a route as ratios to those of its reference, and the edge's share of all.
+type ratios struct{ edge, rpc, share float64 }
+
+// printRoutes prints the ratios of each route, and those of all routes with the same reference.
 func printRoutes(rows []route, costs [][]routeCost) {
+	all := map[string][]ratios{}
 	fmt.Println("\n| operation | edge ÷ reference | RPC ÷ reference | edge ÷ all | RPCs | kB |\n|---|---|---|---|---|---|")
 	for i, r := range rows {
 		own, ref := least(costs[i]), least(costs[slices.IndexFunc(rows, func(o route) bool { return o.String() == r.reference() })])
-		fmt.Printf("| %s | %.2f | %.2f | %.2f | %.2f | %.1f |\n", r, own.edge/ref.edge, own.rpc/ref.rpc, own.edge/(own.edge+own.rpc), own.rpcs, own.bytes/1000)
+		c := ratios{edge: own.edge / ref.edge, rpc: own.rpc / ref.rpc, share: own.edge / (own.edge + own.rpc)}
+		all[r.reference()] = append(all[r.reference()], c)
+		fmt.Printf("| %s | %.2f | %.2f | %.2f | %.2f | %.1f |\n", r, c.edge, c.rpc, c.share, own.rpcs, own.bytes/1000)
 	}
+	fmt.Println("\n| reference | operations | edge ÷ reference | RPC ÷ reference | edge ÷ all |\n|---|---|---|---|---|")
+	for _, reference := range slices.Sorted(maps.Keys(all)) {
+		c := all[reference]
+		fmt.Printf("| %s | %d | %s | %s | %s |\n", reference, len(c),
+			spread(c, func(c ratios) float64 { return c.edge }), spread(c, func(c ratios) float64 { return c.rpc }), spread(c, func(c ratios) float64 { return c.share }))
+	}
+}
+
+// spread returns the least, the median and the largest of some ratios.
+func spread(all []ratios, value func(ratios) float64) string {
+	values := make([]float64, len(all))
+	for i, c := range all {
+		values[i] = value(c)
+	}
+	slices.Sort(values)
+	return fmt.Sprintf("%.2f · %.2f · %.2f", values[0], values[len(values)/2], values[len(values)-1])
 }
 
 // least returns the least costs of some rounds.
