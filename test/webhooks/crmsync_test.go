@@ -60,19 +60,25 @@ func newCRM(t *testing.T, o operator) *crm {
 	_, e := o.listen(t, "--forward-to", "http://"+addr+"/", "--events", strings.Join(webhookevent.Names(), ","))
 	var secrets []secret
 	o.into(t, &secrets, "webhook", "secret", e.Name)
+	key := o.createKey(t, "--permissions", "customers:read,registrations:read,customer-passes:read,events:read,webhooks:read")
+	base := o.s.Credentials.InterfaceB.BaseURL
+	c := &crm{operator: o, b: harness.NewB(t, base), program: program, env: map[string]string{
+		"B": base, "API_KEY": key.ID, "API_SECRET": key.Secret,
+		"WEBHOOK_SECRET": secrets[0].Secret, "ADDR": addr, "COPY": filepath.Join(t.TempDir(), "copy.json"),
+	}}
+	c.token = c.b.Token(t, o.createKey(t, "--rate-limit", "10000"))
+	return c
+}
+
+// createKey creates an API key.
+func (o operator) createKey(t *testing.T, args ...string) harness.Credential {
+	t.Helper()
 	var key struct {
 		ID     string `json:"api_key"`
 		Secret string `json:"api_secret"`
 	}
-	o.into(t, &key, "key", "create", "--name", "CRM",
-		"--permissions", "customers:read,registrations:read,customer-passes:read,events:read,webhooks:read")
-	credentials := o.s.Credentials.InterfaceB
-	c := &crm{operator: o, b: harness.NewB(t, credentials.BaseURL), program: program, env: map[string]string{
-		"B": credentials.BaseURL, "API_KEY": key.ID, "API_SECRET": key.Secret,
-		"WEBHOOK_SECRET": secrets[0].Secret, "ADDR": addr, "COPY": filepath.Join(t.TempDir(), "copy.json"),
-	}}
-	c.token = c.b.Token(t, harness.Credential{ID: credentials.APIKey, Secret: credentials.APISecret})
-	return c
+	o.into(t, &key, append([]string{"key", "create", "--name", "CRM"}, args...)...)
+	return harness.Credential{ID: key.ID, Secret: key.Secret}
 }
 
 // start runs the example and waits until it receives.

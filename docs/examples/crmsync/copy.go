@@ -24,7 +24,7 @@ var tables = map[string]string{
 	"customer.created": "customers", "customer.updated": "customers",
 	"registration.cancelled": "registrations", "registration.refunded": "registrations",
 	"registration.attendance_recorded": "registrations", "customer_pass.updated": "customer-passes",
-	"event.created": "events", "event.updated": "events", "event.cancelled": "events",
+	"event.updated": "events", "event.cancelled": "events",
 	"event_date.changed": "event-dates", "event_date.cancelled": "event-dates",
 }
 
