@@ -68,9 +68,9 @@ func (w *world) testTimetable(t *testing.T) {
 		b.until(`document.querySelector("[role=alert]")?.innerText.includes("Try again in")`)
 	})
 	b = w.chromium.tab(t, other.URL)
-	b.step("a page that the key does not allow says that it cannot read", func(*testing.T) {
+	b.step("a page that the key does not allow shows why", func(*testing.T) {
 		b.open("/")
-		b.until(`document.querySelector("[role=alert]")?.innerText.includes("cannot be reached")`)
+		b.until(`document.querySelector("[role=alert]")?.innerText.includes("No timetable: ")`)
 	})
 }
 
