@@ -19,6 +19,7 @@
 //  5. The documentation can be read by everybody: on a phone, dark and light, with and
 //     without JavaScript (except the references). Search and the references work, and no
 //     page makes a request to another server.
+//  6. The timetable of docs/examples works on a phone, in every time zone, and over a clock change.
 package browser
 
 import (
