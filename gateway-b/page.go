@@ -39,7 +39,7 @@ func (p *page) offset() int64 {
 const orderCreated int32 = 1
 
 // sorts returns the values of sort, in the order of the services' numbers, which start at 1.
-// Registrations have only the first two.
+// The registrations of one event have only the first two.
 func sorts() []string { return []string{"createdAt", "-createdAt", "updatedAt", "-updatedAt"} }
 
 // newPage reads the parameters that all lists share. orders is how many of sorts the list supports.
