@@ -65,7 +65,8 @@ type listed struct {
 	answer harness.Answer
 }
 
-// ask requests the list with parameters, given as names and values. It leaves out a parameter whose name is empty.
+// ask requests the list with parameters, given as names and values. It leaves out a parameter whose name
+// is empty.
 func (l list) ask(t *testing.T, pairs ...string) listed {
 	t.Helper()
 	query := url.Values{}
