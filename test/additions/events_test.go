@@ -3,6 +3,8 @@ package additions
 import (
 	"fmt"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func testEvents(t *testing.T, p *platform) {
@@ -23,6 +25,9 @@ func testEvents(t *testing.T, p *platform) {
 		has(t, daily, object{"dateCount": 120, "datesTruncated": true})
 		if got := len(daily["dates"].([]any)); got != 100 {
 			t.Errorf("%d dates", got)
+		}
+		if diff := cmp.Diff(daily, c.Read(t, 200, put, path(text(daily, "id")), daily)); diff != "" {
+			t.Errorf("PUT of what GET returned (-GET +answer): %s", diff)
 		}
 	})
 	t.Run("capacity and spots count the dates to come", func(t *testing.T) {
