@@ -50,6 +50,15 @@ func testEvents(t *testing.T, p *platform) {
 		changed := c.Read(t, 200, put, path(text(event, "id")), event)
 		has(t, changed, object{"title": "Glaze", "dates": dates})
 	})
+	t.Run("an event can be deleted when nobody is registered", func(t *testing.T) {
+		event := c.event(t, nil)
+		at := path(text(event, "id"))
+		registration := c.register(t, event, customer, nil)
+		c.refuses(t, "EVENT_HAS_REGISTRATIONS", remove, at, nil)
+		c.do(t, path(text(registration, "id"))+"/cancel", nil)
+		has(t, c.delete(t, at), object{"id": event["id"], "deleted": true})
+		c.Refused(t, 404, "NOT_FOUND", remove, at, nil)
+	})
 	t.Run("a page of 100 events of 52 dates is below 150 kB", func(t *testing.T) {
 		busy := p.newCaller(t)
 		for i := range 100 {
