@@ -1368,8 +1368,7 @@ func (x *PricingOption) GetId() string {
 	return ""
 }
 
-// Payment has the credits if method is PASS. For other methods it has the prices, in minor units; the
-// payment of a pass has no net price.
+// Payment has the credits if method is PASS. For other methods it has the prices, in minor units.
 type Payment struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Method            string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
