@@ -57,6 +57,14 @@ func testBodies(t *testing.T, p *platform) {
 	for face, base := range map[string]string{"A": p.Credentials.InterfaceA.BaseURL, "B": p.Credentials.InterfaceB.BaseURL} {
 		t.Run("/openapi.json of Interface "+face, func(t *testing.T) { testDescription(t, base) })
 	}
+	t.Run("/openapi.json describes every webhook", func(t *testing.T) {
+		webhooks, _ := at(decode(t, raw(t, p.Credentials.InterfaceB.BaseURL+"/openapi.json")), "webhooks").(object)
+		for _, event := range append(defaultEvents(), optInEvents()...) {
+			if webhooks[event] == nil {
+				t.Errorf("%s is missing", event)
+			}
+		}
+	})
 }
 
 // testCompression checks the answers of a list of customers.

@@ -39,7 +39,7 @@ func testPassesOfCustomer(t *testing.T, c *caller, a *harness.Face, ada string) 
 		has(t, page, object{"data.0": with(at(page, "data.0").(object), object{
 			"id": bought["id"], "type": "pass", "pass_id": five["id"], "customer_id": ada, "title": "Five classes", "status": "active",
 			"total_uses": 5, "remaining_uses": 5, "start_date": bought["startDate"], "expiry_date": bought["expiryDate"], "tz": "Europe/London",
-			"payment": object{"method": "CASH", "currency": "GBP", "base100gross_price": 5000},
+			"payment": object{"method": "CASH", "currency": "GBP", "base100gross_price": 5000, "base100net_price": 5000},
 		})})
 		has(t, page, object{"data.1.id": endless["id"], "data.1.total_uses": 999999, "data.1.unlimited_uses": true, "data.1.expiry_date": "9999-12-31", "data.1.never_expires": true})
 		if local := text(page, "data.0.created_at"); len(local) != len("2026-03-29T09:30:00") || strings.HasSuffix(local, "Z") {
