@@ -24,8 +24,9 @@ func testBodies(t *testing.T, p *platform) {
 		for _, media := range []string{"none", curlType, "application/json; charset=utf-8"} {
 			c.Send(t, 201, post, "/customers", ada, "Content-Type", media)
 		}
+		login := c.login(t)
 		for _, media := range []string{"none", curlType} {
-			c.As("").Refused(t, 401, "INVALID_CREDENTIALS", post, "/auth/token", object{"apiKey": "key_1", "apiSecret": "wrong"}, "Content-Type", media)
+			c.As("").Send(t, 200, post, "/auth/token", login, "Content-Type", media)
 		}
 		for _, media := range []string{"text/plain", "application/xml", "multipart/form-data; boundary=x"} {
 			c.Refused(t, 415, "UNSUPPORTED_MEDIA_TYPE", post, "/customers", ada, "Content-Type", media)
@@ -50,29 +51,44 @@ func testBodies(t *testing.T, p *platform) {
 		for range 20 {
 			c.Send(t, 201, post, "/customers", ada)
 		}
-		want := c.Send(t, 200, get, "/customers", nil)
-		for coding, decompress := range map[string]func(io.Reader) (io.Reader, error){
-			"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
-			"zstd": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
-		} {
-			answer := raw(t, p.Credentials.InterfaceB.BaseURL+"/customers", "Authorization", "Bearer "+c.Token, "Accept-Encoding", coding)
-			if got := answer.Header.Get("Content-Encoding"); got != coding || !strings.Contains(answer.Header.Get("Vary"), "Accept-Encoding") {
-				t.Fatalf("%s: Content-Encoding is %q, Vary %q", coding, got, answer.Header.Get("Vary"))
-			}
-			body, err := decompress(bytes.NewReader(answer.Body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if text, err := io.ReadAll(body); err != nil || !bytes.Equal(text, want.Body) || len(answer.Body) >= len(text) {
-				t.Errorf("%s: %d bytes for %d, %v", coding, len(answer.Body), len(text), err)
-			}
-		}
-		if got := want.Header.Get("Content-Encoding"); got != "" {
-			t.Errorf("without Accept-Encoding, Content-Encoding is %q", got)
-		}
+		testCompression(t, c.Face, p.Credentials.InterfaceB.BaseURL+"/customers")
+		testCompression(t, c.interfaceA(t), p.Credentials.InterfaceA.BaseURL+"/customers")
 	})
 	for face, base := range map[string]string{"A": p.Credentials.InterfaceA.BaseURL, "B": p.Credentials.InterfaceB.BaseURL} {
 		t.Run("/openapi.json of Interface "+face, func(t *testing.T) { testDescription(t, base) })
+	}
+	t.Run("/openapi.json describes every webhook", func(t *testing.T) {
+		webhooks, _ := at(decode(t, raw(t, p.Credentials.InterfaceB.BaseURL+"/openapi.json")), "webhooks").(object)
+		for _, event := range append(defaultEvents(), optInEvents()...) {
+			if webhooks[event] == nil {
+				t.Errorf("%s is missing", event)
+			}
+		}
+	})
+}
+
+// testCompression checks the answers of a list of customers.
+func testCompression(t *testing.T, f *harness.Face, url string) {
+	t.Helper()
+	want := f.Send(t, 200, get, "/customers", nil)
+	if got := want.Header.Get("Content-Encoding"); got != "" {
+		t.Errorf("without Accept-Encoding, Content-Encoding is %q", got)
+	}
+	for coding, decompress := range map[string]func(io.Reader) (io.Reader, error){
+		"gzip": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+		"zstd": func(r io.Reader) (io.Reader, error) { return zstd.NewReader(r) },
+	} {
+		answer := raw(t, url, "Authorization", "Bearer "+f.Token, "Accept-Encoding", coding)
+		if got := answer.Header.Get("Content-Encoding"); got != coding || !strings.Contains(answer.Header.Get("Vary"), "Accept-Encoding") {
+			t.Fatalf("%s: Content-Encoding is %q, Vary %q", coding, got, answer.Header.Get("Vary"))
+		}
+		body, err := decompress(bytes.NewReader(answer.Body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(body); err != nil || !bytes.Equal(text, want.Body) || len(answer.Body) >= len(text) {
+			t.Errorf("%s: %d bytes for %d, %v", coding, len(answer.Body), len(text), err)
+		}
 	}
 }
 

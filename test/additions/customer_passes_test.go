@@ -28,6 +28,13 @@ func testCustomerPasses(t *testing.T, p *platform) {
 		c.register(t, event, ada, byPass(pass))
 		refuses(t, "PASS_NOT_ACTIVE", c.give(t, five, ada, object{"startDate": date(9)}))
 	})
+	t.Run("the day is that of the date's time zone", func(t *testing.T) {
+		// In the morning of Auckland, it is still the day before in London.
+		morning := c.event(t, object{"timezone": "Pacific/Auckland", "startsAt": date(7) + "T08:00:00"})
+		c.register(t, morning, ada, byPass(c.give(t, five, ada, object{"startDate": date(7)})))
+		tomorrow := with(object{"customerId": ada}, byPass(c.give(t, five, ada, object{"startDate": date(8)})))
+		c.refuses(t, "PASS_NOT_ACTIVE", post, path(text(morning, "id"))+"/registrations", tomorrow)
+	})
 	t.Run("a pass does not pay for a date after its last day", func(t *testing.T) {
 		week := c.passType(t, object{"validityCount": 2, "validityUnit": "day"})
 		refuses(t, "PASS_EXPIRED", c.give(t, week, ada, nil))

@@ -3,6 +3,8 @@ package additions
 import (
 	"fmt"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func testEvents(t *testing.T, p *platform) {
@@ -24,6 +26,9 @@ func testEvents(t *testing.T, p *platform) {
 		if got := len(daily["dates"].([]any)); got != 100 {
 			t.Errorf("%d dates", got)
 		}
+		if diff := cmp.Diff(daily, c.Read(t, 200, put, path(text(daily, "id")), daily)); diff != "" {
+			t.Errorf("PUT of what GET returned (-GET +answer): %s", diff)
+		}
 	})
 	t.Run("capacity and spots count the dates to come", func(t *testing.T) {
 		event := c.event(t, object{"startsAt": nil, "duration": nil, "capacity": nil, "dates": []object{
@@ -44,6 +49,15 @@ func testEvents(t *testing.T, p *platform) {
 		event["title"], event["dates"] = "Glaze", dates[:1]
 		changed := c.Read(t, 200, put, path(text(event, "id")), event)
 		has(t, changed, object{"title": "Glaze", "dates": dates})
+	})
+	t.Run("an event can be deleted when nobody is registered", func(t *testing.T) {
+		event := c.event(t, nil)
+		at := path(text(event, "id"))
+		registration := c.register(t, event, customer, nil)
+		c.refuses(t, "EVENT_HAS_REGISTRATIONS", remove, at, nil)
+		c.do(t, path(text(registration, "id"))+"/cancel", nil)
+		has(t, c.delete(t, at), object{"id": event["id"], "deleted": true})
+		c.Refused(t, 404, "NOT_FOUND", remove, at, nil)
 	})
 	t.Run("a page of 100 events of 52 dates is below 150 kB", func(t *testing.T) {
 		busy := p.newCaller(t)

@@ -33,6 +33,8 @@ func testPassesOfCustomer(t *testing.T, c *caller, a *harness.Face, ada string) 
 	endless := c.give(t, c.passType(t, object{"totalUses": nil, "validityCount": nil, "validityUnit": nil, "unlimitedUses": true, "neverExpires": true}), ada, nil)
 	page := a.Read(t, 200, get, passes, nil)
 	has(t, page, object{"total": 2, "page": 0, "pageSize": 30})
+	revalidates(t, a, passes)
+	revalidates(t, a, "/customer/"+ada+"/pass/"+text(bought, "id"))
 	t.Run("an item has its type and its fields in snake_case", func(t *testing.T) {
 		has(t, page, object{"data.0": with(at(page, "data.0").(object), object{
 			"id": bought["id"], "type": "pass", "pass_id": five["id"], "customer_id": ada, "title": "Five classes", "status": "active",
@@ -77,6 +79,8 @@ func testNotes(t *testing.T, c *caller, a *harness.Face, ada string) {
 		a.Read(t, 201, post, notes, object{"body": "Paid late."})
 		page := a.Read(t, 200, get, notes, nil)
 		has(t, page, object{"total": 3, "page": 0, "pageSize": 30, "data.0": pinned["data"], "data.2": item})
+		revalidates(t, a, notes)
+		revalidates(t, a, single)
 		has(t, a.Read(t, 200, get, notes+"?page=2&pageSize=1", nil), object{"total": 3, "page": 2, "pageSize": 1, "data": []any{item}})
 	})
 	t.Run("PUT changes what it names, and accepts what GET returned", func(t *testing.T) {

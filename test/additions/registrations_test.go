@@ -71,6 +71,13 @@ func testRegistrations(t *testing.T, p *platform) {
 			c.refuses(t, "ALREADY_CANCELLED", get, path(id)+"/cancellation-preview", nil)
 		})
 	}
+	t.Run("a registration can be cancelled under its event, too", func(t *testing.T) {
+		id := text(c.register(t, later, ada, nil), "id")
+		nested := path(text(later, "id")) + "/registrations/" + id
+		has(t, c.delete(t, nested), object{"id": id, "late": false, "refundDue": 40, "creditsReturned": 0})
+		has(t, c.get(t, path(id)), object{"status": "cancelled", "refundDue": 40})
+		c.refuses(t, "ALREADY_CANCELLED", remove, nested, nil)
+	})
 	t.Run("refunds", func(t *testing.T) { testRefunds(t, c, ada, later, soon) })
 	t.Run("attendance can be recorded and undone", func(t *testing.T) {
 		id := text(c.register(t, later, ada, nil), "id")

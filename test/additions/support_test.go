@@ -62,13 +62,18 @@ func (p *platform) newCaller(t *testing.T) *caller {
 // newKey returns a client with a new API key of the company; no permissions means all.
 func (c *caller) newKey(t *testing.T, permissions ...string) *harness.Face {
 	t.Helper()
+	return c.As(c.As("").Read(t, 200, post, "/auth/token", c.login(t, permissions...))["token"].(string))
+}
+
+// login returns the token request of a new API key.
+func (c *caller) login(t *testing.T, permissions ...string) object {
+	t.Helper()
 	limit := int32(manyRequests)
 	made, err := c.p.operator.APIKeys.CreateApiKey(c.company.Ctx(t.Context()), &authv1.CreateApiKeyRequest{Name: "Program", Permissions: permissions, RateLimit: &limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	login := object{"apiKey": made.GetApiKey().GetId(), "apiSecret": made.GetApiSecret()}
-	return c.As(c.As("").Read(t, 200, post, "/auth/token", login)["token"].(string))
+	return object{"apiKey": made.GetApiKey().GetId(), "apiSecret": made.GetApiSecret()}
 }
 
 // interfaceA returns a client of Interface A for the caller's company; no scopes means all.
@@ -343,6 +348,21 @@ func (c *caller) passType(t *testing.T, more object) object {
 func (c *caller) give(t *testing.T, passType object, customer string, more object) object {
 	t.Helper()
 	return c.create(t, "/customer-passes", with(object{"customerId": customer, "passId": passType["id"], "startDate": date(0)}, more))
+}
+
+// revalidates checks that a GET has an ETag and answers If-None-Match with 304.
+func revalidates(t *testing.T, f *harness.Face, at string) {
+	t.Helper()
+	tag := f.Send(t, 200, get, at, nil).Header.Get("ETag")
+	if tag == "" {
+		t.Fatalf("%s has no ETag", at)
+	}
+	for _, match := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
+		if answer := f.Send(t, 304, get, at, nil, "If-None-Match", match); len(answer.Body) > 0 || answer.Header.Get("ETag") != tag {
+			t.Errorf("%s: %q, ETag %s", at, answer.Body, answer.Header.Get("ETag"))
+		}
+	}
+	f.Send(t, 200, get, at, nil, "If-None-Match", `"x"`)
 }
 
 // byPass is a payment with a customer pass.

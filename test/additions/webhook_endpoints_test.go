@@ -68,6 +68,7 @@ func testWebhookEndpoints(t *testing.T, p *platform) {
 		inbox := c.subscribe(t, "customer.created")
 		for _, event := range append(defaultEvents(), optInEvents()...) {
 			sent := decode(t, c.write(t, 200, post, path(inbox.endpoint)+"/test", object{"event": event}))
+			matchesSchema(t, sent["body"].(object))
 			has(t, sent, object{"body.event": event, "body.test": true, "attempt.failure": nil, "attempt.responseStatus": 204})
 			has(t, c.get(t, "/webhook-deliveries/"+text(sent, "deliveryId")), object{"body": sent["body"], "status": "delivered", "test": true, "endpointId": inbox.endpoint})
 		}
@@ -102,7 +103,7 @@ func testDeliveries(t *testing.T, c *caller) {
 			}
 		}
 	})
-	t.Run("one delivery can be replayed, or all that match", func(t *testing.T) {
+	t.Run("one delivery can be replayed, or those of a list, or all that match", func(t *testing.T) {
 		one := deliveries[0]
 		delivered := func(t *testing.T, times int) {
 			t.Helper()
@@ -117,11 +118,14 @@ func testDeliveries(t *testing.T, c *caller) {
 		}
 		c.write(t, 200, post, "/webhook-deliveries/"+text(one, "id")+"/replay", nil)
 		delivered(t, 2)
+		listed := decode(t, c.write(t, 200, post, "/webhook-deliveries/replay", object{"ids": []any{one["id"]}}))
+		has(t, listed, object{"replayed": 1, "skipped": 0})
+		delivered(t, 3)
 		replayed := decode(t, c.write(t, 200, post, "/webhook-deliveries/replay", object{"event": text(one, "event"), "endpointId": inbox.endpoint}))
 		if replayed["replayed"].(float64) < 1 || replayed["skipped"] != 0.0 {
 			t.Errorf("%v", replayed)
 		}
-		delivered(t, 3)
+		delivered(t, 4)
 	})
 }
 
