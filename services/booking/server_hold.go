@@ -40,12 +40,9 @@ func (s *Server) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesReques
 	if faults.Range("minutes", int64(minutes), 1, maxHoldMinutes); faults.Len() > 0 {
 		return nil, faults.Err()
 	}
-	o, err := s.readOrder(ctx, company.ID, convert.OrderRequest{Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode()})
-	if err != nil {
-		return nil, err
-	}
 	resp := &bookingv1.HoldPlacesResponse{}
-	err = s.fetchMissingCustomers(ctx, company.ID, func() error {
+	order := convert.OrderRequest{Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode()}
+	err = s.withOrder(ctx, company.ID, order, func(o model.Order) error {
 		expiresAt := pg.Instant(s.now().Add(time.Duration(minutes) * time.Minute))
 		p, err := newPurchase(ctx, req, resp, company, model.Purchase{Order: o, Status: model.Held, ExpiresAt: expiresAt})
 		if err != nil {
@@ -148,7 +145,7 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 		return nil, err
 	}
 	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
-	already, err := s.confirmHold(ctx, p, which, how)
+	already, err := s.confirmHold(ctx, p, s.store.LockHold, which, how)
 	if err != nil {
 		return nil, err
 	}
@@ -156,16 +153,19 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 	return resp, nil
 }
 
-// confirmHold pays for a hold and fills the response of p. A confirmed hold is returned unchanged, and
+// lockHold reads and locks a hold: Store.LockHold or Store.LockOffered.
+type lockHold func(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (store.LockedHold, error)
+
+// confirmHold locks and pays for a hold and fills the response of p. A confirmed hold is returned unchanged, and
 // already is true, unless the request has the Idempotency-Key that confirmed it: its response is replayed.
-func (s *Server) confirmHold(ctx context.Context, p *purchase, which id.Transaction, how model.PaymentChoice) (already bool, err error) {
+func (s *Server) confirmHold(ctx context.Context, p *purchase, lock lockHold, which id.Transaction, how model.PaymentChoice) (already bool, err error) {
 	needsCredits := false
 	err = s.store.Write(ctx, p.company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
 		needsCredits, already = false, false
 		if replayed, err := p.replay(ctx, tx); replayed || err != nil {
 			return err
 		}
-		status, err := s.lockPayable(ctx, tx, p.company.ID, which)
+		status, err := s.lockPayable(ctx, tx, lock, p.company.ID, which)
 		if err != nil {
 			return err
 		}
@@ -198,8 +198,8 @@ func (s *Server) confirmHold(ctx context.Context, p *purchase, which id.Transact
 }
 
 // lockPayable locks a hold and returns the status of its transaction. It refuses a hold that has ended.
-func (s *Server) lockPayable(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (model.TransactionStatus, error) {
-	h, err := s.store.LockHold(ctx, tx, company, which)
+func (s *Server) lockPayable(ctx context.Context, tx *pg.Tx, lock lockHold, company id.Company, which id.Transaction) (model.TransactionStatus, error) {
+	h, err := lock(ctx, tx, company, which)
 	if fault.Is(err, fault.NotFound) {
 		_, err = s.store.HoldInTx(ctx, tx, company, which, s.now())
 		h.Status = model.Released // more than a day ago

@@ -236,7 +236,7 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 		return nil, err
 	}
 	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
-	already, err := s.confirmHold(ctx, p, w.Transaction, how)
+	already, err := s.confirmHold(ctx, p, s.store.LockOffered, w.Transaction, how)
 	if err != nil {
 		return nil, err
 	}

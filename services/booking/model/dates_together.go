@@ -155,7 +155,28 @@ func (c *EventChange) spread(p *EventPlan, before []EventDate, loc *time.Locatio
 		f.Add(rest.At+rest.member(), "ambiguous", fmt.Sprintf("is ambiguous, because the event has %d dates. Change them in dates", len(e.Dates)))
 		return nil, nil
 	}
-	return nil, c.spreadToAll(p, &rest, before, loc, now, f)
+	if c.sizesTwice(&rest, f) {
+		return nil, nil
+	}
+	return nil, c.spreadToAll(p, &rest, loc, now, f)
+}
+
+// sizesTwice reports, as faults too, that the request gives a duration or a capacity for all dates
+// together and also for dates on their own. The caller can have read the event before another date was
+// added, started or was cancelled, so the value can be an earlier sum that would be wrong for each date.
+func (c *EventChange) sizesTwice(rest *DateChange, f *fields) bool {
+	faults := f.Len()
+	twice := func(member string, together bool, gives func(DateChange) bool) {
+		if together && slices.ContainsFunc(c.Dates, gives) {
+			f.Add(rest.At+member, "ambiguous", "is ambiguous, because dates also gives it and it is not the event's present value. "+
+				"Give it in dates, or leave it out there to change all upcoming dates")
+		}
+	}
+	twice("duration_minutes", rest.Minutes != nil, func(d DateChange) bool {
+		return d.Minutes != nil && *d.Minutes != *rest.Minutes || d.Ends() // FillDurations gives the same one
+	})
+	twice("capacity", rest.sizes(), func(d DateChange) bool { return d.sizes() })
+	return f.Len() > faults
 }
 
 // spreadToOne changes the event's only date. It reports a fault if the request also changes the
@@ -181,9 +202,8 @@ func (c *EventChange) spreadToOne(p *EventPlan, rest *DateChange, before *EventD
 	return nil
 }
 
-// spreadToAll changes the duration and the capacity of each upcoming date, except those that the
-// request changes in dates.
-func (c *EventChange) spreadToAll(p *EventPlan, rest *DateChange, before []EventDate, loc *time.Location, now time.Time, f *fields) error {
+// spreadToAll changes the duration and the capacity of each upcoming date.
+func (c *EventChange) spreadToAll(p *EventPlan, rest *DateChange, loc *time.Location, now time.Time, f *fields) error {
 	if p.Status == Cancelled && !p.Cancels {
 		return EventIsCancelled()
 	}
@@ -194,15 +214,8 @@ func (c *EventChange) spreadToAll(p *EventPlan, rest *DateChange, before []Event
 			continue
 		}
 		reached = true
-		change := *rest
-		if d.Minutes != before[i].Minutes {
-			change.Minutes = nil
-		}
-		if d.spaceLimit() != before[i].spaceLimit() {
-			change.Capacity, change.Unlimited = nil, false
-		}
 		faults := f.Len()
-		if _, refusal := change.change(d, loc, f); refusal != nil {
+		if _, refusal := rest.change(d, loc, f); refusal != nil {
 			return refusal
 		}
 		if f.Len() > faults {

@@ -2236,13 +2236,13 @@ type UpdateEventRequest struct {
 	// the event has several.
 	//
 	// If the event has one date, the change applies to that date. If it has several, duration_minutes
-	// and capacity change each upcoming date that `dates` does not change, and a start or an end is
-	// INVALID_ARGUMENT.
+	// and capacity change each upcoming date, and a start or an end is INVALID_ARGUMENT.
 	//
 	// A caller can send the values it has read. A start or an end that equals the shown value, before
 	// or after the changes in `dates`, changes nothing. The same is true for a duration and a
-	// capacity if the event has one date or `dates` identifies dates of the event. The id is not
-	// used.
+	// capacity if the event has one date or `dates` identifies dates of the event. If the event has
+	// several dates, another duration or capacity is INVALID_ARGUMENT if dates also has one, because it
+	// can be the value of an event that has changed since. The id is not used.
 	OnlyDate *EventDateChange `protobuf:"bytes,11,opt,name=only_date,json=onlyDate,proto3" json:"only_date,omitempty"`
 	// The version that the caller has read. If the current version is different, the call fails with
 	// ABORTED and VERSION_MISMATCH.
