@@ -2,9 +2,9 @@
 // protocol, with the whole platform in one process.
 //
 // TestDashboard does what an owner does in a day; its subtests share one platform and one browser.
-// TestSlowPages checks every page of the dashboard's list of routes. Both tests are skipped if Chromium is not installed;
-// deploy/install-chromium.sh installs Debian's. Without npm, accessibility is not checked, which
-// is a failure if BROWSER_TESTS_NEED_AXE is set.
+// TestSlowPages checks every page in the dashboard's list of routes. Both tests are skipped if
+// Chromium is not installed; deploy/install-chromium.sh installs Debian's. Without npm, accessibility
+// is not checked, which is a failure if BROWSER_TESTS_NEED_AXE is set.
 //
 // # Invariants
 //

@@ -140,8 +140,8 @@ func (s *Store) WaitlistEntryInTx(ctx context.Context, tx *pg.Tx, company id.Com
 	return theWaiter(found, err)
 }
 
-// LockWaitlistEntry reads an entry, and locks its transaction and its date until the end of tx. Whoever
-// changes the entry needs one of these locks. If the entry was served before the date was locked, its
+// LockWaitlistEntry reads an entry, and locks its transaction and its date until the end of tx. A
+// transaction that changes the entry needs one of these locks. If the entry was served before the date was locked, its
 // transaction is not locked, and tx must be repeated.
 func (s *Store) LockWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*model.WaitlistEntry, error) {
 	var locked id.Transaction
