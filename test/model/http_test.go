@@ -79,7 +79,7 @@ func (m *machine) call(t failer, method, path string, body any, headers ...strin
 		t.Fatal(err)
 	}
 	what := method + " " + path + " " + show(body) + ": " + strconv.Itoa(res.StatusCode) + " " + short(string(text))
-	if res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests {
+	if again := m.hurried && res.StatusCode == http.StatusServiceUnavailable; res.StatusCode >= 500 && !again || res.StatusCode == http.StatusTooManyRequests {
 		t.Fatalf("%s", what)
 	}
 	m.contract.Check(reporter{m.t, t}, method, r.URL.Path, res.StatusCode, res.Header, text)

@@ -116,6 +116,7 @@ type machine struct {
 	base, token, key, secret string
 	company                  string
 	wrongSecrets, keys       int
+	hurried                  bool // concurrent requests can be asked to try again
 
 	customers []*customer
 	events    []*event

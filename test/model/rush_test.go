@@ -2,10 +2,12 @@ package model
 
 import (
 	"flag"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -37,6 +39,7 @@ func runRush(t *testing.T, callers, requests int) {
 		})
 	}
 	wg.Wait()
+	t.Logf("answers: %v", r.answers)
 	if !t.Failed() {
 		r.checkSums(t)
 	}
@@ -51,6 +54,7 @@ type rush struct {
 
 	mu                      sync.Mutex
 	bookings, held, waiters []string
+	answers                 map[string]int // by operation and code
 }
 
 type saleEvent struct {
@@ -79,7 +83,8 @@ func (c *caller) Fatal(args ...any) {
 
 // newRush creates events with one booking per customer, without limits, and for a whole course.
 func newRush(t *testing.T) *rush {
-	r := &rush{machine: newPlatform(t).newCompany(t)}
+	r := &rush{machine: newPlatform(t).newCompany(t), answers: map[string]int{}}
+	r.hurried = true
 	pass := r.create(t, "/passes", object{"title": "Six", "totalUses": 6, "validityCount": 100, "validityUnit": "year"})["id"]
 	for range 4 {
 		person := r.create(t, "/customers", object{"firstName": "Ada", "lastName": "Byron", "email": "ada@example.com"})["id"].(string)
@@ -120,13 +125,26 @@ func (r *rush) addSale(t failer, kind string, dates, capacity int, rules object,
 
 func pick[T any](c *caller, from ...T) T { return from[c.rand.IntN(len(from))] }
 
-// send makes a request, which can be refused. An answer of 409 asks to repeat it later.
+// send makes a request, which can be refused. An answer of 409, or of 503 to a payment by pass that
+// another caller made at the same time, asks to repeat it later.
 func (c *caller) send(method, path string, body object) (answer, bool) {
 	a := c.call(c, method, path, body)
-	if a.code >= 400 && a.code != http.StatusBadRequest && a.code != http.StatusConflict {
+	c.count(method, path, a)
+	if a.code >= 400 && !slices.Contains([]int{http.StatusBadRequest, http.StatusConflict, http.StatusServiceUnavailable}, a.code) {
 		c.Fatalf("%s", a.what)
 	}
 	return a, a.code < 300
+}
+
+func (c *caller) count(method, path string, a answer) {
+	code := any(a.code)
+	if e, ok := a.body["error"].(object); ok {
+		code = e["code"]
+	}
+	parts := strings.Split(path, "/")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers[fmt.Sprint(method, " ", parts[1], " ", strings.Join(parts[min(3, len(parts)):], ""), " ", code)]++
 }
 
 // step makes one request.

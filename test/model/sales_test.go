@@ -34,7 +34,7 @@ func (p *platform) newShop(t *rapid.T) *machine {
 	for _, kind := range []*passType{
 		{title: "Three", uses: 3, count: 100, unit: "year"},
 		{title: "Unlimited", uses: 999_999, count: 100, unit: "year", unlimited: true},
-		{title: "Endless", uses: 20, endless: true, types: []string{"class"}},
+		{title: "Endless", uses: 20, count: 1000, unit: "year", endless: true, types: []string{"class"}},
 	} {
 		m.sellPass(t, kind)
 	}
