@@ -33,10 +33,10 @@ type claimedRow struct {
 func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.EndpointID} }
 
 // queueSQL stores each message once, whether or not an endpoint subscribes to it, and creates a
-// delivery for each subscribed endpoint. As many deliveries per endpoint as the process has room for are leased to it
-// immediately, so that they need no claim. Versions are read from the endpoints' index: PostgreSQL
-// estimates the new rows as one or two, and would compare each of them with each subscription.
-// Messages that name an erased customer are dropped.
+// delivery for each subscribed endpoint. As many deliveries per endpoint as the process has room for
+// are leased to it immediately, so that they need no claim. Versions are read from the endpoints'
+// index: PostgreSQL estimates the new rows as one or two, and would compare each of them with each
+// subscription. Messages that name an erased customer are dropped.
 const queueSQL = `with erased as (
 		select n.id from unnest($13::uuid[], $14::uuid[], $15::uuid[]) as n (company_id, id, customer_id)
 		join erased_customers e on e.company_id = n.company_id and e.customer_id = n.customer_id
