@@ -25,11 +25,11 @@ func pass(p *passv1.CustomerPass, c clock) *edgeav1.Pass {
 }
 
 // passPurchase converts the payment for a pass. nil, which means that the pass was given away, stays
-// nil and is absent in the JSON.
+// nil and is absent in the JSON. A pass has no tax rate, so both prices are the same.
 func passPurchase(p *passv1.PassPurchase) *edgeav1.Payment {
 	if p == nil {
 		return nil
 	}
 	gross := p.GetGross()
-	return &edgeav1.Payment{Method: p.GetMethod(), Currency: p.GetCurrency(), Base100GrossPrice: &gross}
+	return &edgeav1.Payment{Method: p.GetMethod(), Currency: p.GetCurrency(), Base100GrossPrice: &gross, Base100NetPrice: &gross}
 }

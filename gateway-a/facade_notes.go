@@ -66,8 +66,7 @@ func (f *facade) UpdateNote(ctx context.Context, req *edgeav1.UpdateNoteRequest)
 	if err != nil {
 		return nil, err
 	}
-	edge.Tag(ctx, res.GetNote())
-	return &edgeav1.UpdateNoteResponse{Message: "the note was updated"}, nil
+	return &edgeav1.UpdateNoteResponse{Data: note(edge.Tag(ctx, res.GetNote()), companyClock(ctx))}, nil
 }
 
 // DeleteNote is DELETE /customer/{id}/note/{noteId}.

@@ -185,6 +185,9 @@ func TestErrors(t *testing.T) { // invariant 4
 			if a.Header.Get("X-Request-Id") == "" {
 				t.Error("X-Request-Id is missing")
 			}
+			if a.Header.Get("Access-Control-Allow-Origin") != "" {
+				t.Error("a web page can read it")
+			}
 			if tt.code == 405 && a.Header.Get("Allow") != "GET, PUT" {
 				t.Errorf("Allow: %q", a.Header.Get("Allow"))
 			}

@@ -107,11 +107,11 @@ func TestNotes(t *testing.T) {
 			&customerv1.CreateNoteRequest{CustomerId: customer, Body: "b"},
 		},
 		"updates the members that are given": {
-			request{Method: http.MethodPut, Path: one, Body: `{"body":"b","pinned":false}`, Header: current}, 200, `{"message":"the note was updated"}`, "", true,
+			request{Method: http.MethodPut, Path: one, Body: `{"body":"b","pinned":false}`, Header: current}, 200, `{"data":` + want + `}`, "", true,
 			&customerv1.UpdateNoteRequest{Id: note, CustomerId: customer, Body: &body, Pinned: &pinned, ExpectedVersion: &version},
 		},
 		"accepts the note that it returned, and ignores its author": {
-			request{Method: http.MethodPut, Path: one, Body: want, Header: current}, 200, `{"message":"the note was updated"}`, "", true,
+			request{Method: http.MethodPut, Path: one, Body: want, Header: current}, 200, `{"data":` + want + `}`, "", true,
 			&customerv1.UpdateNoteRequest{
 				Id: note, CustomerId: customer, Body: &g.notes.note.Body, Kind: g.notes.note.GetKind(), Pinned: &g.notes.note.Pinned, ExpectedVersion: &version,
 			},

@@ -66,7 +66,7 @@ func TestPasses(t *testing.T) {
 	wantBought := start(bought) + `"title":"Ten Classes","status":"active","total_uses":10,"remaining_uses":7,"unlimited_uses":false,` +
 		`"start_date":"2026-03-01","expiry_date":"2026-05-31","never_expires":false,` +
 		`"created_at":"2026-03-29T00:59:59","updated_at":"2026-03-29T02:00:00","tz":"Europe/London",` +
-		`"payment":{"method":"BANK_TRANSFER","currency":"EUR","base100gross_price":11000}}`
+		`"payment":{"method":"BANK_TRANSFER","currency":"EUR","base100gross_price":11000,"base100net_price":11000}}`
 	wantPaused := start(paused) + `"title":"Teacher Pass","status":"paused","total_uses":999999,"remaining_uses":999999,"unlimited_uses":true,` +
 		`"start_date":"2026-03-01","expiry_date":"9999-12-31","never_expires":true,"paused_since":"2026-07-01T13:00:00",` +
 		`"created_at":"2026-03-29T00:59:59","updated_at":"2026-03-29T02:00:00","tz":"Europe/London"}`

@@ -121,7 +121,7 @@ func TestActionsWithoutABody(t *testing.T) {
 			continue
 		}
 		t.Run(r.Path, func(t *testing.T) {
-			for _, header := range []http.Header{{}, {"Content-Type": {"application/json"}}} {
+			for _, header := range []http.Header{{}, {"Content-Type": {"application/json"}}, {"Content-Type": {"text/plain;charset=UTF-8"}}} {
 				g.services.prepare(nil, slices.Concat(bookingAnswers(), webhookAnswers())...)
 				if a := g.do(request{Method: r.Method, Path: pathOf(r.Path), Token: g.token(), Header: header}); a.Code != http.StatusOK {
 					t.Errorf("%v: got %d %s", header, a.Code, a.Body)
@@ -180,7 +180,7 @@ func TestBookingErrors(t *testing.T) { // invariant 4
 		code               int
 		fields             string
 	}{
-		{"GET", "/event-dates?sort=createdAt&available=maybe", "", nil, 400, "available:type"},
+		{"GET", "/event-dates?available=maybe", "", nil, 400, "available:type"},
 		{"GET", "/event-dates?type=party", "", nil, 400, "type:enum"},
 		{"GET", "/event-dates?status=gone", "", nil, 400, "status:enum"},
 		{"GET", "/event-dates?startsFrom=monday", "", nil, 400, "startsFrom:format"},

@@ -14,7 +14,7 @@ func newPassType(in *edgebv1.PassWrite) (*passv1.CreatePassTypeRequest, error) {
 	var b body
 	out := &passv1.CreatePassTypeRequest{
 		Title: in.GetTitle(), Description: in.GetDescription(), TotalUses: in.GetTotalUses(), ValidityCount: in.GetValidityCount(),
-		ValidityUnit: validityUnit(&b, in), Price: in.GetPrice().GetMinor(),
+		ValidityUnit: value[passv1.ValidityUnit](&b, "validityUnit", in.ValidityUnit), Price: in.GetPrice().GetMinor(),
 		Currency: in.GetCurrency(), EligibleEventTypes: in.GetEligibleEventTypes().GetValues(),
 		UnlimitedUses: in.GetUnlimitedUses(), NeverExpires: in.GetNeverExpires(),
 	}
@@ -31,7 +31,8 @@ func passTypeUpdate(in *edgebv1.PassWrite) (*passv1.UpdatePassTypeRequest, error
 	var b body
 	out := &passv1.UpdatePassTypeRequest{
 		Title: in.Title, Description: in.Description, TotalUses: in.TotalUses, ValidityCount: in.ValidityCount,
-		ValidityUnit: validityUnit(&b, in), Currency: in.Currency, UnlimitedUses: in.UnlimitedUses, NeverExpires: in.NeverExpires,
+		ValidityUnit: value[passv1.ValidityUnit](&b, "validityUnit", in.ValidityUnit), Currency: in.Currency,
+		UnlimitedUses: in.UnlimitedUses, NeverExpires: in.NeverExpires,
 		Status: value[passv1.PassTypeStatus](&b, "status", in.Status),
 	}
 	b.notEmpty("currency", in.Currency)
@@ -42,15 +43,6 @@ func passTypeUpdate(in *edgebv1.PassWrite) (*passv1.UpdatePassTypeRequest, error
 		out.EligibleEventTypes = &passv1.EventTypes{Types: types.GetValues()}
 	}
 	return out, b.Err()
-}
-
-// validityUnit reads the unit of a validity. A pass type that never expires is shown with an empty
-// one, so that is accepted too.
-func validityUnit(b *body, in *edgebv1.PassWrite) passv1.ValidityUnit {
-	if in.GetNeverExpires() && in.GetValidityUnit() == "" {
-		return passv1.ValidityUnit_VALIDITY_UNIT_UNSPECIFIED
-	}
-	return value[passv1.ValidityUnit](b, "validityUnit", in.ValidityUnit)
 }
 
 // newCustomerPass converts the body of POST /customer-passes.

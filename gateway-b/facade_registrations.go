@@ -29,6 +29,10 @@ func (f *facade) ListRegistrations(ctx context.Context, req *edgebv1.ListRegistr
 		return nil, f.missingEventOr(ctx, req.GetId(), err)
 	}
 	res, err := f.bookings.ListRegistrations(ctx, list)
+	if fault.Is(err, fault.NotFound) && req.EventDateId != nil { // the event or the date that filters
+		_, missing := f.bookings.ListRegistrations(ctx, &bookingv1.ListRegistrationsRequest{EventId: req.GetId(), PageSize: 1})
+		res, err = nil, missing
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +129,7 @@ func (f *facade) ListAllRegistrations(ctx context.Context, req *edgebv1.ListAllR
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	res, err := f.bookings.ListRegistrations(ctx, list)
+	res, err := noneIfMissing(f.bookings.ListRegistrations(ctx, list))
 	if err != nil {
 		return nil, err
 	}

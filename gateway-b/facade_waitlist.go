@@ -40,7 +40,7 @@ func (f *facade) ListWaitlistEntries(ctx context.Context, req *edgebv1.ListWaitl
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
-	res, err := f.waitlist.ListWaitlist(ctx, list)
+	res, err := noneIfMissing(f.waitlist.ListWaitlist(ctx, list))
 	if err != nil {
 		return nil, err
 	}

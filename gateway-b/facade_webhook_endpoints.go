@@ -2,8 +2,11 @@ package gatewayb
 
 import (
 	"context"
+	"slices"
 
 	"reservation.dev/platform/edge"
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/resource"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
 	edgev1 "reservation.dev/proto/gen/reservation/edge/v1"
@@ -17,7 +20,10 @@ const webhookEndpoints = "webhook-endpoints"
 // returns them all, and the page is cut from them.
 func (f *facade) ListWebhookEndpoints(ctx context.Context, req *edgebv1.ListWebhookEndpointsRequest) (*edgebv1.ListWebhookEndpointsResponse, error) {
 	var q edge.Query
-	p := newPage(&q, parameters{page: req.Page, perPage: req.PerPage}, 1)
+	p := newPage(&q, parameters{page: req.Page, perPage: req.PerPage, cursor: req.Cursor}, 1)
+	if _, err := id.Parse[id.WebhookEndpoint](p.cursor); err != nil && p.cursor != "" {
+		q.Fail(fault.InvalidParameter("cursor", "format", "is not a cursor of this list"))
+	}
 	if err := q.Err(); err != nil {
 		return nil, err
 	}
@@ -26,11 +32,22 @@ func (f *facade) ListWebhookEndpoints(ctx context.Context, req *edgebv1.ListWebh
 		return nil, err
 	}
 	all := res.GetEndpoints()
-	from := min(p.offset(), int64(len(all)))
-	to := min(from+int64(p.size), int64(len(all)))
+	endpoints, next := endpointsOn(p, all)
 	return &edgebv1.ListWebhookEndpointsResponse{
-		WebhookEndpoints: edge.Convert(all[from:to], resource.WebhookEndpoint), Total: int64(len(all)), Page: p.number, PerPage: p.size,
+		WebhookEndpoints: edge.Convert(endpoints, resource.WebhookEndpoint),
+		Total:            int64(len(all)), Page: p.number, PerPage: p.size, NextCursor: nextCursor(next),
 	}, nil
+}
+
+// endpointsOn cuts a page from all endpoints, which are ordered by their identifiers. The cursor of the
+// next page is the last identifier on this one, so it stays valid after that endpoint is deleted.
+func endpointsOn(p page, all []*webhookv1.Endpoint) (on []*webhookv1.Endpoint, next string) {
+	rest := all[min(p.offset(), int64(len(all))):]
+	rest = slices.DeleteFunc(slices.Clone(rest), func(e *webhookv1.Endpoint) bool { return e.GetId() <= p.cursor })
+	if len(rest) <= int(p.size) {
+		return rest, ""
+	}
+	return rest[:p.size], rest[p.size-1].GetId()
 }
 
 // GetWebhookEndpoint is GET /webhook-endpoints/{id}.

@@ -388,6 +388,7 @@ func TestErrors(t *testing.T) { // invariant 4
 		"a wrong updatedSince":        {request{Path: customers + "?updatedSince=today"}, nil, 400, fault.ReasonInvalidParameter, "updatedSince:format"},
 		"a wrong archived":            {request{Path: customers + "?archived=yes"}, nil, 400, fault.ReasonInvalidParameter, "archived:type"},
 		"an unknown type":             {request{Path: events + "?type=party"}, nil, 400, fault.ReasonInvalidParameter, "type:enum"},
+		"a search for too many words": {request{Path: customers + "?q=x"}, fault.InvalidParameter("query", "max_items", "has too many"), 400, fault.ReasonInvalidParameter, "q:max_items"},
 		"a cursor of another list":    {request{Path: customers + "?cursor=x"}, fault.InvalidParameter("page_token", "format", "is not one"), 400, fault.ReasonInvalidParameter, "cursor:format"},
 		"malformed JSON":              {request{Method: "POST", Path: customers, Body: `{"firstName":`}, nil, 400, fault.ReasonInvalidJSON, ""},
 		"a wrong media type":          {request{Method: "POST", Path: customers, Body: `{}`, Media: "text/plain"}, nil, 415, fault.ReasonUnsupportedMediaType, ""},

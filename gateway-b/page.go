@@ -39,7 +39,7 @@ func (p *page) offset() int64 {
 const orderCreated int32 = 1
 
 // sorts returns the values of sort, in the order of the services' numbers, which start at 1.
-// Registrations have only the first two.
+// The registrations of one event have only the first two.
 func sorts() []string { return []string{"createdAt", "-createdAt", "updatedAt", "-updatedAt"} }
 
 // newPage reads the parameters that all lists share. orders is how many of sorts the list supports.
@@ -79,6 +79,15 @@ func nextCursor(token string) *string {
 		return nil
 	}
 	return &token
+}
+
+// noneIfMissing makes the list empty if a filter names something that does not exist, as all lists do.
+// Some services answer with NOT_FOUND. The getters of the nil response return an empty page.
+func noneIfMissing[R any](list *R, err error) (*R, error) {
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	return list, err
 }
 
 // queryChoice returns the position of a parameter in names, counted from 1, or 0 if it is absent.

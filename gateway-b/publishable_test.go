@@ -40,7 +40,7 @@ func TestPublishableKeys(t *testing.T) {
 				t.Errorf("the route is marked as %v", route.Publishable)
 			}
 			if !route.Publishable {
-				if a.Code != 403 || !strings.Contains(a.Body, `"code":"FORBIDDEN"`) || !strings.Contains(a.Body, "a publishable key cannot be used for this operation") {
+				if a.Code != 403 || a.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(a.Body, `"code":"FORBIDDEN"`) || !strings.Contains(a.Body, "a publishable key cannot be used for this operation") {
 					t.Errorf("got %d %s", a.Code, a.Body)
 				}
 				return

@@ -14,7 +14,7 @@ import (
 // contract describes Interface B to the edge.
 func contract() edge.Interface {
 	return edge.Interface{
-		Name: "b", Title: "Reservation platform: Interface B", OpenAPI: openapi.Description, Base: base, Routes: routes(), Kind: token.KindKey,
+		Name: "b", Title: "Reservation platform: Interface B", OpenAPI: openapi.Description, Base: base, Routes: routes(), Paging: paging(), Kind: token.KindKey,
 		Service:     edgebv1.File_reservation_edge_b_v1_interface_b_proto.Services().ByName("InterfaceBService"),
 		AppendFault: appendFault,
 	}
@@ -23,10 +23,13 @@ func contract() edge.Interface {
 // base is the path prefix of all operations.
 const base = "/api/v1"
 
+// paging returns the query parameters that choose a page of a list. Not every list supports them all.
+func paging() []string { return []string{"page", "perPage", "cursor", "sort", "updatedSince"} }
+
 // routes lists the operations of Interface B. A test compares them with openapi.yaml.
 func routes() []edge.Route {
 	list := func(filters ...string) []string {
-		return slices.Concat([]string{"page", "perPage", "cursor", "sort", "updatedSince"}, filters)
+		return slices.Concat(paging(), filters)
 	}
 	all := []edge.Route{
 		{Method: http.MethodPost, Path: "/auth/token"},
@@ -90,7 +93,7 @@ func routes() []edge.Route {
 		{Method: http.MethodPut, Path: "/discount-codes/{id}", Scope: scopes.DiscountsWrite},
 		{Method: http.MethodPatch, Path: "/discount-codes/{id}", Scope: scopes.DiscountsWrite},
 
-		{Method: http.MethodGet, Path: "/webhook-endpoints", Scope: scopes.WebhooksRead, Query: []string{"page", "perPage"}},
+		{Method: http.MethodGet, Path: "/webhook-endpoints", Scope: scopes.WebhooksRead, Query: []string{"page", "perPage", "cursor"}},
 		{Method: http.MethodPost, Path: "/webhook-endpoints", Scope: scopes.WebhooksWrite, Secret: true},
 		{Method: http.MethodGet, Path: "/webhook-endpoints/{id}", Scope: scopes.WebhooksRead},
 		{Method: http.MethodPut, Path: "/webhook-endpoints/{id}", Scope: scopes.WebhooksWrite},

@@ -185,7 +185,7 @@ func TestPassesWithoutLimits(t *testing.T) {
 	g := newGateway(t, unlimited{})
 	unlimitedType := aPassType()
 	unlimitedType.UnlimitedUses, unlimitedType.TotalUses, unlimitedType.NeverExpires = true, 999999, true
-	unlimitedType.ValidityCount, unlimitedType.ValidityUnit = 0, passv1.ValidityUnit_VALIDITY_UNIT_UNSPECIFIED
+	unlimitedType.ValidityCount, unlimitedType.ValidityUnit = 1000, passv1.ValidityUnit_VALIDITY_UNIT_YEAR
 	held := aCustomerPass()
 	held.UnlimitedUses, held.TotalUses, held.RemainingUses, held.NeverExpires, held.ExpiryDate = true, 999999, 999999, true, "9999-12-31"
 	held.Status, held.PausedSince = passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED, at("2026-03-10T08:00:00Z")
@@ -193,11 +193,11 @@ func TestPassesWithoutLimits(t *testing.T) {
 		&passv1.CreatePassTypeResponse{PassType: unlimitedType}, &passv1.UpdatePassTypeResponse{PassType: unlimitedType},
 		&passv1.GetCustomerPassResponse{CustomerPass: held}, &passv1.UpdateCustomerPassResponse{CustomerPass: held},
 	}
-	const shown = `"totalUses":999999,"validityCount":0,"validityUnit":"","price":110,"currency":"GBP"`
+	const shown = `"totalUses":999999,"validityCount":1000,"validityUnit":"year","price":110,"currency":"GBP"`
 	for _, tt := range []operation{
 		{"POST", "/passes", `{"title":"A","unlimitedUses":true,"neverExpires":true}`, 201, []string{shown, `"unlimitedUses":true,"neverExpires":true}`}, `title:"A" unlimited_uses:true never_expires:true`},
-		{"PUT", "/passes/pass_" + idOf, `{"totalUses":999999,"validityCount":0,"validityUnit":"","unlimitedUses":true,"neverExpires":true}`, 200, []string{shown},
-			`id:"pass_` + idOf + `" total_uses:999999 validity_count:0 unlimited_uses:true never_expires:true`},
+		{"PUT", "/passes/pass_" + idOf, `{"totalUses":999999,"validityCount":1000,"validityUnit":"year","unlimitedUses":true,"neverExpires":true}`, 200, []string{shown},
+			`id:"pass_` + idOf + `" total_uses:999999 validity_count:1000 validity_unit:VALIDITY_UNIT_YEAR unlimited_uses:true never_expires:true`},
 		{"PATCH", "/passes/pass_" + idOf, `{"neverExpires":false,"validityCount":2,"validityUnit":"week"}`, 200, nil,
 			`id:"pass_` + idOf + `" validity_count:2 validity_unit:VALIDITY_UNIT_WEEK never_expires:false`},
 		{"GET", "/customer-passes/cp_" + idOf, "", 200,

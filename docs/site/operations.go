@@ -42,6 +42,9 @@ func operationSections() ([]section, error) {
 		if err := yaml.Unmarshal(d.text, &api); err != nil {
 			return nil, fmt.Errorf("%s: %w", d.title, err)
 		}
+		if api.Paths != nil {
+			api.Webhooks = nil // the reference of the webhooks has them, too
+		}
 		for _, kind := range []struct {
 			anchor string
 			items  map[string]map[string]yaml.Node

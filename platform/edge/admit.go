@@ -3,6 +3,7 @@ package edge
 import (
 	"context"
 	"errors"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -52,7 +53,7 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *exchange) (conte
 	if err != nil {
 		return nil, err
 	}
-	if err := readQuery(r, s.route.Query, e.query); err != nil {
+	if err := readQuery(r, s.route, e.query); err != nil {
 		return nil, err
 	}
 	if s.route.hasBody() || r.Method == http.MethodDelete {
@@ -157,15 +158,20 @@ func queryBounds(service protoreflect.ServiceDescriptor) map[string]bounds.Bound
 // usualParameter is the longest value of a parameter that no message declares, in characters.
 const usualParameter = 100
 
-// readQuery sets r.Form to the named parameters of the query. Each must be given only once, be
+// readQuery sets r.Form to the route's parameters in the query. Each must be given only once, be
 // within its bound, and be valid text.
-func readQuery(r *http.Request, names []string, declared map[string]bounds.Bound) error {
+func readQuery(r *http.Request, route *Route, declared map[string]bounds.Bound) error {
 	form, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
 		return fault.New(fault.Invalid, fault.ReasonInvalidParameter, "the query string is malformed").Because(err)
 	}
-	known := make(url.Values, len(names))
-	for _, name := range names {
+	for _, name := range route.unsupported {
+		if form.Has(name) {
+			return fault.InvalidParameter(name, "unsupported", "is not a parameter of this list")
+		}
+	}
+	known := make(url.Values, len(route.Query))
+	for _, name := range route.Query {
 		values, given := form[name]
 		if !given {
 			continue
@@ -192,7 +198,7 @@ func readQuery(r *http.Request, names []string, declared map[string]bounds.Bound
 // readBody checks the media type of the body and limits its size.
 func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 	accepted := s.route.media()
-	if !slices.Contains(accepted, mediaOf(r.Header, accepted)) {
+	if !slices.Contains(accepted, mediaOf(r.Header, accepted)) && !(s.route.Bodiless && isEmpty(r)) {
 		return fault.New(fault.Invalid, fault.ReasonUnsupportedMediaType,
 			"the Content-Type must be "+strings.Join(accepted, " or "))
 	}
@@ -201,6 +207,16 @@ func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 	}
 	r.Body = &body{ReadCloser: http.MaxBytesReader(w, r.Body, maxBody), exchange: s}
 	return nil
+}
+
+// isEmpty reports whether a request has no body, whose Content-Type then means nothing. It reads a body
+// of unknown length, so a body that is not empty cannot be used afterwards.
+func isEmpty(r *http.Request) bool {
+	if r.ContentLength >= 0 {
+		return r.ContentLength == 0
+	}
+	_, err := io.ReadFull(r.Body, make([]byte, 1))
+	return errors.Is(err, io.EOF)
 }
 
 // formType is the media type that "curl -d" sends by default.

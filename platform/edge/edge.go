@@ -19,7 +19,7 @@
 //  3. If-Match compares versions only, and accepts the ETags of earlier releases.
 //  4. A body that is cut short never looks complete.
 //  5. A publishable key reaches only the operations that are marked for it, and the page of an origin
-//     that the key does not list can read nothing.
+//     that the key does not list can read errors only. No page can read a response to another token.
 //  6. The memory and the calls that unknown keys cause are bounded.
 package edge
 
@@ -28,6 +28,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -48,7 +49,7 @@ type Route struct {
 	Path string
 	// Scope is the scope that the token must have; "" makes the route public.
 	Scope string
-	// Query names the query parameters. Others are ignored.
+	// Query names the query parameters. Others are ignored, except those of Interface.Paging.
 	Query []string
 	// Media are the accepted media types of the body; empty means JSON.
 	Media []string
@@ -61,6 +62,8 @@ type Route struct {
 	Secret bool
 	// Fail responds to requests that the edge refuses; nil means Edge.Fail.
 	Fail func(e *Edge, w http.ResponseWriter, r *http.Request, f *fault.Error)
+
+	unsupported []string // the parameters of Interface.Paging that this list does not support
 }
 
 func (r *Route) hasBody() bool {
@@ -85,6 +88,9 @@ type Interface struct {
 	// is served both at the root and below Base.
 	Base   string
 	Routes []Route
+	// Paging names the query parameters that choose a page of a list. A list refuses those of them that
+	// it does not support: if it ignored one, the caller would take a wrong page for the requested one.
+	Paging []string
 	// Kind is the kind of credential whose tokens are accepted: token.KindClient or token.KindKey.
 	Kind string
 	// Service is the descriptor of the facade's service. The bounds of its request fields also limit
@@ -127,6 +133,7 @@ func New(api Interface, o Options) (*Edge, error) {
 	e := &Edge{api: api, opts: o, routes: map[string]*Route{}, query: queryBounds(api.Service)}
 	for i := range api.Routes {
 		r := &api.Routes[i]
+		r.unsupported = unsupportedPaging(r, api.Paging)
 		e.routes[r.Method+" "+r.Path] = r
 	}
 	var err error
@@ -160,6 +167,16 @@ func New(api Interface, o Options) (*Edge, error) {
 	return e, nil
 }
 
+// unsupportedPaging returns the parameters of paging that a list does not support. It returns none for
+// a route that supports none of them, because such a route is not a list.
+func unsupportedPaging(r *Route, paging []string) []string {
+	missing := slices.DeleteFunc(slices.Clone(paging), func(name string) bool { return slices.Contains(r.Query, name) })
+	if len(missing) == len(paging) {
+		return nil
+	}
+	return missing
+}
+
 // Mux returns the mux on which to register the generated handlers of the facade.
 func (e *Edge) Mux() *runtime.ServeMux { return e.mux }
 
@@ -182,6 +199,7 @@ func (e *Edge) FailAs(w http.ResponseWriter, r *http.Request, f *fault.Error, ap
 		s.failed = f
 	}
 	setFaultHeaders(w.Header(), f)
+	e.exposeError(w.Header())
 	w.WriteHeader(StatusOf(f))
 	_, _ = w.Write(appendFault(nil, f))
 }
@@ -195,10 +213,10 @@ func (e *Edge) Write(w http.ResponseWriter, code int, m proto.Message) {
 
 // routingFailed responds to a request that matches no route.
 func (e *Edge) routingFailed(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
-	matching := e.matching(r.URL.EscapedPath())
-	if e.preflight(w, r, matching) {
+	if e.preflight(w, r) {
 		return
 	}
+	matching := e.matching(r.URL.EscapedPath())
 	allowed := make([]string, len(matching))
 	for i, route := range matching {
 		allowed[i] = route.Method

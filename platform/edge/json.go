@@ -20,6 +20,25 @@ func AppendJSON(b []byte, m proto.Message) []byte {
 	return appendMessage(b, r, planOf(r.Descriptor()))
 }
 
+// Member is a member of a JSON object. Its value is JSON.
+type Member struct {
+	Name  string
+	Value []byte
+}
+
+// Members returns the members of m's JSON, as AppendJSON writes them and in the same order.
+func Members(m proto.Message) []Member {
+	r := m.ProtoReflect()
+	p := planOf(r.Descriptor())
+	members := make([]Member, 0, len(p.fields))
+	for i := range p.fields {
+		if f := &p.fields[i]; !f.presence || r.Has(f.fd) {
+			members = append(members, Member{Name: f.fd.JSONName(), Value: appendField(nil, r.Get(f.fd), f)})
+		}
+	}
+	return members
+}
+
 // plan is how to write the messages of one type.
 type plan struct {
 	fields []fieldPlan
@@ -77,23 +96,25 @@ func appendMessage(b []byte, m protoreflect.Message, p *plan) []byte {
 			b = append(b, ',')
 		}
 		first = false
-		b = append(b, f.key...)
-		v := m.Get(f.fd)
-		if !f.list {
-			b = appendValue(b, v, f)
-			continue
-		}
-		b = append(b, '[')
-		list := v.List()
-		for j := range list.Len() {
-			if j > 0 {
-				b = append(b, ',')
-			}
-			b = appendValue(b, list.Get(j), f)
-		}
-		b = append(b, ']')
+		b = appendField(append(b, f.key...), m.Get(f.fd), f)
 	}
 	return append(b, '}')
+}
+
+// appendField appends the value of a field, which can be a list.
+func appendField(b []byte, v protoreflect.Value, f *fieldPlan) []byte {
+	if !f.list {
+		return appendValue(b, v, f)
+	}
+	b = append(b, '[')
+	list := v.List()
+	for i := range list.Len() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendValue(b, list.Get(i), f)
+	}
+	return append(b, ']')
 }
 
 func appendValue(b []byte, v protoreflect.Value, f *fieldPlan) []byte {

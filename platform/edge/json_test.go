@@ -1,6 +1,8 @@
 package edge
 
 import (
+	"strconv"
+	"strings"
 	"testing"
 
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
@@ -36,6 +38,16 @@ func TestAppendJSON(t *testing.T) {
 	}
 	t.Run("an empty list is an empty array", func(t *testing.T) {
 		if got, want := string(AppendJSON(nil, &edgeav1.ListBookingsResponse{})), `{"data":[],"total":0,"page":0,"pageSize":0}`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	})
+	t.Run("the members together are the object", func(t *testing.T) {
+		m := &edgeav1.Booking{Id: "a\"b", Payment: &edgeav1.Payment{Method: "CARD"}}
+		var texts []string
+		for _, member := range Members(m) {
+			texts = append(texts, strconv.Quote(member.Name)+":"+string(member.Value))
+		}
+		if got, want := "{"+strings.Join(texts, ",")+"}", string(AppendJSON(nil, m)); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	})

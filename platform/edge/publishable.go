@@ -78,10 +78,10 @@ func (e *Edge) isPublishable(raw string) bool {
 
 // authenticatePublishable admits a request with a publishable key.
 func (e *Edge) authenticatePublishable(ctx context.Context, r *http.Request, s *exchange, key string) (context.Context, error) {
+	s.response.Add("Vary", "Origin")
 	if !s.route.Publishable {
 		return nil, fault.New(fault.Forbidden, fault.ReasonForbidden, "a publishable key cannot be used for this operation; use an API key")
 	}
-	s.response.Add("Vary", "Origin")
 	network := ratelimit.Network(e.opts.Proxies.ClientAddress(r))
 	claims, origins, err := e.publishableClaims(ctx, key, network)
 	if err != nil {
@@ -242,26 +242,36 @@ func allowOrigin(response, request http.Header, origins []string) error {
 		return fault.New(fault.Forbidden, fault.ReasonForbidden,
 			"the publishable key does not allow pages of this origin; add the origin to the key")
 	}
-	response.Set("Access-Control-Allow-Origin", sent[0])
-	response.Set("Access-Control-Expose-Headers", "ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id")
+	exposeTo(response, sent[0])
 	return nil
 }
 
-// preflight answers the question of a browser whether a page can send a request (CORS). It reports
-// whether the request is such a question about a route that accepts publishable keys. The answer is the
-// same for every origin, because the key is not part of the question.
-func (e *Edge) preflight(w http.ResponseWriter, r *http.Request, matching []*Route) bool {
-	if e.keys == nil || r.Method != http.MethodOptions || r.Header.Get("Origin") == "" {
-		return false
+// exposeTo lets the pages of an origin read a response with its headers; "*" means every origin.
+func exposeTo(response http.Header, origin string) {
+	response.Set("Access-Control-Allow-Origin", origin)
+	response.Set("Access-Control-Expose-Headers", "ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id")
+}
+
+// exposeError lets the pages of every origin read an error, so that the author of a page sees what is
+// wrong. An error tells a page nothing that any other program with the same key could not read.
+func (e *Edge) exposeError(response http.Header) {
+	if e.keys != nil && response.Get("Access-Control-Allow-Origin") == "" {
+		exposeTo(response, "*")
 	}
-	method := r.Header.Get("Access-Control-Request-Method")
-	if !slices.ContainsFunc(matching, func(route *Route) bool { return route.Publishable && route.Method == method }) {
+}
+
+// preflight answers the question of a browser whether a page can send a request (CORS). It reports
+// whether the request is such a question. Every origin can send every request, even to an operation that
+// refuses publishable keys or to a path that does not exist: the request itself then gets an error that
+// the page can read. The key is not part of the question.
+func (e *Edge) preflight(w http.ResponseWriter, r *http.Request) bool {
+	if e.keys == nil || r.Method != http.MethodOptions || r.Header.Get("Origin") == "" || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Allow-Methods", method)
-	h.Set("Access-Control-Allow-Headers", "Authorization, If-None-Match, X-Request-Id")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id")
 	h.Set("Access-Control-Max-Age", "7200")
 	w.WriteHeader(http.StatusNoContent)
 	return true

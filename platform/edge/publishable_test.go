@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -65,6 +66,9 @@ func (x *exchanger) ExchangePublishableKey(ctx context.Context, req *authv1.Exch
 func (x *exchanger) Verify(_ context.Context, raw string) (*token.Claims, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if raw == accessToken {
+		return &token.Claims{Subject: "key", Kind: token.KindKey, Scopes: []string{scopes.EventsRead}, Raw: raw}, nil
+	}
 	var key string
 	var generation int
 	var expires int64
@@ -129,6 +133,9 @@ func newPageWorld(t *testing.T) pageWorld {
 	for i := range e.api.Routes {
 		route := &e.api.Routes[i]
 		err := e.Handle(route.Method, route.Path, func(w http.ResponseWriter, r *http.Request, _ map[string]string) {
+			if r.URL.Path == "/open/panic" {
+				panic("the operation fails")
+			}
 			_, _ = io.WriteString(w, rpc.ClaimsFrom(r.Context()).Subject)
 		})
 		if err != nil {
@@ -159,7 +166,10 @@ func (w pageWorld) get(key, origin string) *httptest.ResponseRecorder {
 
 func newKey() string { return id.New[id.PublishableKey]().String() }
 
-const studio = "https://studio.example"
+const (
+	studio      = "https://studio.example"
+	accessToken = "ey.of.a.key"
+)
 
 func TestPublishableKeys(t *testing.T) {
 	t.Parallel()
@@ -171,7 +181,7 @@ func TestPublishableKeys(t *testing.T) {
 			code    int
 			allowed string
 		}{
-			studio: {200, studio}, "": {200, ""}, "https://other.example": {403, ""}, "null": {403, ""}, "http://studio.example": {403, ""},
+			studio: {200, studio}, "": {200, ""}, "https://other.example": {403, "*"}, "null": {403, "*"}, "http://studio.example": {403, "*"},
 		} {
 			res := w.get(key, origin)
 			h := res.Header()
@@ -195,7 +205,7 @@ func TestPublishableKeys(t *testing.T) {
 		w.auth.change(key, studio)
 		for _, request := range [][2]string{{http.MethodPost, "/open/1"}, {http.MethodGet, "/closed"}} {
 			res := w.send(request[0], request[1], key, "192.0.2.1:99", studio)
-			if res.Code != 403 || !strings.Contains(res.Body.String(), "FORBIDDEN: a publishable key cannot be used for this operation") || res.Header().Get("Access-Control-Allow-Origin") != "" {
+			if res.Code != 403 || !strings.Contains(res.Body.String(), "FORBIDDEN: a publishable key cannot be used for this operation") {
 				t.Errorf("%v: got %d %s", request, res.Code, res.Body)
 			}
 		}
@@ -236,6 +246,58 @@ func TestPublishableKeys(t *testing.T) {
 			t.Errorf("another key: got %d", res.Code)
 		}
 	})
+}
+
+// TestErrorsInBrowsers checks which responses the page of any origin can read.
+func TestErrorsInBrowsers(t *testing.T) {
+	t.Parallel()
+	w, key, limited := newPageWorld(t), newKey(), newKey()
+	w.auth.change(key, studio)
+	w.auth.change(limited, studio)
+	for range publishableLimit {
+		w.get(limited, studio)
+	}
+	for name, tt := range map[string]struct {
+		method, path, key, origin string
+		code                      int
+		readers                   string
+	}{
+		"the data, by a page of the key":                {http.MethodGet, "/open/1", key, studio, 200, studio},
+		"the data, by a page with an access token":      {http.MethodGet, "/open/1", accessToken, studio, 200, ""},
+		"a wrong origin":                                {http.MethodGet, "/open/1", key, "https://other.example", 403, "*"},
+		"an operation that needs an API key":            {http.MethodGet, "/closed", key, studio, 403, "*"},
+		"a write":                                       {http.MethodPost, "/open/1", key, studio, 403, "*"},
+		"an unknown key":                                {http.MethodGet, "/open/1", newKey(), studio, 401, "*"},
+		"a malformed key":                               {http.MethodGet, "/open/1", "pub_x", studio, 401, "*"},
+		"an invalid access token":                       {http.MethodGet, "/open/1", "x", studio, 401, "*"},
+		"the rate limit":                                {http.MethodGet, "/open/1", limited, studio, 429, studio},
+		"an unknown path":                               {http.MethodGet, "/nothing", key, studio, 404, "*"},
+		"another method":                                {http.MethodDelete, "/open/1", key, studio, 405, "*"},
+		"a failure of the operation":                    {http.MethodGet, "/open/panic", key, studio, 500, studio},
+		"a failure of the operation, without an origin": {http.MethodGet, "/open/panic", key, "", 500, "*"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			res := w.send(tt.method, tt.path, tt.key, "192.0.2.1:99", tt.origin)
+			h := res.Header()
+			if res.Code != tt.code || h.Get("Access-Control-Allow-Origin") != tt.readers {
+				t.Errorf("got %d %s %v", res.Code, res.Body, h)
+			}
+			exposed := h.Get("Access-Control-Expose-Headers")
+			for _, header := range []string{"ETag", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "X-Request-Id"} {
+				if strings.Contains(exposed, header) != (tt.readers != "") {
+					t.Errorf("%s is exposed: %q", header, exposed)
+				}
+			}
+			if h.Get("Access-Control-Allow-Credentials") != "" {
+				t.Error("cookies are allowed")
+			}
+			// A response that another origin would not get must not be reused for it.
+			if varies := slices.Contains(h.Values("Vary"), "Origin"); !varies && tt.readers == studio {
+				t.Errorf("Vary: %q", h.Values("Vary"))
+			}
+		})
+	}
 }
 
 func TestPublishableExchanges(t *testing.T) {
@@ -373,13 +435,15 @@ func TestPreflight(t *testing.T) {
 		path, method, origin string
 		code                 int
 	}{
-		"a read for pages is allowed":             {"/open/1", http.MethodGet, studio, 204},
-		"a write is not":                          {"/open/1", http.MethodPost, studio, 405},
-		"another read is not":                     {"/closed", http.MethodGet, studio, 405},
-		"an unknown path is not":                  {"/nothing", http.MethodGet, studio, 404},
-		"a request without an origin is not one":  {"/open/1", http.MethodGet, "", 405},
-		"a request without a method is not one":   {"/open/1", "", studio, 405},
-		"a method in another spelling is not one": {"/open/1", "get", studio, 405},
+		"a read for pages":                           {"/open/1", http.MethodGet, studio, 204},
+		"a write, whose error a page can then read":  {"/open/1", http.MethodPost, studio, 204},
+		"a read that needs an API key":               {"/closed", http.MethodGet, studio, 204},
+		"a method that the path does not support":    {"/closed", http.MethodDelete, studio, 204},
+		"an unknown path":                            {"/nothing", http.MethodGet, studio, 204},
+		"any other origin":                           {"/open/1", http.MethodGet, "https://other.example", 204},
+		"a request without an origin is not one":     {"/open/1", http.MethodGet, "", 405},
+		"a request without a method is not one":      {"/open/1", "", studio, 405},
+		"nor is one without both of an unknown path": {"/nothing", "", "", 404},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -392,11 +456,14 @@ func TestPreflight(t *testing.T) {
 			rec := httptest.NewRecorder()
 			w.handler.ServeHTTP(rec, r)
 			h := rec.Header()
-			if rec.Code != tt.code || (h.Get("Access-Control-Allow-Origin") != "") != (tt.code == 204) {
+			if rec.Code != tt.code || h.Get("Access-Control-Allow-Origin") != "*" {
 				t.Fatalf("got %d %v", rec.Code, h)
 			}
-			if tt.code == 204 && (h.Get("Access-Control-Allow-Methods") != "GET" || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "Authorization, If-None-Match") || rec.Body.Len() != 0) {
-				t.Errorf("got %v %s", h, rec.Body)
+			if allowed := h.Get("Access-Control-Allow-Headers"); (tt.code == 204) != strings.Contains(allowed, "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match") {
+				t.Errorf("headers: %q", allowed)
+			}
+			if methods := h.Get("Access-Control-Allow-Methods"); (tt.code == 204) != strings.Contains(methods, "GET, POST, PUT, PATCH, DELETE") || tt.code == 204 && rec.Body.Len() != 0 {
+				t.Errorf("methods: %q, body: %s", methods, rec.Body)
 			}
 		})
 	}

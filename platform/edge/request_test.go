@@ -150,7 +150,7 @@ func TestReadQuery(t *testing.T) {
 	} {
 		t.Run(raw, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, "/?"+raw, nil)
-			if err := readQuery(r, []string{"page", "other"}, map[string]bounds.Bound{"page": {Characters: 5}}); (err == nil) != ok {
+			if err := readQuery(r, &Route{Query: []string{"page", "other"}}, map[string]bounds.Bound{"page": {Characters: 5}}); (err == nil) != ok {
 				t.Fatalf("got %v", err)
 			}
 		})
@@ -190,7 +190,7 @@ func FuzzReadQuery(f *testing.F) {
 		}
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.URL.RawQuery = raw
-		if err := readQuery(r, []string{"page", "startDate"}, nil); err != nil {
+		if err := readQuery(r, &Route{Query: []string{"page", "startDate"}}, nil); err != nil {
 			if !fault.Is(err, fault.Invalid) {
 				t.Fatalf("%q: %v", raw, err)
 			}

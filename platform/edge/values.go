@@ -33,6 +33,12 @@ func valueFor(name protoreflect.FullName) *value {
 			append: func(b []byte, m proto.Message) []byte { return appendDecimal(b, m.(*edgev1.Amount).GetMinor()) },
 			read:   decimalInto(math.MaxInt64, func(m proto.Message, n int64) { m.(*edgev1.Amount).Minor = n }),
 		}
+	case "reservation.edge.v1.NonNullAmount":
+		return &value{
+			nullable: true, // so that read refuses it
+			append:   func(b []byte, m proto.Message) []byte { return appendDecimal(b, m.(*edgev1.NonNullAmount).GetMinor()) },
+			read:     decimalInto(math.MaxInt64, func(m proto.Message, n int64) { m.(*edgev1.NonNullAmount).Minor = n }),
+		}
 	case "reservation.edge.v1.Percentage":
 		return &value{
 			append: func(b []byte, m proto.Message) []byte {

@@ -50,6 +50,13 @@ func TestValues(t *testing.T) {
 		if err := DecodeJSON([]byte(`{"eligibleEventTypes":[]}`), p); err != nil {
 			t.Error(err)
 		}
+		refund := &edgebv1.RefundWrite{}
+		if f := fault.From(DecodeJSON([]byte(`{"amount":null}`), refund)); f == nil || len(f.Fields) != 1 || f.Fields[0].Rule != "type" {
+			t.Errorf("a refund of null: got %v", f)
+		}
+		if err := DecodeJSON([]byte(`{"amount":12.5}`), refund); err != nil || refund.GetAmount().GetMinor() != 1250 {
+			t.Errorf("got %v, %v", refund, err)
+		}
 	})
 	t.Run("of a wrong type or size are all reported", func(t *testing.T) {
 		body := `{"title":5,"capacity":"x","pricingOptions":[{"price":"1","taxRate":1.234,"credits":1.5},{"price":1e30},{"price":[{"a":1}],"credits":99999999999}]}`

@@ -1,6 +1,5 @@
-// Package eventdates summarizes the dates of an event. Interface B returns the summary, and
-// the booking service compares it with the values that an update contains. Both use this
-// package so that the values agree.
+// Package eventdates summarizes the dates of an event. The booking service returns the summary with
+// an event, and compares it with the values that an update contains.
 package eventdates
 
 import (

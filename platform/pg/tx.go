@@ -55,9 +55,13 @@ const (
 	finishTimeout = 10 * time.Second
 )
 
+// ErrLockOrder is an error of a transaction that needs a lock that comes before locks that it holds.
+// InTx repeats the transaction, which then takes the locks in their order.
+var ErrLockOrder = errors.New("a lock is needed that must be taken earlier")
+
 // InTx runs fn in a read-committed transaction under s and commits if fn returns nil. On
 // an error or a panic it rolls back. A transaction that loses to a concurrent one
-// (SQLSTATE 40001, 40P01) is repeated up to three times, and one that finds its connection
+// (SQLSTATE 40001, 40P01, ErrLockOrder) is repeated up to three times, and one that finds its connection
 // lost on another connection. So fn must be repeatable: all its effects are in tx, in variables
 // that it sets again, or in AfterCommit hooks. Errors of fn are returned unchanged.
 func (db *DB) InTx(ctx context.Context, s Scope, fn func(ctx context.Context, tx *Tx) error) error {
@@ -176,12 +180,13 @@ func isUncertain(err error) bool {
 	return !errors.As(err, &pe) || strings.HasPrefix(pe.Code, "57P")
 }
 
-// isRepeatable reports whether PostgreSQL aborted a transaction in favour of another one,
-// or because a migration invalidated one of its prepared statements.
+// isRepeatable reports whether a transaction must be repeated because of its locks, because PostgreSQL
+// aborted it in favour of another one, or because a migration invalidated one of its prepared
+// statements.
 func isRepeatable(err error) bool {
 	var pe *pgconn.PgError
 	if errors.As(err, &pe) && (pe.Code == codeSerializationFailure || pe.Code == codeDeadlock) {
 		return true
 	}
-	return planIsStale(err)
+	return errors.Is(err, ErrLockOrder) || planIsStale(err)
 }

@@ -16,6 +16,9 @@ import (
 // JSON returns a resource as Interface B writes it.
 func JSON(resource proto.Message) []byte { return edge.AppendJSON(nil, resource) }
 
+// Members returns the members of a resource's JSON, in order.
+func Members(resource proto.Message) []edge.Member { return edge.Members(resource) }
+
 // utc formats an instant in UTC with whole seconds, or returns "" for nil.
 func utc(t *timestamppb.Timestamp) string {
 	if t == nil {

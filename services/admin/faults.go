@@ -1,12 +1,17 @@
 package admin
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/zone"
 )
 
 // reason returns the sentence for a reason that the dashboard itself finds.
@@ -18,7 +23,7 @@ func sentence(f *fault.Error) *message {
 	if page := f.Meta[pageKey]; page != "" {
 		return msg("refusals.page." + page + ".text").or(f.Message)
 	}
-	if m := passSentence(f); m != nil {
+	if m := cmp.Or(passSentence(f), windowSentence(f)); m != nil {
 		return m
 	}
 	switch {
@@ -45,6 +50,30 @@ func passSentence(f *fault.Error) *message {
 		return msg("refusals.pass.paused")
 	case "archived":
 		return msg("refusals.pass.archived")
+	}
+	return nil
+}
+
+// windowSentence says from when or until when a date can be booked, in the zone of the date; nil if f
+// does not say.
+func windowSentence(f *fault.Error) *message {
+	loc, err := zone.Load(f.Meta["timezone"])
+	if err != nil {
+		return nil
+	}
+	c := clock{Zone: loc}
+	say := func(id, fact string) *message {
+		at, err := time.Parse(time.RFC3339, f.Meta[fact])
+		if err != nil {
+			return nil
+		}
+		return msg(id, "time", c.Time(timestamppb.New(at)), "zone", c.Name())
+	}
+	switch f.Reason {
+	case "BOOKING_NOT_OPEN":
+		return say("refusals.window.opens", "opens_at")
+	case "BOOKING_CLOSED":
+		return say("refusals.window.closed", "closes_at")
 	}
 	return nil
 }

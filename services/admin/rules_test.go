@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -67,6 +68,18 @@ func TestBookingRules(t *testing.T) {
 			return nil, fault.InvalidFields(fault.Field{Field: "booking_rules.closes_at", Rule: "min", Message: "must be after opens_at"})
 		})
 		w.post("/events/evt_1/edit", "title", "Yoga").must(t, `id="closes-wrong"`, "The end of bookings must be after")
+	})
+	t.Run("says when bookings open and have closed, in the zone of the date", func(t *testing.T) {
+		for _, form := range []struct{ path, method string }{{"book", "CreateTransaction"}, {"wait", "JoinWaitlist"}} {
+			for fact, want := range map[string][2]string{
+				"opens_at":  {"BOOKING_NOT_OPEN", "can be booked from Sun 29 Mar 2026, 04:30 (Asia/Kolkata)"},
+				"closes_at": {"BOOKING_CLOSED", "could be booked until Sun 29 Mar 2026, 04:30 (Asia/Kolkata)"},
+			} {
+				refusal := fault.Refuse(want[0], "refused").With(fact, "2026-03-28T23:00:00Z").With("timezone", "Asia/Kolkata")
+				w.backend.methods[form.method] = func(context.Context, proto.Message) (proto.Message, error) { return nil, refusal }
+				w.post("/events/evt_1/dates/date_1/"+form.path, "customer", "cust_1", "spaces", "1", "option", "po-1").must(t, want[1])
+			}
+		}
 	})
 	t.Run("explains the refusals in words", func(t *testing.T) {
 		for code, want := range map[string]string{

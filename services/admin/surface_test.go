@@ -1,12 +1,16 @@
 package admin
 
 import (
+	cmdline "flag"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
@@ -120,5 +124,31 @@ func TestEveryFormIsAudited(t *testing.T) {
 		case !slices.ContainsFunc(auditSubjects, func(s string) bool { return strings.HasPrefix(r.audited.action, s) }):
 			t.Errorf("the audit log cannot be filtered by %s", r.audited.action)
 		}
+	}
+}
+
+var update = cmdline.Bool("update", false, "write testdata/pages.txt")
+
+// TestPagesAreListed compares the pages with the list from which the browser's tests know them.
+func TestPagesAreListed(t *testing.T) {
+	t.Parallel()
+	const file = "testdata/pages.txt"
+	var list strings.Builder
+	for _, r := range routes() {
+		if strings.HasPrefix(r.pattern, "GET ") {
+			list.WriteString(r.pattern + "\n")
+		}
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(list.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(list.String(), string(text)); diff != "" {
+		t.Errorf("%s differs; go test ./services/admin -run TestPagesAreListed -update writes it:\n%s", file, diff)
 	}
 }

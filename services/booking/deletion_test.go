@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -255,13 +256,11 @@ func TestDeletionWaitsForPurchases(t *testing.T) { // invariant 22
 	}
 }
 
-// lockDate blocks purchases of an event's date until the returned function is called.
-func (w *world) lockDate(e *bookingv1.Event) (release func()) {
+// lockDate blocks purchases of an event's date until the returned function is called. The lock is
+// released after last has run in its transaction.
+func (w *world) lockDate(e *bookingv1.Event, last ...func(ctx context.Context, tx *pg.Tx) error) (release func()) {
 	w.t.Helper()
-	date, err := id.Parse[id.EventDate](e.GetDates()[0].GetId())
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	date := idOf[id.EventDate](w.t, e.GetDates()[0].GetId())
 	locked, done := make(chan struct{}), make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -269,6 +268,9 @@ func (w *world) lockDate(e *bookingv1.Event) (release func()) {
 			_, err := tx.Exec(ctx, store.LockDatesAloneSQL, w.company, []id.EventDate{date})
 			close(locked)
 			<-done
+			for _, change := range last {
+				err = errors.Join(err, change(ctx, tx))
+			}
 			return err
 		})
 		if err != nil {

@@ -148,10 +148,17 @@ func TestReadingHolds(t *testing.T) { // invariant 16
 		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 	})
 	t.Run("a purchase that never was a hold does not exist", func(t *testing.T) {
-		_, err := w.readHold(w.mustBook(w.ctx, mia, e, 1).GetId())
-		wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
-		for _, which := range []string{"", "x", id.New[id.Transaction]().String()} {
+		w.passes.give(mia, 1)
+		byPass, err := w.byPass(w.ctx, mia, w.passEvent(nil, time.Hour, nil), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, which := range []string{"", "x", id.New[id.Transaction]().String(), w.mustBook(w.ctx, mia, e, 1).GetId(), byPass.GetId()} {
 			_, err := w.readHold(which)
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+			_, err = w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: which})
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+			_, err = w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: which})
 			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
 		}
 	})

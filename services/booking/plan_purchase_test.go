@@ -34,7 +34,7 @@ func TestPurchasePlans(t *testing.T) {
 		args      []any
 	}{
 		{"customers", store.KnownCustomersSQL, []any{w.company, []id.Customer{ann}}},
-		{"options", store.OfferedOptionsSQL, []any{w.company, dates}},
+		{"events", store.OfferedEventsSQL, []any{w.company, dates}},
 		{"dates", store.LockDatesSQL, []any{w.company, dates}},
 		{"spaces", store.TakeSpacesSQL, []any{w.company, dates, []int32{1, 1}}},
 		{"options of an import", store.ImportOptionsSQL, []any{w.company, events}},

@@ -56,8 +56,8 @@ func TestSlowCalendarPlans(t *testing.T) {
 		{"the dates of one event", "", list(store.ScheduleQuery{Page: first, Event: &event})},
 		{"the number of dates, up to a limit", "event_dates_by_start", total(store.ScheduleQuery{From: from})},
 		{"the number of available dates, up to a limit", "event_dates_by_start", total(store.ScheduleQuery{Available: true})},
-		{"who cannot book a date again", "transactions_by_purchaser", pg.Statement{SQL: store.AttendeesSQL,
-			Args: []any{w.company, []id.EventDate{date}, []id.Customer{ann}, []id.Event{event}}}},
+		{"who cannot book a date again", "bookings_by_date", pg.Statement{SQL: store.AttendeesSQL,
+			Args: []any{w.company, []id.EventDate{date}, []id.Customer{ann}}}},
 	}
 	small := map[string]float64{}
 	for _, size := range []int{5_000, 30_000} {
@@ -65,6 +65,10 @@ func TestSlowCalendarPlans(t *testing.T) {
 			if _, err := owner.Exec(t.Context(), sql, w.company, n); err != nil {
 				t.Fatal(err)
 			}
+		}
+		// Ann's history does not delay a purchase of hers.
+		if _, err := owner.Exec(t.Context(), `update transactions set purchaser_id = $2 where company_id = $1`, w.company, ann); err != nil {
+			t.Fatal(err)
 		}
 		if _, err := owner.Exec(t.Context(), `vacuum analyze`); err != nil {
 			t.Fatal(err)

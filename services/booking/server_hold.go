@@ -40,12 +40,9 @@ func (s *Server) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesReques
 	if faults.Range("minutes", int64(minutes), 1, maxHoldMinutes); faults.Len() > 0 {
 		return nil, faults.Err()
 	}
-	o, err := s.readOrder(ctx, company.ID, convert.OrderRequest{Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode()})
-	if err != nil {
-		return nil, err
-	}
 	resp := &bookingv1.HoldPlacesResponse{}
-	err = s.fetchMissingCustomers(ctx, company.ID, func() error {
+	order := convert.OrderRequest{Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode()}
+	err = s.withOrder(ctx, company.ID, order, func(o model.Order) error {
 		expiresAt := pg.Instant(s.now().Add(time.Duration(minutes) * time.Minute))
 		p, err := newPurchase(ctx, req, resp, company, model.Purchase{Order: o, Status: model.Held, ExpiresAt: expiresAt})
 		if err != nil {
@@ -85,7 +82,7 @@ func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequ
 // releaseHeld releases a hold that is active, and reports whether it did. It ends a hold whose time
 // has passed as expired.
 func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, expected *int64) (bool, error) {
-	h, err := s.lockHold(ctx, tx, company, which, expected)
+	h, err := s.lockHold(ctx, tx, s.store.LockHold, company, which, expected)
 	end := model.HoldReleased
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -102,8 +99,8 @@ func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company,
 }
 
 // lockHold locks a hold, and refuses it if its version is not the expected one.
-func (s *Server) lockHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, expected *int64) (store.LockedHold, error) {
-	h, missing := s.store.LockHold(ctx, tx, company, which)
+func (s *Server) lockHold(ctx context.Context, tx *pg.Tx, lock holdLock, company id.Company, which id.Transaction, expected *int64) (store.LockedHold, error) {
+	h, missing := lock(ctx, tx, company, which)
 	if expected == nil || missing != nil && !fault.Is(missing, fault.NotFound) {
 		return h, missing
 	}
@@ -162,7 +159,7 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 		return nil, err
 	}
 	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
-	already, err := s.confirmHold(ctx, p, payment{which: which, how: how, version: req.ExpectedVersion})
+	already, err := s.confirmHold(ctx, p, payment{lock: s.store.LockHold, which: which, how: how, version: req.ExpectedVersion})
 	if err != nil {
 		return nil, err
 	}
@@ -170,16 +167,21 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 	return resp, nil
 }
 
+// holdLock reads and locks a hold: Store.LockHold or Store.LockOffered.
+type holdLock func(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (store.LockedHold, error)
+
 // payment is a request to pay for a hold.
 type payment struct {
+	lock    holdLock
 	which   id.Transaction
 	how     model.PaymentChoice
 	version *int64       // of the hold; nil: any
 	check   func() error // further condition of a request that is not a replay; nil: none
 }
 
-// confirmHold pays for a hold and fills the response of p. A confirmed hold is returned unchanged, and
-// already is true, unless the request has the Idempotency-Key that confirmed it: its response is replayed.
+// confirmHold locks and pays for a hold and fills the response of p. A confirmed hold is returned
+// unchanged, and already is true, unless the request has the Idempotency-Key that confirmed it: its
+// response is replayed.
 func (s *Server) confirmHold(ctx context.Context, p *purchase, pay payment) (already bool, err error) {
 	which, how, needsCredits := pay.which, pay.how, false
 	err = s.store.Write(ctx, p.company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
@@ -226,7 +228,7 @@ func (s *Server) lockPayable(ctx context.Context, tx *pg.Tx, company id.Company,
 			return "", err
 		}
 	}
-	h, err := s.lockHold(ctx, tx, company, pay.which, pay.version)
+	h, err := s.lockHold(ctx, tx, pay.lock, company, pay.which, pay.version)
 	if fault.Is(err, fault.NotFound) {
 		_, err = s.store.HoldInTx(ctx, tx, company, pay.which, s.now())
 		h.Status = model.Released // more than a day ago

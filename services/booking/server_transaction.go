@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"reservation.dev/platform/check"
@@ -22,23 +23,39 @@ func (s *Server) CreateTransaction(ctx context.Context, req *bookingv1.CreateTra
 	if err != nil {
 		return nil, err
 	}
-	o, err := s.readOrder(ctx, company.ID, convert.OrderRequest{
+	order := convert.OrderRequest{
 		Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode(),
 		PaymentRequest: convert.PaymentRequest{Method: req.GetPaymentMethod(), Reference: req.GetPaymentReference(), Pass: req.GetCustomerPassId()},
-	})
-	if err != nil {
-		return nil, err
-	}
-	buy := s.purchaseByCard
-	if o.Payment.Method == model.Pass {
-		buy = s.purchaseByPass
 	}
 	var resp *bookingv1.CreateTransactionResponse
-	err = s.fetchMissingCustomers(ctx, company.ID, func() (err error) {
+	err = s.withOrder(ctx, company.ID, order, func(o model.Order) (err error) {
+		buy := s.purchaseByCard
+		if o.Payment.Method == model.Pass {
+			buy = s.purchaseByPass
+		}
 		resp, err = buy(ctx, req, company, o)
 		return err
 	})
 	return resp, err
+}
+
+// orderReadings is how often the order of a request is read, if dates are added to its course.
+const orderReadings = 5
+
+// withOrder reads the order of a request and calls place with it. It does so again if a date was added
+// to a course after the course's dates were read, and before they were locked.
+func (s *Server) withOrder(ctx context.Context, company id.Company, r convert.OrderRequest, place func(model.Order) error) error {
+	for range orderReadings {
+		o, err := s.readOrder(ctx, company, r)
+		if err != nil {
+			return err
+		}
+		err = s.fetchMissingCustomers(ctx, company, func() error { return place(o) })
+		if !errors.Is(err, model.ErrCourseChanged) {
+			return err
+		}
+	}
+	return fault.Away(model.ErrCourseChanged)
 }
 
 // readOrder reads the order of a request, and fills in the dates of lines that give only an event.
@@ -182,7 +199,7 @@ func companyQueryOf(r *bookingv1.ListCompanyTransactionsRequest) (*store.Company
 	if !ok {
 		return nil, fault.InvalidParameter("order", "enum", "is not an order of transactions")
 	}
-	q := &store.CompanyQuery{Purchaser: id.Filter[id.Customer](r.GetPurchaserId())}
+	q := &store.CompanyQuery{Purchaser: id.Filter[id.Customer](r.GetPurchaserId()), MostCounted: mostCounted}
 	var err error
 	if q.Page, err = page.Read(page.Of(r), order, pageSizes()); err != nil {
 		return nil, err

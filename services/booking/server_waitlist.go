@@ -236,7 +236,7 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 		return nil, err
 	}
 	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
-	already, err := s.confirmHold(ctx, p, payment{which: w.Transaction, how: how, check: isCurrent})
+	already, err := s.confirmHold(ctx, p, payment{lock: s.store.LockOffered, which: w.Transaction, how: how, check: isCurrent})
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,8 @@ func (m match) where(s *pg.Statement) {
 	}
 }
 
-// search returns a page of the customers that match a query, and their total number.
+// search returns a page of the customers that match a query, and their total number. A query of
+// nothing but characters that search texts do not have, such as an apostrophe, matches nobody.
 func (s *store) search(ctx context.Context, company id.Company, l list) (listed, error) {
 	words, err := s.fold(ctx, company, l.filter.query)
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *store) search(ctx context.Context, company id.Company, l list) (listed,
 	}
 	l.filter.query = nil
 	if len(words) == 0 {
-		return s.page(ctx, company, l)
+		return listed{}, nil
 	}
 	if l.tier == oneTypo {
 		return s.searchTypos(ctx, company, l, words)

@@ -62,7 +62,7 @@ func BenchmarkRedeem(b *testing.B) {
 			for range 20 + 400/size { // with plans for tables that are not empty
 				batch()
 			}
-			w.analyze()
+			w.vacuum()
 			for range 20 {
 				batch()
 			}

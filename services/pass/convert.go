@@ -11,7 +11,7 @@ import (
 )
 
 func passTypeMessage(t PassType) *passv1.PassType {
-	out := &passv1.PassType{
+	return &passv1.PassType{
 		Id: t.ID.String(), Title: t.Title, Description: t.Description, TotalUses: t.TotalUses,
 		ValidityCount: t.ValidityCount, ValidityUnit: enumValue[passv1.ValidityUnit](t.ValidityUnit),
 		Price: t.Price, Currency: t.Currency, EligibleEventTypes: t.EligibleEventTypes,
@@ -19,10 +19,6 @@ func passTypeMessage(t PassType) *passv1.PassType {
 		CreatedAt: timestamppb.New(t.CreatedAt), UpdatedAt: timestamppb.New(t.UpdatedAt),
 		UnlimitedUses: t.UnlimitedUses, NeverExpires: t.NeverExpires,
 	}
-	if t.NeverExpires {
-		out.ValidityCount, out.ValidityUnit = 0, passv1.ValidityUnit_VALIDITY_UNIT_UNSPECIFIED
-	}
-	return out
 }
 
 // customerPassMessage returns the message of a pass on a day in the company's zone.

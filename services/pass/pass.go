@@ -75,8 +75,8 @@ func (t *PassType) setUses(f *check.Fields, uses *int32) {
 
 func (t *PassType) setValidity(f *check.Fields, count *int32, unit *string) {
 	switch {
-	case t.NeverExpires && count != nil && *count != 0:
-		f.Add("validity_count", "mismatch", "must be 0 if the pass never expires")
+	case t.NeverExpires && count != nil && *count != 0 && *count != maxValidityCount:
+		f.Add("validity_count", "mismatch", fmt.Sprintf("must be 0 or %d if the pass never expires", maxValidityCount))
 	case t.NeverExpires:
 		t.ValidityCount, t.ValidityUnit = maxValidityCount, "year"
 	default:

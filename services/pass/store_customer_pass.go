@@ -2,6 +2,7 @@ package pass
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -67,7 +68,7 @@ type customerPassFilter struct {
 func (s *store) customerPasses(ctx context.Context, company id.Company, f customerPassFilter, p page.Page) (passes []CustomerPass, total int64, err error) {
 	l := f.list(company)
 	var all totals
-	err = s.ReadOf(ctx, company, l.page(customerPassColumns, "customer_passes p", p).Query(pg.Collect(&passes)), l.count("customer_passes", &all, &total))
+	err = s.ReadOf(ctx, company, f.page(l, customerPassColumns, p).Query(pg.Collect(&passes)), l.count("customer_passes", &all, &total))
 	if !l.filtered {
 		total = all.customerPasses
 	}
@@ -87,13 +88,32 @@ func (f customerPassFilter) list(company id.Company) *list {
 	return l
 }
 
+// page returns the statement that reads a page. Passes that have not expired are the newest, so a list of
+// them from the oldest would walk along all that have expired. It is sorted instead.
+func (f customerPassFilter) page(l *list, columns string, p page.Page) *pg.Statement {
+	isCurrent := f.status == statusActive || f.status == statusPending || f.status == statusExhausted
+	if !isCurrent || p.Order.Desc {
+		return l.page(columns, "customer_passes p", p)
+	}
+	order := "p.id"
+	if p.Order.Column != "" {
+		order = "p." + p.Order.Column + ", p.id"
+	}
+	s := pg.Statement{SQL: "with matching as materialized (select id, created_at, updated_at from customer_passes where " + l.where.SQL + ")" +
+		" select id from matching where true", Args: slices.Clone(l.where.Args)}
+	p.Add(&s)
+	s.SQL = "select " + columns + " from (" + s.SQL + ") page join customer_passes p on p.company_id = $1 and p.id = page.id order by " + order
+	return &s
+}
+
 // status adds the condition that a pass has a status on a day, as StatusOn defines it.
 func (l *list) status(status string, day time.Time) {
 	switch status {
 	case statusActive:
 		l.and("status = 'active' and expiry_date >= %s and start_date <= %s and remaining_uses > 0", day, day)
 	case statusPending:
-		l.and("status = 'active' and start_date > %s and remaining_uses > 0", day)
+		// A pass that starts later also expires later.
+		l.and("status = 'active' and expiry_date >= %s and start_date > %s and remaining_uses > 0", day, day)
 	case statusExhausted:
 		l.and("status = 'active' and expiry_date >= %s and remaining_uses = 0", day)
 	case statusExpired:

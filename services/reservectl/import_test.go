@@ -15,6 +15,7 @@ import (
 	"testing/iotest"
 
 	"reservation.dev/platform/fault"
+	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
 
 func TestCustomerImport(t *testing.T) {
@@ -203,7 +204,7 @@ func TestCorrecting(t *testing.T) {
 	t.Run("a refused purchase of several lines is reported with all of them", func(t *testing.T) {
 		w := newWorld(t)
 		path := w.write(t, "p.csv", purchaseHeader+
-			purchaseLine("P-1", "c", "CARD")+purchaseLine("P-1", "c", "CASH")+purchaseLine("P-1", "c", "CARD")+
+			purchaseLine("P-1", "c", "CARD")+purchaseLine("P-1", "c", "CHEQUE")+purchaseLine("P-1", "c", "CARD")+
 			purchaseLine("P-2", "c", "CARD")+purchaseLine("P-2", "c", "PASS")+
 			purchaseLine("P-3", "nobody", "CARD")+purchaseLine("P-3", "nobody", "CARD"))
 		r := run(t, "", "transaction", "import", path)
@@ -211,15 +212,20 @@ func TestCorrecting(t *testing.T) {
 			t.Fatalf("got %+v, %v", r, w.purchases)
 		}
 		text, err := os.ReadFile(filepath.Join(w.dir, "p.refused.csv"))
-		if err != nil || strings.Count(string(text), "\n") != 6 || strings.Count(string(text), "payment.method must be CARD or PASS,P-1") != 3 {
+		if err != nil || strings.Count(string(text), "\n") != 6 || strings.Count(string(text), `"payment.method must be CARD, PASS, CASH, BANK_TRANSFER, ONLINE, OTHER or FREE",P-1`) != 3 {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		again := w.write(t, "again.csv", strings.NewReplacer("CASH", "CARD", "nobody", "somebody").Replace(string(text)))
+		again := w.write(t, "again.csv", strings.NewReplacer("CHEQUE", "cash", "nobody", "somebody").Replace(string(text)))
 		if r := run(t, "", "transaction", "import", again); r.code != 0 || summed(t, r).Created != 2 {
 			t.Fatalf("got %+v", r)
 		}
-		if n := len(w.purchases["P-1"].GetBookings()); n != 3 {
-			t.Errorf("the corrected purchase has %d bookings", n)
+		var methods []bookingv1.PaymentMethod
+		for _, b := range w.purchases["P-1"].GetBookings() {
+			methods = append(methods, b.GetCard().GetMethod())
+		}
+		card, cash := bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, bookingv1.PaymentMethod_PAYMENT_METHOD_CASH
+		if !slices.Equal(methods, []bookingv1.PaymentMethod{card, cash, card}) {
+			t.Errorf("the corrected purchase is paid by %v", methods)
 		}
 	})
 }

@@ -3,12 +3,15 @@ package reservectl
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"reservation.dev/platform/fault"
+	"reservation.dev/platform/money"
 	"reservation.dev/platform/zone"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 )
@@ -45,15 +48,17 @@ type bookingLine struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"pricing_option"`
-	Payment struct {
-		Method         string `json:"method"`
-		Currency       string `json:"currency"`
-		Gross          int64  `json:"base100gross_price"`
-		Net            *int64 `json:"base100net_price"`
-		Reference      string `json:"reference"`
-		CreditsUsed    int32  `json:"credits_used"`
-		CustomerPassID string `json:"customer_pass_id"`
-	} `json:"payment"`
+	Payment paymentLine `json:"payment"`
+}
+
+type paymentLine struct {
+	Method         string `json:"method"`
+	Currency       string `json:"currency"`
+	Gross          int64  `json:"base100gross_price"`
+	Net            *int64 `json:"base100net_price"`
+	Reference      string `json:"reference"`
+	CreditsUsed    int32  `json:"credits_used"`
+	CustomerPassID string `json:"customer_pass_id"`
 }
 
 // readTransactionLine reads a purchase from an NDJSON line, or a purchase with one booking from a
@@ -163,20 +168,28 @@ func (b *bookingLine) convert(local *time.Location) (*bookingv1.ImportedBooking,
 		}
 		out.Date = &bookingv1.ImportedBooking_ImportedDate{ImportedDate: date}
 	}
-	p := b.Payment
-	switch strings.ToUpper(p.Method) {
-	case "CARD":
+	return out, b.Payment.set(out)
+}
+
+// set stores the payment in the message of a booking.
+func (p *paymentLine) set(out *bookingv1.ImportedBooking) error {
+	method := strings.ToUpper(p.Method)
+	switch {
+	case method == money.MethodPass:
+		out.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: p.CreditsUsed, CustomerPassId: p.CustomerPassID}}
+	case slices.Contains(money.BookingMethods(), method):
 		net := p.Gross
 		if p.Net != nil {
 			net = *p.Net
 		}
-		out.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{Currency: p.Currency, Gross: p.Gross, Net: net, Reference: p.Reference}}
-	case "PASS":
-		out.Payment = &bookingv1.ImportedBooking_Pass{Pass: &bookingv1.PassPayment{CreditsUsed: p.CreditsUsed, CustomerPassId: p.CustomerPassID}}
+		out.Payment = &bookingv1.ImportedBooking_Card{Card: &bookingv1.CardPayment{
+			Currency: p.Currency, Gross: p.Gross, Net: net, Reference: p.Reference,
+			Method: bookingv1.PaymentMethod(bookingv1.PaymentMethod_value["PAYMENT_METHOD_"+method]),
+		}}
 	default:
-		return out, refusal{"payment.method", "enum", "must be CARD or PASS"}
+		return refusal{"payment.method", "enum", fault.OneOf(money.BookingMethods())}
 	}
-	return out, nil
+	return nil
 }
 
 // date returns the description of the booking's event and date.

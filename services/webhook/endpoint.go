@@ -56,6 +56,14 @@ func (e *Endpoint) disable(reason string, at time.Time) {
 	}
 }
 
+// refuseReplay returns the refusal of a replay to e if e is disabled, and otherwise nil.
+func (e *Endpoint) refuseReplay() error {
+	if e.Enabled {
+		return nil
+	}
+	return fault.Refuse(ReasonEndpointDisabled, "the endpoint is disabled; enable it, then replay")
+}
+
 // enable starts deliveries to e and clears the reason why it was disabled.
 func (e *Endpoint) enable() {
 	if !e.Enabled {

@@ -292,6 +292,8 @@ func TestReplay(t *testing.T) {
 		}
 		_, err := w.client.ReplayDelivery(w.as(w.company), &webhookv1.ReplayDeliveryRequest{Id: d.GetDelivery().GetId()})
 		wantReason(t, err, ReasonEndpointDisabled)
+		_, err = w.client.ReplayFailed(w.as(w.company), &webhookv1.ReplayFailedRequest{Since: timestamp(began), EndpointId: e})
+		wantReason(t, err, ReasonEndpointDisabled)
 		res, err := w.client.ReplayFailed(w.as(w.company), &webhookv1.ReplayFailedRequest{Since: timestamp(began)})
 		if err != nil || res.GetReplayed() != 0 {
 			t.Errorf("%v %v", res, err)

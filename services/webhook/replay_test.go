@@ -128,6 +128,14 @@ func TestReplayOfAFilter(t *testing.T) {
 		if n := w.countReplays(t, &webhookv1.DeliveryFilter{EndpointId: second}).GetCount(); n != 0 {
 			t.Errorf("%d of a disabled endpoint", n)
 		}
+		_, err = w.replayAll(who, "d", &webhookv1.DeliveryFilter{EndpointId: second}, nil)
+		wantReason(t, err, ReasonEndpointDisabled)
+		if _, err := w.client.DeleteEndpoint(who, &webhookv1.DeleteEndpointRequest{Id: second}); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := w.replayAll(who, "e", &webhookv1.DeliveryFilter{EndpointId: second}, nil); err != nil || res.GetReplayed() != 0 {
+			t.Errorf("of a deleted endpoint: %v, %v", res, err)
+		}
 	})
 }
 

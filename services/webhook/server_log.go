@@ -112,18 +112,15 @@ func (s *Server) GetDelivery(ctx context.Context, req *webhookv1.GetDeliveryRequ
 	if err != nil {
 		return nil, err
 	}
-	d, m, attempts, err := s.store.delivery(ctx, company, delivery)
+	d, err := s.store.delivery(ctx, company, delivery)
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := s.store.secrets(ctx, company, d.EndpointID)
-	if err != nil {
-		return nil, err
-	}
+	m := d.message
 	body := message.NewBody(d.MessageID, m.Event, m.OccurredAt, m.JSON)
-	resp := &webhookv1.GetDeliveryResponse{Delivery: deliveryMessage(&d), Body: m.JSON}
-	for i := range attempts {
-		resp.Attempts = append(resp.Attempts, attemptMessage(&attempts[i], s.headersOf(&attempts[i], secrets, body)))
+	resp := &webhookv1.GetDeliveryResponse{Delivery: deliveryMessage(&d.Delivered), Body: m.JSON}
+	for i := range d.attempts {
+		resp.Attempts = append(resp.Attempts, attemptMessage(&d.attempts[i], s.headersOf(&d.attempts[i], d.secrets, body)))
 	}
 	return resp, nil
 }

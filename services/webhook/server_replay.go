@@ -51,8 +51,10 @@ func (s *Server) ReplayFailed(ctx context.Context, req *webhookv1.ReplayFailedRe
 	if err != nil {
 		return nil, err
 	}
-	if !endpoint.ID.IsZero() && !endpoint.Enabled {
-		return nil, fault.Refuse(ReasonEndpointDisabled, "the endpoint is disabled")
+	if !endpoint.ID.IsZero() {
+		if err := endpoint.refuseReplay(); err != nil {
+			return nil, err
+		}
 	}
 	now := pg.Instant(s.now())
 	since, err := failedSince(req, now)
@@ -192,6 +194,9 @@ func (s *Server) replayFiltered(
 	if answered {
 		return resp, nil
 	}
+	if err := s.refuseFilter(ctx, company, r.filter); err != nil {
+		return nil, err
+	}
 	n, err := s.store.countReplays(ctx, company, r.filter, r.asOf, maxReplayed+1)
 	if err != nil {
 		return nil, err
@@ -205,6 +210,22 @@ func (s *Server) replayFiltered(
 		}
 	}
 	return resp, nil
+}
+
+// refuseFilter returns the refusal of a replay of a filter that names a disabled endpoint. A filter
+// that names an endpoint that does not exist matches nothing.
+func (s *Server) refuseFilter(ctx context.Context, company id.Company, f logFilter) error {
+	if f.endpoint == nil || f.endpoint.IsZero() {
+		return nil
+	}
+	endpoint, err := s.store.endpoint(ctx, company, *f.endpoint)
+	if fault.Is(err, fault.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return endpoint.refuseReplay()
 }
 
 // replayNext replays one batch and adds it to resp. It reports whether there may be more.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"time"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/page"
 	"reservation.dev/platform/pg"
+	"reservation.dev/services/webhook/message"
 )
 
 // Delivered is a delivery as the log shows it.
@@ -58,18 +60,35 @@ type messageRow struct {
 	JSON       []byte    `db:"body"`
 }
 
-// delivery returns one delivery with its message and attempts.
-func (s *store) delivery(ctx context.Context, company id.Company, delivery id.WebhookDelivery) (Delivered, messageRow, []Attempt, error) {
-	d, err := pg.Get[Delivered](ctx, s.Store, company, "delivery", deliverySQL, company, delivery)
+// deliveryDetails is a delivery with everything that its headers are reconstructed from.
+type deliveryDetails struct {
+	Delivered
+	message  messageRow
+	attempts []Attempt
+	secrets  []message.Secret // of the endpoint
+}
+
+// delivery returns one delivery, in two round trips.
+func (s *store) delivery(ctx context.Context, company id.Company, delivery id.WebhookDelivery) (d deliveryDetails, err error) {
+	d.Delivered, err = pg.Get[Delivered](ctx, s.Store, company, "delivery", deliverySQL, company, delivery)
 	if err != nil {
-		return d, messageRow{}, nil, err
+		return d, err
 	}
-	m, err := pg.Get[messageRow](ctx, s.Store, company, "delivery", messageSQL, company, d.MessageID)
+	var messages []messageRow
+	var secrets []secretRow
+	err = s.ReadOf(ctx, company,
+		pg.Query{SQL: messageSQL, Args: []any{company, d.MessageID}, Scan: pg.Collect(&messages)},
+		pg.Query{SQL: attemptsSQL, Args: []any{company, delivery, d.CreatedAt.Add(-time.Minute)}, Scan: pg.Collect(&d.attempts)},
+		pg.Query{SQL: secretsSQL, Args: []any{company, d.EndpointID}, Scan: pg.Collect(&secrets)})
 	if err != nil {
-		return d, m, nil, err
+		return d, err
 	}
-	attempts, err := pg.Rows[Attempt](ctx, s.DB, pg.For(company), attemptsSQL, company, delivery, d.CreatedAt.Add(-time.Minute))
-	return d, m, attempts, s.Fault(err)
+	if len(messages) == 0 {
+		return d, fault.Missing("delivery")
+	}
+	d.message = messages[0]
+	d.secrets, err = s.openAll(company, d.EndpointID, secrets)
+	return d, err
 }
 
 // logFilter limits lists of deliveries.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 )
@@ -38,8 +37,8 @@ func (s *store) replay(ctx context.Context, tx *pg.Tx, company id.Company, deliv
 	if err != nil {
 		return d, err
 	}
-	if !e.Enabled {
-		return d, fault.Refuse(ReasonEndpointDisabled, "the endpoint is disabled")
+	if err := e.refuseReplay(); err != nil {
+		return d, err
 	}
 	rows, err := tx.Query(ctx, replaySQL, company, delivery, now)
 	if err != nil {

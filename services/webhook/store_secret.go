@@ -55,7 +55,12 @@ func (s *store) secrets(ctx context.Context, company id.Company, endpoint id.Web
 	if err != nil {
 		return nil, s.Fault(err)
 	}
-	out := make([]message.Secret, len(rows))
+	return s.openAll(company, endpoint, rows)
+}
+
+// openAll decrypts stored secrets of an endpoint.
+func (s *store) openAll(company id.Company, endpoint id.WebhookEndpoint, rows []secretRow) (out []message.Secret, err error) {
+	out = make([]message.Secret, len(rows))
 	for i, r := range rows {
 		if out[i], err = s.open(company, endpoint, r); err != nil {
 			return nil, err

@@ -2,6 +2,8 @@ package browser
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,9 +13,10 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/test/harness"
 )
 
 // maxPage is the most that a page can transfer with an empty cache, in bytes, including its assets.
@@ -31,8 +34,8 @@ var windows = []struct {
 	scheme        string
 }{{"desk", 1280, 900, "light"}, {"phone", 390, 844, "dark"}}
 
-// TestSlowPages checks every main page.
-func TestSlowPages(t *testing.T) { // invariants 3 and 4
+// TestSlowPages checks every page.
+func TestSlowPages(t *testing.T) { // invariants 2 to 4
 	w := newWorld(t, liberation())
 	pages := w.pages(t)
 	t.Run("each page", func(t *testing.T) {
@@ -49,39 +52,44 @@ func TestSlowPages(t *testing.T) { // invariants 3 and 4
 
 func (w *world) testPages(t *testing.T, pages []place) {
 	b := w.signedIn(t)
-	command(b, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 	axe := axeSource(t)
-	b.takeProblems()
-
 	guest := w.tab(t)
-	guest.look(t, place{"sign-in", "/sign-in"}, axe)
-	guest.look(t, place{"new password", w.resetLink(t)}, axe)
+	guests := w.guestPlaces(t, b, guest)
+	for _, pattern := range unseen(t, slices.Concat(pages, guests)) {
+		t.Errorf("no place is at %s", pattern)
+	}
+	for _, tab := range []*tab{b, guest} {
+		command(tab, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
+		tab.takeProblems()
+	}
+	for _, p := range guests {
+		guest.look(t, p, axe)
+	}
 	for _, p := range pages {
 		b.look(t, p, axe)
 	}
 }
 
-// resetLink creates another owner, and returns the path of a reset link for the account.
-func (w *world) resetLink(t *testing.T) string {
-	t.Helper()
-	ctx := w.company.Ctx(t.Context())
-	made, err := w.op.Administrators.CreateAdministrator(ctx, &authv1.CreateAdministratorRequest{Email: "forgetful@example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	link, err := w.op.Administrators.CreatePasswordReset(ctx, &authv1.CreatePasswordResetRequest{Id: made.GetAdministrator().GetId()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return "/reset/" + link.GetToken()
-}
-
-// pages returns the main pages, after adding data that they show.
+// pages returns the pages for which a session is needed, after adding data that they show.
 func (w *world) pages(t *testing.T) []place {
 	t.Helper()
 	b := w.signedIn(t)
 	w.fill(b)
-	return w.places(t, b)
+	samples := w.samples(t)
+	w.delivered(t)
+	return slices.Concat(w.places(t, b), samples)
+}
+
+// delivered waits for a delivery that is not a test, which can be replayed.
+func (w *world) delivered(t *testing.T) {
+	t.Helper()
+	harness.Eventually(t, stepLimit, func() error {
+		res, err := w.op.Webhooks.CountDeliveries(w.company.Ctx(t.Context()), &webhookv1.CountDeliveriesRequest{})
+		if err == nil && res.GetCount() == 0 {
+			err = errors.New("there is no delivery")
+		}
+		return err
+	})
 }
 
 // fill adds the data that the pages show.
@@ -125,6 +133,9 @@ func (b *tab) look(t *testing.T, p place, axe string) {
 			if status := b.open(p.path); status != 200 {
 				t.Fatalf("%s is answered %d", p.path, status)
 			}
+			if path := b.path(); path != p.path {
+				t.Fatalf("%s redirects to %s", p.path, path)
+			}
 			if size := b.takeBytes(); size > maxPage || size < 1000 {
 				t.Errorf("%s: %d bytes are transferred", p.path, size)
 			}
@@ -140,6 +151,9 @@ func (b *tab) look(t *testing.T, p place, axe string) {
 			}
 			b.scheme("light")
 		}
+		for _, fault := range b.scriptless(p) {
+			t.Errorf("%s, without JavaScript: %s", p.path, fault)
+		}
 		b.size(1280, 900)
 		b.open(p.path)
 		for _, fault := range b.tabThrough() {
@@ -147,6 +161,20 @@ func (b *tab) look(t *testing.T, p place, axe string) {
 		}
 		b.quiet()
 	})
+}
+
+// scriptless opens a page without JavaScript. It returns the elements that need JavaScript and are
+// shown nevertheless, and the buttons that do nothing because they belong to no form.
+func (b *tab) scriptless(p place) []string {
+	b.t.Helper()
+	b.withoutScript()
+	defer b.withScript()
+	b.open(p.path)
+	return eval[[]string](b, `(() => {
+		const shown = [...document.querySelectorAll("[data-script], button")].filter(e => e.checkVisibility({visibilityProperty: true}));
+		return shown.filter(e => e.dataset.script !== undefined || e.matches("button") && (!e.form || e.type !== "submit"))
+			.map(e => "it has " + e.outerHTML.slice(0, 160));
+	})()`)
 }
 
 // takeBytes returns the number of bytes transferred since the last call.
@@ -188,6 +216,7 @@ func (b *tab) tabThrough() []string {
 	b.t.Helper()
 	count := eval[int](b, `(() => {
 		window.reached = new Set();
+		window.within = document.activeElement !== document.body; // the page focuses a field; the key starts there
 		window.reachable = () => [...document.querySelectorAll("a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex='0']")]
 			.filter(e => e.checkVisibility({visibilityProperty: true}) && !e.disabled && e.tabIndex >= 0 && (e.type !== "radio" || e.checked));
 		return window.reachable().length;
@@ -197,6 +226,10 @@ func (b *tab) tabThrough() []string {
 		b.do("Tab", chromedp.KeyEvent(kb.Tab))
 		fault := eval[string](b, `(() => {
 			const e = document.activeElement;
+			if (window.within && (!e || e === document.body)) {
+				window.within = false;
+				return "";
+			}
 			if (!e || e === document.body || window.reached.has(e) && e === window.reachable()[0]) return "end";
 			const first = !window.reached.has(e), style = getComputedStyle(e), at = e.getBoundingClientRect();
 			window.reached.add(e);

@@ -89,11 +89,14 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	follow("pass type", "/pass-types", `//main//table//a`)
 	client := follow("API client", "/settings/api-clients", `//main//table//a`)
 	add("rotate a client", client+"/rotate")
-	follow("API key", "/settings/api-keys", `//main//table//a`)
+	key := follow("API key", "/settings/api-keys", `//main//table//a`)
+	add("rotate a key", key+"/rotate")
 	endpoint := follow("webhook", "/settings/webhooks", `//main//table//a`)
 	add("webhook with its secret", endpoint+"?secret=shown")
+	add("rotate a webhook's secret", endpoint+"/rotate")
 	administrator := follow("administrator", "/settings/administrators", `//main//table//a`)
 	add("disable an administrator", administrator+"/disable")
 	follow("delivery", "/settings/webhooks/deliveries", `//main//table//a`)
+	follow("confirm a replay", "/settings/webhooks/deliveries", `//main//a[starts-with(@href,"/settings/webhooks/deliveries/replay")]`)
 	return pages
 }

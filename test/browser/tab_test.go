@@ -181,6 +181,12 @@ func (b *tab) withoutScript() {
 	command(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 }
 
+// withScript turns JavaScript on again.
+func (b *tab) withScript() {
+	b.t.Helper()
+	command(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: false})
+}
+
 // open loads a path of the dashboard and returns the status of the response.
 func (b *tab) open(path string) int64 {
 	b.t.Helper()

@@ -18,18 +18,18 @@ const (
 )
 
 // testToken gets the token that all tests of Interface B use.
-func testToken(t *testing.T, b *face, c harness.Credentials) {
+func testToken(t *testing.T, b *harness.Face, c harness.Credentials) {
 	key := object{"apiKey": c.InterfaceB.APIKey, "apiSecret": c.InterfaceB.APISecret}
-	b.token = b.read(t, 200, post, "/auth/token", key)["token"].(string)
-	anybody := b.as("")
-	anybody.refused(t, 401, "INVALID_CREDENTIALS", post, "/auth/token", object{"apiKey": c.InterfaceB.APIKey, "apiSecret": "wrong"})
-	anybody.send(t, 400, post, "/auth/token", object{"apiKey": c.InterfaceB.APIKey})
-	anybody.send(t, 415, post, "/auth/token", `{}`, "Content-Type", "text/plain")
+	b.Token = b.Read(t, 200, post, "/auth/token", key)["token"].(string)
+	anybody := b.As("")
+	anybody.Refused(t, 401, "INVALID_CREDENTIALS", post, "/auth/token", object{"apiKey": c.InterfaceB.APIKey, "apiSecret": "wrong"})
+	anybody.Send(t, 400, post, "/auth/token", object{"apiKey": c.InterfaceB.APIKey})
+	anybody.Send(t, 415, post, "/auth/token", `{}`, "Content-Type", "text/plain")
 }
 
 // world holds what one run has created over Interface B. Its paths begin with a slash.
 type world struct {
-	b *face
+	b *harness.Face
 
 	customerID, email                           string
 	customer, event, pass, customerPass, booked string
@@ -38,7 +38,7 @@ type world struct {
 
 func (w *world) create(t *testing.T, path string, body object) (string, object) {
 	t.Helper()
-	made := w.b.read(t, 201, post, path, body)
+	made := w.b.Read(t, 201, post, path, body)
 	return path + "/" + made["id"].(string), made
 }
 
@@ -62,79 +62,79 @@ func (w *world) make(t *testing.T) {
 
 // unmake deletes everything that can be deleted, and checks the answers.
 func (w *world) unmake(t *testing.T) {
-	w.b.refused(t, 400, "EVENT_HAS_REGISTRATIONS", remove, w.event, nil)
-	w.b.send(t, 200, remove, w.booked, nil)
-	w.b.refused(t, 400, "ALREADY_CANCELLED", remove, w.booked, nil)
+	w.b.Refused(t, 400, "EVENT_HAS_REGISTRATIONS", remove, w.event, nil)
+	w.b.Send(t, 200, remove, w.booked, nil)
+	w.b.Refused(t, 400, "ALREADY_CANCELLED", remove, w.booked, nil)
 	for _, path := range []string{w.event, w.customer} {
-		w.b.send(t, 200, remove, path, nil)
-		w.b.send(t, 404, get, path, nil)
-		w.b.send(t, 404, remove, path, nil)
+		w.b.Send(t, 200, remove, path, nil)
+		w.b.Send(t, 404, get, path, nil)
+		w.b.Send(t, 404, remove, path, nil)
 	}
-	w.b.send(t, 200, patch, w.customerPass, object{"status": "cancelled", "reason": "conformance"})
-	w.b.send(t, 200, patch, w.pass, object{"status": "archived"})
+	w.b.Send(t, 200, patch, w.customerPass, object{"status": "cancelled", "reason": "conformance"})
+	w.b.Send(t, 200, patch, w.pass, object{"status": "archived"})
 }
 
 // common checks what all collections have in common: the list, and the refusals.
 func (w *world) common(t *testing.T, list, member, none, name string) {
 	t.Helper()
-	page := w.b.read(t, 200, get, list+"?perPage=1", nil)
+	page := w.b.Read(t, 200, get, list+"?perPage=1", nil)
 	if items := page[name].([]any); len(items) != 1 || page["perPage"] != 1.0 || page["page"] != 1.0 || page["total"].(float64) < 1 {
 		t.Errorf("%s: %v", list, page)
 	}
-	w.b.send(t, 400, get, list+"?perPage=0", nil)
-	w.b.send(t, 400, post, list, object{})
+	w.b.Send(t, 400, get, list+"?perPage=0", nil)
+	w.b.Send(t, 400, post, list, object{})
 	for _, token := range []string{"", "nonsense"} {
-		nobody := w.b.as(token)
-		nobody.send(t, 401, get, list, nil)
-		nobody.send(t, 401, get, member, nil)
+		nobody := w.b.As(token)
+		nobody.Send(t, 401, get, list, nil)
+		nobody.Send(t, 401, get, member, nil)
 	}
-	nobody := w.b.as("")
-	nobody.send(t, 401, post, list, object{})
-	w.b.send(t, 200, get, member, nil)
-	w.b.send(t, 404, get, none, nil)
+	nobody := w.b.As("")
+	nobody.Send(t, 401, post, list, object{})
+	w.b.Send(t, 200, get, member, nil)
+	w.b.Send(t, 404, get, none, nil)
 }
 
 // changes checks PUT and PATCH of a member.
 func (w *world) changes(t *testing.T, member, none string, good, bad object) {
 	t.Helper()
 	for _, method := range []string{put, patch} {
-		changed := w.b.read(t, 200, method, member, good)
+		changed := w.b.Read(t, 200, method, member, good)
 		for name, value := range good {
 			if changed[name] != value {
 				t.Errorf("%s %s: %s is %v", method, member, name, changed[name])
 			}
 		}
-		w.b.send(t, 400, method, member, bad)
-		w.b.send(t, 404, method, none, good)
-		w.b.as("").send(t, 401, method, member, good)
+		w.b.Send(t, 400, method, member, bad)
+		w.b.Send(t, 404, method, none, good)
+		w.b.As("").Send(t, 401, method, member, good)
 	}
 }
 
 func (w *world) testCustomers(t *testing.T) {
 	w.common(t, "/customers", w.customer, noCustomer, "customers")
 	w.changes(t, w.customer, noCustomer, object{"lastName": "King"}, object{"email": "nobody"})
-	w.b.send(t, 415, post, "/customers", `{}`, "Content-Type", "text/plain")
-	w.b.as("").send(t, 401, remove, w.customer, nil)
+	w.b.Send(t, 415, post, "/customers", `{}`, "Content-Type", "text/plain")
+	w.b.As("").Send(t, 401, remove, w.customer, nil)
 
-	tag := w.b.send(t, 200, get, w.customer, nil).Header.Get("ETag")
-	w.b.send(t, 200, put, w.customer, object{"firstName": "Augusta"}, "If-Match", tag)
-	w.b.refused(t, 412, "VERSION_MISMATCH", put, w.customer, object{"firstName": "Ada"}, "If-Match", tag)
+	tag := w.b.Send(t, 200, get, w.customer, nil).Header.Get("ETag")
+	w.b.Send(t, 200, put, w.customer, object{"firstName": "Augusta"}, "If-Match", tag)
+	w.b.Refused(t, 412, "VERSION_MISMATCH", put, w.customer, object{"firstName": "Ada"}, "If-Match", tag)
 
 	key := unique("key")[4:]
 	body := object{"firstName": "Once", "lastName": "Only", "email": "once." + w.email}
-	first, again := w.b.read(t, 201, post, "/customers", body, "Idempotency-Key", key), w.b.read(t, 201, post, "/customers", body, "Idempotency-Key", key)
+	first, again := w.b.Read(t, 201, post, "/customers", body, "Idempotency-Key", key), w.b.Read(t, 201, post, "/customers", body, "Idempotency-Key", key)
 	if first["id"] != again["id"] {
 		t.Errorf("a retry with the key created %v, the first request %v", again["id"], first["id"])
 	}
 	body["lastName"] = "Other"
-	w.b.refused(t, 409, "IDEMPOTENCY_KEY_REUSED", post, "/customers", body, "Idempotency-Key", key)
-	w.b.send(t, 200, remove, "/customers/"+first["id"].(string), nil)
+	w.b.Refused(t, 409, "IDEMPOTENCY_KEY_REUSED", post, "/customers", body, "Idempotency-Key", key)
+	w.b.Send(t, 200, remove, "/customers/"+first["id"].(string), nil)
 }
 
 func (w *world) testEvents(t *testing.T) {
 	w.common(t, "/events", w.event, noEvent, "events")
 	w.changes(t, w.event, noEvent, object{"title": unique("Glaze")}, object{"capacity": -1})
-	w.b.as("").send(t, 401, remove, w.event, nil)
+	w.b.As("").Send(t, 401, remove, w.event, nil)
 }
 
 func (w *world) testPasses(t *testing.T) {
@@ -142,7 +142,7 @@ func (w *world) testPasses(t *testing.T) {
 	w.changes(t, w.pass, noPass, object{"title": unique("Six")}, object{"totalUses": 0})
 	w.common(t, "/customer-passes", w.customerPass, noCustomerPass, "customerPasses")
 	w.changes(t, w.customerPass, noCustomerPass, object{"remainingUses": 3.0}, object{"remainingUses": -1})
-	if got := w.b.read(t, 200, get, w.customerPass, nil); got["expiryDate"] != "2025-02-28" || got["status"] != "expired" {
+	if got := w.b.Read(t, 200, get, w.customerPass, nil); got["expiryDate"] != "2025-02-28" || got["status"] != "expired" {
 		t.Errorf("a pass of a month from 31 January: %v", got)
 	}
 }
@@ -151,11 +151,11 @@ func (w *world) testRegistrations(t *testing.T) {
 	list := w.event + "/registrations"
 	w.common(t, list, w.booked, list+"/reg_00000000000000000000000000", "registrations")
 	for _, method := range []string{get, post} {
-		w.b.send(t, 404, method, noEvent+"/registrations", map[string]any{get: nil, post: object{"customerId": w.customerID}}[method])
+		w.b.Send(t, 404, method, noEvent+"/registrations", map[string]any{get: nil, post: object{"customerId": w.customerID}}[method])
 	}
-	w.b.as("").send(t, 401, remove, w.booked, nil)
-	w.b.send(t, 404, remove, list+"/reg_00000000000000000000000000", nil)
-	w.b.refused(t, 400, "EVENT_FULL", post, list, object{"customerId": w.customerID, "spots": 2})
+	w.b.As("").Send(t, 401, remove, w.booked, nil)
+	w.b.Send(t, 404, remove, list+"/reg_00000000000000000000000000", nil)
+	w.b.Refused(t, 400, "EVENT_FULL", post, list, object{"customerId": w.customerID, "spots": 2})
 
 	// The pass starts later than the booking, but is valid on the day of the event date.
 	current, _ := w.create(t, "/customer-passes", object{
@@ -164,11 +164,11 @@ func (w *world) testRegistrations(t *testing.T) {
 	paid, made := w.create(t, list, object{
 		"customerId": w.customerID, "payment": object{"method": "PASS", "customerPassId": current[len("/customer-passes/"):]},
 	})
-	if made["paymentMethod"] != "PASS" || w.b.read(t, 200, get, current, nil)["remainingUses"] != 4.0 {
+	if made["paymentMethod"] != "PASS" || w.b.Read(t, 200, get, current, nil)["remainingUses"] != 4.0 {
 		t.Errorf("a registration by pass: %v", made)
 	}
-	if undone := w.b.read(t, 200, remove, paid, nil); undone["creditsReturned"] != 1.0 {
+	if undone := w.b.Read(t, 200, remove, paid, nil); undone["creditsReturned"] != 1.0 {
 		t.Errorf("its cancellation: %v", undone)
 	}
-	w.b.send(t, 200, patch, current, object{"status": "cancelled", "reason": "conformance"})
+	w.b.Send(t, 200, patch, current, object{"status": "cancelled", "reason": "conformance"})
 }

@@ -52,8 +52,10 @@ type Operator struct {
 	Keys            authv1.SigningKeyServiceClient
 	Administrators  authv1.AdministratorServiceClient
 	Customers       customerv1.CustomerServiceClient
+	Notes           customerv1.NoteServiceClient
 	Events          bookingv1.EventServiceClient
 	Bookings        bookingv1.BookingServiceClient
+	Waitlist        bookingv1.WaitlistServiceClient
 	Passes          passv1.PassServiceClient
 	Webhooks        webhookv1.WebhookServiceClient // nil: there is no webhook service
 
@@ -82,8 +84,8 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth), PublishableKeys: authv1.NewPublishableKeyServiceClient(auth),
 		Credentials: authv1.NewServiceCredentialServiceClient(auth), Keys: authv1.NewSigningKeyServiceClient(auth),
 		Administrators: authv1.NewAdministratorServiceClient(auth),
-		Customers:      customerv1.NewCustomerServiceClient(customer),
-		Events:         bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking),
+		Customers:      customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),
+		Events: bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking), Waitlist: bookingv1.NewWaitlistServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
 	}
 	if p.Webhook != "" {

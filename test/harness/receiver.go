@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"reservation.dev/devkit/localca"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -54,13 +55,33 @@ func newAuthority(t testing.TB, file string) *authority {
 // the cluster's webhook service trusts. It returns the base address.
 func (c *Cluster) Listen(t testing.TB, h http.Handler) string {
 	t.Helper()
+	return listen(t, h, c.authority.certificate)
+}
+
+// Listen serves h over HTTPS as Cluster.Listen does, with a certificate of the platform's own
+// authority for receivers on this machine.
+func (s *Standalone) Listen(t testing.TB, h http.Handler) string {
+	t.Helper()
+	ca, err := localca.Load(s.Credentials.Webhooks.CAFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := ca.Issue(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return listen(t, h, certificate)
+}
+
+func listen(t testing.TB, h http.Handler, certificate tls.Certificate) string {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	server := &http.Server{
 		Handler: h, ReadHeaderTimeout: requestLimit, ErrorLog: log.New(io.Discard, "", 0),
-		TLSConfig:    &tls.Config{Certificates: []tls.Certificate{c.authority.certificate}, MinVersion: tls.VersionTLS12},
+		TLSConfig:    &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}, // no HTTP/2, which cannot reset a connection
 	}
 	done := make(chan struct{})

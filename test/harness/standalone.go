@@ -64,6 +64,9 @@ type Credentials struct {
 		Email    string `json:"email"`
 		Password string `json:"password"`
 	} `json:"admin"`
+	Webhooks struct {
+		CAFile string `json:"ca_file"`
+	} `json:"webhooks"`
 	CompanyID string `json:"company_id"`
 	AdminPort string `json:"admin_port"` // address of /readyz and /metrics
 }

@@ -16,6 +16,7 @@ type event struct {
 	options                                              []*option
 	free                                                 *int
 	rule                                                 string
+	rules                                                bookingRules
 	deleted                                              bool
 }
 
@@ -33,6 +34,7 @@ type option struct {
 	price              int64 // minor units
 	credits            *int
 	taxRate            int // percent
+	whole              bool
 }
 
 func (e *event) path() string { return "/events/" + e.id }
@@ -57,7 +59,7 @@ func (e *event) show(most int) object {
 	}
 	for _, o := range e.options {
 		options = append(options, object{
-			"id": o.id, "name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate, "wholeCourse": false,
+			"id": o.id, "name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate, "wholeCourse": o.whole,
 		})
 	}
 	first, end := e.span()
@@ -74,6 +76,9 @@ func (e *event) show(most int) object {
 	}
 	if next := e.next(); next != nil {
 		out["nextDate"] = object{"id": next.id, "startsAt": instant(next.start)}
+	}
+	if e.rules != (bookingRules{}) {
+		out["bookingRules"] = e.rules.view()
 	}
 	if e.rule != "" {
 		out["recurrence"] = object{"rule": e.rule, "exceptions": []string{}}
@@ -224,7 +229,11 @@ func drawOption(t *rapid.T, name string) *option {
 }
 
 func (o *option) body() object {
-	return object{"name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate}
+	out := object{"name": o.name, "price": decimal(o.price), "currency": o.currency, "credits": o.credits, "taxRate": o.taxRate}
+	if o.whole {
+		out["wholeCourse"] = true
+	}
+	return out
 }
 
 // eventDay returns a day for an event's future dates, n days after the first one.
@@ -360,7 +369,7 @@ func (m *machine) updateEvent(t *rapid.T) {
 		changed = true
 		after = append(after, func() {
 			e.dates = append(e.dates, d)
-			slices.SortFunc(e.dates, func(a, b *date) int { return a.start.Compare(b.start) })
+			e.sortDates()
 		})
 	case "a price":
 		o := one(t, "option", e.options)
@@ -442,16 +451,7 @@ func (m *machine) cancelEvent(t *rapid.T) {
 	}
 	if e.status != "cancelled" {
 		e.status = "cancelled"
-		for _, d := range e.dates {
-			if d.start.After(time.Now()) {
-				d.cancelled, d.taken = true, 0
-			}
-		}
-		for _, r := range m.regs {
-			if r.event == e && r.status != "cancelled" {
-				r.cancel()
-			}
-		}
+		m.close(t, "", slices.DeleteFunc(slices.Clone(e.dates), func(d *date) bool { return !d.start.After(time.Now()) || d.cancelled })...)
 	}
 	e.learn(t, a)
 }

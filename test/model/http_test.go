@@ -28,7 +28,14 @@ type answer struct {
 // reporter lets helpers that need a testing.TB fail a rapid run.
 type reporter struct {
 	testing.TB
-	t *rapid.T
+	t failer
+}
+
+// failer is a rapid run, a test or a caller of a rush.
+type failer interface {
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Fatal(args ...any)
 }
 
 func (r reporter) Helper()                      {}
@@ -37,7 +44,7 @@ func (r reporter) Fatalf(text string, a ...any) { r.t.Fatalf(text, a...) }
 
 // call makes a request with the machine's token and checks the answer against the OpenAPI
 // description. headers are alternating names and values; an empty value removes a header.
-func (m *machine) call(t *rapid.T, method, path string, body any, headers ...string) answer {
+func (m *machine) call(t failer, method, path string, body any, headers ...string) answer {
 	var payload io.Reader
 	switch body := body.(type) {
 	case nil:
@@ -122,7 +129,7 @@ func invalid(field string) refusal { return refusal{http.StatusBadRequest, "VALI
 
 // expect fails the run unless the answer is the predicted one. It returns whether that is a
 // success.
-func (a answer) expect(t *rapid.T, success int, want refusal) bool {
+func (a answer) expect(t failer, success int, want refusal) bool {
 	if want.code == "" {
 		if a.code != success {
 			t.Fatalf("want %d: %s", success, a.what)
@@ -150,6 +157,20 @@ func plain(t *rapid.T, v any) any {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// minor returns a number times 100.
+func minor(t failer, v any) int64 {
+	number, ok := v.(json.Number)
+	if !ok {
+		t.Fatalf("%v is not a number", v)
+	}
+	whole, cents, _ := strings.Cut(number.String(), ".")
+	n, err := strconv.ParseInt(whole+(cents + "00")[:2], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // decimal formats minor units as the interface does: 1450 is 14.5.

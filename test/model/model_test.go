@@ -1,23 +1,25 @@
 package model
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/timestamppb"
+	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"reservation.dev/devkit/pgserver"
 	"reservation.dev/devkit/testkit/openapitest"
-	"reservation.dev/platform/rpc"
-	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/test/harness"
 )
 
@@ -25,27 +27,54 @@ import (
 const usualChecks = "12"
 
 func TestInterfaceB(t *testing.T) {
-	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"LOG_LEVEL": "warn"}})
+	p := newPlatform(t)
+	check(t, usualChecks, "30", func(r *rapid.T) {
+		m := p.newMachine(r)
+		r.Repeat(m.actions())
+	})
+}
+
+// check runs random sequences: so many, with so many steps, unless the command line says otherwise.
+func check(t *testing.T, checks, steps string, run func(*rapid.T)) {
+	for name, value := range map[string]string{"rapid.checks": checks, "rapid.steps": steps} {
+		if f := flag.Lookup(name); !given(name) {
+			if err := f.Value.Set(value); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	rapid.Check(t, run)
+}
+
+// given reports whether a flag is set on the command line.
+func given(name string) bool {
+	return slices.ContainsFunc(os.Args[1:], func(arg string) bool {
+		set, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		return set == name
+	})
+}
+
+// newPlatform starts the platform with a PostgreSQL server of its own, in which a test can end holds.
+func newPlatform(t *testing.T) *platform {
+	postgres := harness.StartPostgres(t, filepath.Join(harness.TempDir(t), "postgres"), pgserver.Fast)
+	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"LOG_LEVEL": "warn", "DATABASE_URL": postgres.AdminURL()}})
 	text, err := os.ReadFile("../../gateway-b/openapi/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &platform{t: t, s: s, op: s.Operator(t), contract: openapitest.Load(t, text, "/api/v1"), rules: rules(t), sent: map[string]bool{}}
-	conn, err := rpc.Dial(s.Booking, rpc.DialOptions{Timeout: 10 * time.Second})
+	cfg, err := pgx.ParseConfig(postgres.AdminURL())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() })
-	p.codes = bookingv1.NewDiscountServiceClient(conn)
-	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-		if err := checks.Value.Set(usualChecks); err != nil {
-			t.Fatal(err)
-		}
+	cfg.Database = "reservation_booking"
+	db, err := pgx.ConnectConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
 	}
-	rapid.Check(t, func(r *rapid.T) {
-		m := p.newMachine(r)
-		r.Repeat(m.actions())
-	})
+	t.Cleanup(func() { _ = db.Close(context.Background()) })
+	return &platform{
+		t: t, s: s, op: s.Operator(t), db: db, contract: openapitest.Load(t, text, "/api/v1"), rules: rules(t), sent: map[string]bool{},
+	}
 }
 
 // rules returns the values of details.rule that docs/ERRORS.md explains.
@@ -73,7 +102,7 @@ type platform struct {
 	t        *testing.T
 	s        *harness.Standalone
 	op       *harness.Operator
-	codes    bookingv1.DiscountServiceClient
+	db       *pgx.Conn // the booking service's
 	contract *openapitest.Contract
 	// rules are the rules that ERRORS.md lists.
 	rules map[string]bool
@@ -85,6 +114,7 @@ type platform struct {
 type machine struct {
 	*platform
 	base, token, key, secret string
+	company                  string
 	wrongSecrets, keys       int
 
 	customers []*customer
@@ -92,13 +122,18 @@ type machine struct {
 	passes    []*passType
 	held      []*customerPass
 	regs      []*registration
-	discounts map[string]*discount
+	purchases []*purchase
+	holds     []*hold
+	entries   []*entry // in the order in which they joined
+	expired   bool     // a hold was let expire
+	discounts []*discount
 	// full is an event without free spaces. The refusal of a booking shows whether the customer
 	// is known.
 	full *event
 }
 
-func (p *platform) newMachine(t *rapid.T) *machine {
+// newCompany returns a machine without data.
+func (p *platform) newCompany(t failer) *machine {
 	company := p.op.NewCompany(p.t, "Europe/London")
 	made := harness.Run(p.t, harness.Command{
 		Program: "reservectl", Args: []string{"key", "create", "--company", company.ID, "--name", "Model", "--rate-limit", "10000"},
@@ -111,27 +146,17 @@ func (p *platform) newMachine(t *rapid.T) *machine {
 	if err := json.Unmarshal([]byte(made), &key); err != nil {
 		t.Fatal(err)
 	}
-	m := &machine{platform: p, base: p.s.Credentials.InterfaceB.BaseURL, key: key.ID, secret: key.Secret, discounts: map[string]*discount{}}
+	m := &machine{platform: p, base: p.s.Credentials.InterfaceB.BaseURL, key: key.ID, secret: key.Secret, company: company.ID}
 	m.signIn(t)
+	return m
+}
+
+func (p *platform) newMachine(t *rapid.T) *machine {
+	m := p.newCompany(t)
 	for _, d := range []*discount{
-		{code: "Tenth", basisPoints: 1000}, {code: "FIVER", amount: 500}, {code: "twice", basisPoints: 3333, uses: 2, limited: true},
-		{code: "OLD", amount: 1, over: true},
+		{code: "Tenth", basisPoints: 1000}, {code: "FIVER", amount: 500}, {code: "twice", basisPoints: 3333, max: new(2)}, {code: "OLD", amount: 1, over: true},
 	} {
-		req := &bookingv1.CreateDiscountCodeRequest{Code: d.code}
-		if req.Reduction = (&bookingv1.CreateDiscountCodeRequest_BasisPoints{BasisPoints: d.basisPoints}); d.amount > 0 {
-			req.Reduction = &bookingv1.CreateDiscountCodeRequest_Amount{Amount: d.amount}
-		}
-		if d.limited {
-			uses := int32(d.uses)
-			req.MaxUses = &uses
-		}
-		if d.over {
-			req.ValidUntil = timestamppb.New(time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC))
-		}
-		if _, err := p.codes.CreateDiscountCode(company.Ctx(p.t.Context()), req); err != nil {
-			t.Fatal(err)
-		}
-		m.discounts[d.code] = d
+		m.addCode(t, d)
 	}
 	m.addCustomer(t)
 	none := 0
@@ -141,7 +166,7 @@ func (p *platform) newMachine(t *rapid.T) *machine {
 	return m
 }
 
-func (m *machine) signIn(t *rapid.T) {
+func (m *machine) signIn(t failer) {
 	a := m.call(t, http.MethodPost, "/auth/token", object{"apiKey": m.key, "apiSecret": m.secret}, "Authorization", "")
 	a.expect(t, http.StatusOK, fine)
 	m.token, _ = a.body["token"].(string)
@@ -213,20 +238,45 @@ func (m *machine) write(t *rapid.T, success int, want refusal, method, path stri
 // same fails the run unless an answer's body equals the model's. without names members that the
 // model does not know.
 func (a answer) same(t *rapid.T, got object, want object, without ...string) {
-	rest := object{}
-	for name, value := range got {
-		rest[name] = value
-	}
-	for _, name := range without {
-		delete(rest, name)
-	}
-	if diff := cmp.Diff(plain(t, want), any(rest)); diff != "" {
+	rest := plain(t, got)
+	remove(rest, without)
+	if diff := cmp.Diff(plain(t, want), rest); diff != "" {
 		t.Fatalf("%s (-want +got):\n%s", a.what, diff)
 	}
 }
 
+// remove deletes members of an object. "a.b" is the member b of the object a, or of each object in
+// the list a.
+func remove(from any, names []string) {
+	for _, name := range names {
+		outer, inner, nested := strings.Cut(name, ".")
+		switch v := from.(type) {
+		case object:
+			if nested {
+				remove(v[outer], []string{inner})
+			} else {
+				delete(v, name)
+			}
+		case []any:
+			for _, item := range v {
+				remove(item, []string{name})
+			}
+		}
+	}
+}
+
+// choose draws one of the values, each with the same probability: SampledFrom prefers the first ones.
 func choose[T any](t *rapid.T, label string, from ...T) T {
-	return rapid.SampledFrom(from).Draw(t, label)
+	return rapid.Custom(func(t *rapid.T) T {
+		n := 0
+		for size := 1; size < 8*len(from); size *= 2 {
+			n *= 2
+			if rapid.Bool().Draw(t, "bit") {
+				n++
+			}
+		}
+		return from[n%len(from)]
+	}).Draw(t, label)
 }
 
 // one draws an element of a list, or returns nil if it is empty.
@@ -234,8 +284,19 @@ func one[T any](t *rapid.T, label string, list []*T) *T {
 	if len(list) == 0 {
 		return nil
 	}
-	return rapid.SampledFrom(list).Draw(t, label)
+	return list[choose(t, label, indices(len(list))...)]
 }
+
+func indices(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// seldom is true in one run of n.
+func seldom(t *rapid.T, label string, n int) bool { return choose(t, label, indices(n)...) == n-1 }
 
 func optional[T any](t *rapid.T, label string, into object, name string, from ...T) (T, bool) {
 	var zero T

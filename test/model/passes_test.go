@@ -13,6 +13,7 @@ type passType struct {
 	uses, count                       int
 	price                             int64
 	types                             []string
+	unlimited, endless                bool
 }
 
 type customerPass struct {
@@ -35,7 +36,8 @@ func (p *passType) view() object {
 	}
 	return object{
 		"id": p.id, "title": p.title, "description": "", "totalUses": p.uses, "validityCount": p.count, "validityUnit": p.unit,
-		"price": decimal(p.price), "currency": p.currency, "eligibleEventTypes": types, "status": p.status, "unlimitedUses": false, "neverExpires": false,
+		"price": decimal(p.price), "currency": p.currency, "eligibleEventTypes": types, "status": p.status,
+		"unlimitedUses": p.unlimited, "neverExpires": p.endless,
 	}
 }
 
@@ -43,7 +45,7 @@ func (h *customerPass) view() object {
 	return object{
 		"id": h.id, "customerId": h.holder.id, "passId": h.pass.id, "remainingUses": h.remaining,
 		"startDate": h.start.Format(time.DateOnly), "expiryDate": h.expiry.Format(time.DateOnly), "status": h.status(),
-		"title": h.pass.title, "totalUses": h.total, "unlimitedUses": false, "neverExpires": false,
+		"title": h.pass.title, "totalUses": h.total, "unlimitedUses": h.pass.unlimited, "neverExpires": h.expiry.Equal(never()),
 	}
 }
 
@@ -75,8 +77,14 @@ func (h *customerPass) another(status, otherwise string) string {
 	return status
 }
 
+// never is the expiry date of a pass that never expires.
+func never() time.Time { return time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC) }
+
 // end returns the last day of a pass that begins on the given day.
 func (p *passType) end(start time.Time) time.Time {
+	if p.endless {
+		return never()
+	}
 	switch p.unit {
 	case "day":
 		return start.AddDate(0, 0, p.count)
@@ -213,30 +221,44 @@ func (m *machine) updateHeld(t *rapid.T) {
 	}
 }
 
-// refuses returns the reason why a pass cannot pay for a date on a day, or "" if it can.
-func (h *customerPass) refuses(kind string, credits int, day time.Time) string {
+// give adds credits to a pass, or takes them. Those of a pass with unlimited uses do not change.
+func (h *customerPass) give(credits int) {
+	if !h.pass.unlimited {
+		h.remaining += credits
+	}
+}
+
+// bill is what a pass is to pay: the credits, and the types and local days of the event dates.
+type bill struct {
+	credits int
+	kinds   []string
+	days    []time.Time
+}
+
+// refuses returns the reason why a pass cannot pay, or "" if it can.
+func (h *customerPass) refuses(b bill) string {
 	switch {
 	case h.stored != "active":
 		return "PASS_NOT_ACTIVE"
-	case day.After(h.expiry):
+	case slices.ContainsFunc(b.days, func(day time.Time) bool { return day.After(h.expiry) }):
 		return "PASS_EXPIRED"
-	case day.Before(h.start):
+	case slices.ContainsFunc(b.days, func(day time.Time) bool { return day.Before(h.start) }):
 		return "PASS_NOT_ACTIVE"
-	case len(h.pass.types) > 0 && !slices.Contains(h.pass.types, kind):
+	case len(h.pass.types) > 0 && slices.ContainsFunc(b.kinds, func(kind string) bool { return !slices.Contains(h.pass.types, kind) }):
 		return "PASS_NOT_APPLICABLE"
-	case h.remaining < credits:
+	case h.remaining < max(b.credits, 1): // an exhausted pass pays for nothing
 		return "PASS_EXHAUSTED"
 	}
 	return ""
 }
 
 // payer predicts which pass pays, or the reason why none does.
-func (m *machine) payer(c *customer, named *customerPass, kind string, credits int, day time.Time) (*customerPass, string) {
+func (m *machine) payer(c *customer, named *customerPass, b bill) (*customerPass, string) {
 	if named != nil {
 		if named.holder != c {
 			return nil, "PASS_NOT_APPLICABLE"
 		}
-		return named, named.refuses(kind, credits, day)
+		return named, named.refuses(b)
 	}
 	var best *customerPass
 	nearness := []string{"PASS_NOT_APPLICABLE", "PASS_NOT_ACTIVE", "PASS_EXPIRED", "PASS_EXHAUSTED"}
@@ -245,7 +267,7 @@ func (m *machine) payer(c *customer, named *customerPass, kind string, credits i
 		if h.holder != c {
 			continue
 		}
-		why := h.refuses(kind, credits, day)
+		why := h.refuses(b)
 		switch {
 		case why != "":
 			if slices.Index(nearness, why) > slices.Index(nearness, nearest) {

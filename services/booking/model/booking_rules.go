@@ -83,9 +83,9 @@ func (r *BookingRules) refuses(start time.Time, timezone string, now time.Time) 
 	opens, closes := r.Window(start, timezone)
 	switch {
 	case !closes.IsZero() && !now.Before(closes):
-		return fault.Refuse(ReasonBookingClosed, "booking has closed").With("closes_at", rfc3339(closes))
+		return fault.Refuse(ReasonBookingClosed, "booking has closed").With("closes_at", rfc3339(closes)).With("timezone", timezone)
 	case now.Before(opens):
-		return fault.Refuse(ReasonBookingNotOpen, "booking has not opened yet").With("opens_at", rfc3339(opens))
+		return fault.Refuse(ReasonBookingNotOpen, "booking has not opened yet").With("opens_at", rfc3339(opens)).With("timezone", timezone)
 	}
 	return nil
 }

@@ -69,14 +69,14 @@ func TestBookingRulesRefuse(t *testing.T) {
 		{"after the end", start.Add(-time.Second), ReasonBookingClosed, "closes_at", "2026-06-10T16:00:00Z"},
 	} {
 		t.Run("refuses a booking "+c.behaviour, func(t *testing.T) {
-			refusal := r.refuses(start, "UTC", c.now)
+			refusal := r.refuses(start, "Europe/London", c.now)
 			if c.reason == "" {
 				if refusal != nil {
 					t.Errorf("got %v", refusal)
 				}
 				return
 			}
-			if f := wantFault(t, refusal, fault.Refused, c.reason); f.Meta[c.key] != c.fact {
+			if f := wantFault(t, refusal, fault.Refused, c.reason); f.Meta[c.key] != c.fact || f.Meta["timezone"] != "Europe/London" {
 				t.Errorf("got the facts %v", f.Meta)
 			}
 		})

@@ -3,6 +3,7 @@ package model
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,6 +21,16 @@ type WholeCourse struct {
 	Options []id.PricingOption // on sale for the whole course
 	Singles bool               // it also has options on sale for single dates
 }
+
+// CourseDate is a date of a course that is booked as a whole, and takes place.
+type CourseDate struct {
+	ID       id.EventDate
+	StartsAt time.Time
+}
+
+// ErrCourseChanged reports that a course has a date to come that its line does not name, and that is
+// therefore not locked. The order must be read again.
+var ErrCourseChanged = errors.New("a date was added to the course")
 
 // sells reports whether an option is for the whole course. No option means the only one.
 func (c *WholeCourse) sells(option id.PricingOption) bool {
@@ -68,6 +79,11 @@ func (of *Offer) lineDates(i int, l Line, now time.Time) ([]*OfferedDate, Pricin
 // courseDates returns the dates of a course that line i books: those that are still to come, now that
 // they are locked. The booking rules apply to the first of them.
 func (of *Offer) courseDates(i int, l Line, now time.Time) (dates []*OfferedDate, option PricingOption, err error) {
+	for _, d := range of.Courses[l.Event] {
+		if d.StartsAt.After(now) && !slices.Contains(l.Course, d.ID) {
+			return nil, option, ErrCourseChanged
+		}
+	}
 	var refused *fault.Error
 	for _, d := range l.Course {
 		date, ok := of.Dates[d]

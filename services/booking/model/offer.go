@@ -18,6 +18,7 @@ type Offer struct {
 	Ended     map[id.Event][]PricingOption // no longer sold
 	Customers map[id.Customer]KnownCustomer
 	Codes     map[string]*DiscountCode // by the code in lower case
+	Courses   map[id.Event][]CourseDate
 	// attendees are the customers who cannot book a date again.
 	attendees map[attendee]bool
 }
@@ -247,6 +248,7 @@ type Demand struct {
 	Customers []id.Customer
 	Attendees []id.Customer // those of the customers who attend
 	Codes     []string      // in lower case
+	Courses   []id.Event    // booked as a whole
 }
 
 // Add adds the dates, customers and discount code of an order.
@@ -258,12 +260,15 @@ func (d *Demand) Add(o *Order) {
 	d.Dates = append(d.Dates, o.Dates()...)
 	for _, l := range o.Lines {
 		d.Attendees = append(d.Attendees, o.attendee(l))
+		if len(l.Course) > 0 {
+			d.Courses = append(d.Courses, l.Event)
+		}
 	}
 }
 
-// Distinct sorts the dates and customers and removes duplicates.
+// Distinct sorts the dates, customers and courses and removes duplicates.
 func (d *Demand) Distinct() {
-	d.Dates, d.Customers, d.Attendees = Distinct(d.Dates), Distinct(d.Customers), Distinct(d.Attendees)
+	d.Dates, d.Customers, d.Attendees, d.Courses = Distinct(d.Dates), Distinct(d.Customers), Distinct(d.Attendees), Distinct(d.Courses)
 }
 
 // EventFull refuses an order for more spaces than the date has left.

@@ -10,23 +10,14 @@ import (
 	"reservation.dev/services/booking/model"
 )
 
-const (
-	ownBookingsSQL = `select b.event_date_id from transactions t cross join lateral (select b.event_date_id, b.bought_for, b.is_cancelled
-				from bookings b where b.company_id = $1 and b.transaction_id = t.id offset 0) b
-			where t.company_id = $1 and t.purchaser_id = n.id and b.bought_for is null and not b.is_cancelled and `
-
-	// AttendeesSQL finds the customers who have a booking of a date, or hold or are paying for one. A
-	// purchase that is being undone can only end without one.
-	AttendeesSQL = `select distinct a.event_date_id, n.id from unnest($3::uuid[]) n(id) cross join lateral (
-			` + ownBookingsSQL + `t.status = 'confirmed'
-			union all ` + ownBookingsSQL + `t.status in ('held', 'pending')
-			union all
-			select b.event_date_id from bookings b cross join lateral (select t.status from transactions t
-				where t.company_id = $1 and t.id = b.transaction_id offset 0) t
-			where b.company_id = $1 and b.bought_for = n.id and b.event_id = any($4) and not b.is_cancelled
-				and t.status in ('confirmed', 'held', 'pending')
-		) a where a.event_date_id` + pg.AmongIDs
-)
+// AttendeesSQL finds the customers who have a booking of a date, or hold or are paying for one. A
+// purchase that is being undone can only end without one. The bookings of the dates, which are locked,
+// limit its cost, not the history of the customers.
+const AttendeesSQL = `select distinct b.event_date_id, t.attendee
+	from bookings b cross join lateral (select coalesce(b.bought_for, t.purchaser_id) as attendee from transactions t
+		where t.company_id = $1 and t.id = b.transaction_id and t.status in ('confirmed', 'held', 'pending') offset 0) t
+	where b.company_id = $1 and b.event_date_id` + pg.AmongIDs + ` and not b.is_cancelled
+		and (b.bought_for is null or b.bought_for = any($3)) and t.attendee = any($3)`
 
 // readAttendees completes an offer with the customers who cannot book its locked dates again. Only
 // events with one booking per customer need this additional round trip.
@@ -35,11 +26,7 @@ func (s *Store) readAttendees(ctx context.Context, tx *pg.Tx, company id.Company
 	if len(dates) == 0 {
 		return nil
 	}
-	var events []id.Event
-	for _, date := range dates {
-		events = append(events, of.Dates[date].Event)
-	}
-	args := []any{company, dates, d.Attendees, model.Distinct(events)}
+	args := []any{company, dates, d.Attendees}
 	return tx.Pipeline(ctx, pg.Query{SQL: AttendeesSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
 		var date id.EventDate
 		var customer id.Customer

@@ -15,8 +15,10 @@ import (
 const (
 	// A released transaction has an ended hold, unless an earlier release ended it.
 	holdSQL = `select t.id, t.status, t.purchaser_id, coalesce(t.hold_expires_at, t.held_until, t.expires_at) from transactions t
-		where t.company_id = $1 and t.id = $2
-			and (t.hold_expires_at is not null or t.held_until is not null or t.status = 'held')`
+		where t.company_id = $1 and t.id = $2 and ` + wasHeld
+
+	// wasHeld is the condition that the transaction t is, or was, a hold.
+	wasHeld = `(t.hold_expires_at is not null or t.held_until is not null or t.status = 'held')`
 
 	holdBookingsSQL = `with page as materialized (select ` + purchaseColumns + ` from transactions t
 		where t.company_id = $1 and t.id = $2)` + selectBookings + inOrder

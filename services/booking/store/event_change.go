@@ -106,7 +106,7 @@ func updateDates(company id.Company, changed []model.DateDifference) []pg.Query 
 		queries = append(queries, pg.Query{SQL: clearDatesSQL, Args: []any{company, ids}})
 	}
 	return append(queries, pg.Query{SQL: updateDatesSQL, Args: []any{company, ids, starts, minutes, capacity}},
-		pg.Query{SQL: moveClosingSQL, Args: []any{company, ids, starts}})
+		pg.Query{SQL: MoveClosingSQL, Args: []any{company, ids, starts}})
 }
 
 func updateOptions(company id.Company, changed []*model.PricingOption) []pg.Query {

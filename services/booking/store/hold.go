@@ -12,7 +12,11 @@ import (
 )
 
 const (
-	lockHoldSQL = `select status, coalesce(expires_at, 'epoch') from transactions where company_id = $1 and id = $2 for no key update`
+	lockPurchaseSQL = `select t.status, coalesce(t.expires_at, 'epoch') from transactions t where t.company_id = $1 and t.id = $2`
+
+	lockHoldSQL = lockPurchaseSQL + ` and ` + wasHeld + ` for no key update`
+
+	lockOfferedSQL = lockPurchaseSQL + ` for no key update`
 
 	// A booking that is given away has the amounts 0.
 	confirmHeldSQL = `with paid as (update bookings set payment_reference = $4, money_method = $6,
@@ -41,10 +45,21 @@ type LockedHold struct {
 	ExpiresAt time.Time
 }
 
-// LockHold reads a hold and locks it until the end of tx.
+// LockHold reads a hold and locks it until the end of tx. It returns fault.NotFound for a transaction
+// that never was a hold.
 func (s *Store) LockHold(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (LockedHold, error) {
+	return lockHeld(ctx, tx, lockHoldSQL, company, which)
+}
+
+// LockOffered is LockHold for the transaction of a waitlist entry, which was booked without an offer if
+// it never was a hold.
+func (s *Store) LockOffered(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (LockedHold, error) {
+	return lockHeld(ctx, tx, lockOfferedSQL, company, which)
+}
+
+func lockHeld(ctx context.Context, tx *pg.Tx, sql string, company id.Company, which id.Transaction) (LockedHold, error) {
 	var h LockedHold
-	err := tx.QueryRow(ctx, lockHoldSQL, company, which).Scan(&h.Status, &h.ExpiresAt)
+	err := tx.QueryRow(ctx, sql, company, which).Scan(&h.Status, &h.ExpiresAt)
 	return h, pg.Missing(err, "hold")
 }
 

@@ -13,14 +13,8 @@ import (
 )
 
 const (
-	// LockDatesSQL and OfferedOptionsSQL read the dates with their events, and the options of these
-	// events. Each lateral join is evaluated once per date, even if the planner has no statistics
-	// of the tables.
-	LockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked,
-			e.id, e.title, e.type, case when d.draft and e.status <> 'cancelled' then 'draft' else e.status end, ` + rulesColumns + `
-		from event_dates d cross join lateral (select e.id, e.title, e.type, e.status, ` + rulesColumns + `
-			from events e where e.company_id = $1 and e.id = d.event_id and e.deleted_at is null offset 0) e
-		where d.company_id = $1 and d.id` + pg.AmongIDs + ` order by d.id for no key update of d`
+	LockDatesSQL = `select d.id, d.starts_at, d.timezone, d.duration_minutes, d.status, d.capacity, d.booked, d.event_id
+		from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + ` order by d.id for no key update of d`
 
 	lockFreeDatesSQL = LockDatesSQL + ` skip locked`
 
@@ -29,17 +23,28 @@ const (
 
 	existingCodesSQL = `select lower(code) from discount_codes where company_id = $1 and lower(code) = any($2)`
 
-	OfferedOptionsSQL = `select o.*
-		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + `) e
-		cross join lateral (select o.event_id, o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.whole_course, o.ended_at is not null
-			from pricing_options o where o.company_id = $1 and o.event_id = e.event_id offset 0) o`
+	// OfferedEventsSQL reads the events of dates with their pricing options. Each lateral join is
+	// evaluated once per event, even if the planner has no statistics of the tables.
+	OfferedEventsSQL = `select e.*, o.*
+		from (select distinct d.event_id from event_dates d where d.company_id = $1 and d.id` + pg.AmongIDs + `) n
+		cross join lateral (select e.id, e.title, e.type, e.status, ` + rulesColumns + `
+			from events e where e.company_id = $1 and e.id = n.event_id and e.deleted_at is null offset 0) e
+		left join lateral (select o.id, o.name, o.price, o.currency, o.credits, o.tax_rate_basis_points, o.whole_course, o.ended_at is not null
+			from pricing_options o where o.company_id = $1 and o.event_id = n.event_id offset 0) o on true`
+
+	courseDatesSQL = `select d.event_id, d.id, d.starts_at from event_dates d
+		where d.company_id = $1 and d.event_id` + pg.AmongIDs + ` and d.status = 'scheduled'`
 
 	KnownCustomersSQL = `select id, first_name, last_name, email, deleted_at is not null as deleted
 		from customers where company_id = $1 and id` + pg.AmongIDs + ` order by id for key share`
 )
 
 // LockOffer reads the offer for orders, after it has run first. It locks the dates until the end of
-// tx, and no deletion of the customers is confirmed before then. Pricing options need no lock.
+// tx, and no deletion of the customers is confirmed before then.
+//
+// The events are read after the dates are locked. A change of the status, the time zone or the booking
+// rules of an event locks the event's dates, so the change is committed before the events are read, or
+// it waits until tx ends. Pricing options, and dates that are added to a course, need no lock.
 func (s *Store) LockOffer(ctx context.Context, tx *pg.Tx, company id.Company, d model.Demand, first ...pg.Query) (*model.Offer, error) {
 	d.Distinct()
 	of := newOffer()
@@ -88,6 +93,7 @@ func newOffer() *model.Offer {
 	return &model.Offer{
 		Dates: map[id.EventDate]*model.OfferedDate{}, Options: map[id.Event][]model.PricingOption{}, Ended: map[id.Event][]model.PricingOption{},
 		Customers: map[id.Customer]model.KnownCustomer{}, Codes: map[string]*model.DiscountCode{},
+		Courses: map[id.Event][]model.CourseDate{},
 	}
 }
 
@@ -102,16 +108,11 @@ func offered(company id.Company, d model.Demand, of *model.Offer, lockDates, loc
 		return nil
 	})}}
 	if len(d.Dates) > 0 {
-		queries = append(queries, pg.Query{SQL: OfferedOptionsSQL, Args: []any{company, d.Dates}, Scan: scanOfferedOptions(of)},
-			// This query is last, so that the lock is held as briefly as possible.
-			pg.Query{SQL: lockDates, Args: []any{company, d.Dates}, Scan: pg.Each(func(rows pgx.Rows) error {
-				var d model.OfferedDate
-				if err := scanOfferedDate(rows, &d); err != nil {
-					return err
-				}
-				of.Dates[d.ID] = &d
-				return nil
-			})})
+		queries = append(queries, pg.Query{SQL: lockDates, Args: []any{company, d.Dates}, Scan: scanOfferedDates(of)},
+			pg.Query{SQL: OfferedEventsSQL, Args: []any{company, d.Dates}, Scan: scanOfferedEvents(of)})
+	}
+	if len(d.Courses) > 0 {
+		queries = append(queries, pg.Query{SQL: courseDatesSQL, Args: []any{company, d.Courses}, Scan: scanCourseDates(of)})
 	}
 	if len(d.Codes) > 0 {
 		queries = append(queries, pg.Query{SQL: lockCodes, Args: []any{company, d.Codes}, Scan: scanOfferedCodes(of)})
@@ -119,25 +120,69 @@ func offered(company id.Company, d model.Demand, of *model.Offer, lockDates, loc
 	return queries
 }
 
-// scanOfferedOptions separates options on sale from ended options.
-func scanOfferedOptions(of *model.Offer) func(pgx.Rows) error {
+func scanOfferedDates(of *model.Offer) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
-		var event id.Event
-		var o model.PricingOption
-		var ended bool
-		err := rows.Scan(&event, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.WholeCourse, &ended)
-		into := of.Options
-		if ended {
-			into = of.Ended
-		}
-		into[event] = append(into[event], o)
+		var d model.OfferedDate
+		err := rows.Scan(&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Status, &d.Capacity, &d.Booked, &d.Event)
+		of.Dates[d.ID] = &d
 		return err
 	})
 }
 
-func scanOfferedDate(rows pgx.Rows, d *model.OfferedDate) error {
-	return rows.Scan(append([]any{&d.ID, &d.StartsAt, &d.Timezone, &d.Minutes, &d.Status, &d.Capacity, &d.Booked,
-		&d.Event, &d.EventTitle, &d.EventType, &d.EventStatus}, rulesFields(&d.Rules)...)...)
+// scanOfferedEvents completes the dates with their events, and removes those of deleted events.
+func scanOfferedEvents(of *model.Offer) func(pgx.Rows) error {
+	return func(rows pgx.Rows) error {
+		events := map[id.Event]*model.OfferedDate{} // with the members of the event only
+		err := pg.Each(func(rows pgx.Rows) error { return scanOfferedEvent(rows, of, events) })(rows)
+		for which, d := range of.Dates {
+			e := events[d.Event]
+			if e == nil {
+				delete(of.Dates, which)
+				continue
+			}
+			d.EventTitle, d.EventType, d.EventStatus, d.Rules = e.EventTitle, e.EventType, e.EventStatus, e.Rules
+		}
+		return err
+	}
+}
+
+// scanOfferedEvent scans an event with one of its options, and separates options on sale from ended
+// options.
+func scanOfferedEvent(rows pgx.Rows, of *model.Offer, events map[id.Event]*model.OfferedDate) error {
+	var e model.OfferedDate
+	var o struct {
+		ID         id.PricingOption
+		Name       *string
+		Price      *int64
+		Currency   *string
+		Credits    *int32
+		TaxRate    *int32
+		Whole, End *bool
+	}
+	fields := append([]any{&e.Event, &e.EventTitle, &e.EventType, &e.EventStatus}, rulesFields(&e.Rules)...)
+	err := rows.Scan(append(fields, &o.ID, &o.Name, &o.Price, &o.Currency, &o.Credits, &o.TaxRate, &o.Whole, &o.End)...)
+	events[e.Event] = &e
+	if err != nil || o.ID.IsZero() {
+		return err
+	}
+	into := of.Options
+	if *o.End {
+		into = of.Ended
+	}
+	into[e.Event] = append(into[e.Event], model.PricingOption{
+		ID: o.ID, Name: *o.Name, Price: *o.Price, Currency: *o.Currency, Credits: o.Credits, TaxRate: *o.TaxRate, WholeCourse: *o.Whole,
+	})
+	return nil
+}
+
+func scanCourseDates(of *model.Offer) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		var course id.Event
+		var d model.CourseDate
+		err := rows.Scan(&course, &d.ID, &d.StartsAt)
+		of.Courses[course] = append(of.Courses[course], d)
+		return err
+	})
 }
 
 func scanOfferedCodes(of *model.Offer) func(pgx.Rows) error {

@@ -40,7 +40,7 @@ const (
 )
 
 // Release frees the spaces of the transactions that have one of the statuses. It takes locks in the
-// usual order: transactions, dates, discount codes.
+// usual order: transactions, dates, waitlist entries and discount codes.
 func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus) (Released, error) {
 	r := Released{holds: map[id.Transaction]*model.Hold{}}
 	err := tx.Pipeline(ctx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(r.scanLocked)})
@@ -51,7 +51,6 @@ func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all 
 	var bookings Listing
 	err = tx.Pipeline(ctx,
 		pg.Query{SQL: heldBookingsSQL, Args: []any{company, r.ids}, Scan: bookings.scanTransactions},
-		pg.Query{SQL: lockReleasedWaitersSQL, Args: []any{company, r.ids}, Scan: scanWaiters(&r.Waiters)},
 		pg.Query{SQL: placesSQL, Args: []any{company, r.ids}, Scan: pg.Each(func(rows pgx.Rows) error {
 			var d id.EventDate
 			var n int32
@@ -67,6 +66,7 @@ func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all 
 		{SQL: releaseSQL, Args: []any{company, r.ids}},
 		{SQL: LockDatesAloneSQL, Args: []any{company, r.Dates}},
 		{SQL: givePlacesSQL, Args: []any{company, r.Dates, spaces}},
+		{SQL: lockReleasedWaitersSQL, Args: []any{company, r.ids}, Scan: scanWaiters(&r.Waiters)},
 	}
 	if len(r.codes) > 0 {
 		args := []any{company, r.codes}

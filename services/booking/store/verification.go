@@ -24,11 +24,12 @@ const (
 			where t.company_id = $1 and t.discount_code_id = c.id and t.status <> 'released'), null::integer
 		from discount_codes c where c.company_id = $1`
 
-	// The spaces of an open offer, or of a purchase for a waitlist entry.
+	// The spaces of an open offer, of a purchase in progress for a waitlist entry, or of its booking.
 	VerifyWaitlist Verification = `select w.id, w.spaces::bigint, coalesce((select sum(b.spaces) from bookings b join transactions t
 				on t.company_id = b.company_id and t.id = b.transaction_id
-			where b.company_id = $1 and b.transaction_id = w.transaction_id and t.status in ('held', 'pending', 'undoing')), 0)::bigint, null::integer
-		from waitlist_entries w where w.company_id = $1 and w.state in ('offered', 'booking')`
+			where b.company_id = $1 and b.transaction_id = w.transaction_id
+				and case w.state when 'booked' then t.status = 'confirmed' else t.status in ('held', 'pending', 'undoing') end), 0)::bigint, null::integer
+		from waitlist_entries w where w.company_id = $1 and w.state in ('offered', 'booking', 'booked')`
 
 	// Refunds are at most the price. A booking has refunds that are not 0 if and only if it is refunded
 	// and cost something.

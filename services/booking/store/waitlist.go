@@ -34,7 +34,7 @@ const (
 
 	waiterSQL = selectWaiter + `w.id = $2`
 
-	lockWaiterOfferSQL = `select from transactions where company_id = $1
+	lockWaiterOfferSQL = `select id from transactions where company_id = $1
 		and id = (select transaction_id from waitlist_entries where company_id = $1 and id = $2) for no key update`
 
 	lockWaiterDateSQL = `select from event_dates where company_id = $1
@@ -140,15 +140,22 @@ func (s *Store) WaitlistEntryInTx(ctx context.Context, tx *pg.Tx, company id.Com
 	return theWaiter(found, err)
 }
 
-// LockWaitlistEntry reads an entry and locks it until the end of tx.
+// LockWaitlistEntry reads an entry, and locks its transaction and its date until the end of tx. Whoever
+// changes the entry needs one of these locks. If the entry was served before the date was locked, its
+// transaction is not locked, and tx must be repeated.
 func (s *Store) LockWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*model.WaitlistEntry, error) {
+	var locked id.Transaction
 	var found []*model.WaitlistEntry
 	args := []any{company, which}
 	err := tx.Pipeline(ctx,
-		pg.Query{SQL: lockWaiterOfferSQL, Args: args},
+		pg.Query{SQL: lockWaiterOfferSQL, Args: args, Scan: pg.First(&locked)},
 		pg.Query{SQL: lockWaiterDateSQL, Args: args},
 		pg.Query{SQL: waiterSQL, Args: args, Scan: scanWaiters(&found)})
-	return theWaiter(found, err)
+	w, err := theWaiter(found, err)
+	if err == nil && !w.Ended() && !w.Transaction.IsZero() && w.Transaction != locked {
+		return nil, fault.Away(pg.ErrLockOrder)
+	}
+	return w, err
 }
 
 func theWaiter(found []*model.WaitlistEntry, err error) (*model.WaitlistEntry, error) {

@@ -26,7 +26,7 @@ const (
 	lockWaitingSQL = datedWaiters + ` and w.event_date_id = $2 and w.state = 'waiting' order by w.seq limit $3 for no key update of w`
 
 	// Dates that change their start.
-	moveClosingSQL = `update waitlist_entries w set closes_at = n.starts_at from unnest($2::uuid[], $3::timestamptz[]) n(id, starts_at)
+	MoveClosingSQL = `update waitlist_entries w set closes_at = n.starts_at from unnest($2::uuid[], $3::timestamptz[]) n(id, starts_at)
 		where w.company_id = $1 and w.event_date_id = n.id and w.state in ('waiting', 'booking') and w.closes_at <> n.starts_at`
 )
 

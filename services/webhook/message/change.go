@@ -2,13 +2,13 @@ package message
 
 import (
 	"bytes"
-	"encoding/json"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/platform/edge"
 	"reservation.dev/platform/jsontext"
 	"reservation.dev/platform/resource"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
@@ -37,39 +37,50 @@ func resourceEvent[E proto.Message](event webhookv1.EventType, read func(e E) *c
 // data returns the resource after the change, and in its member previous the old values of the members
 // that the change has changed.
 func (c *change) data(r Records) ([]byte, error) {
-	after := resource.JSON(c.after(r.Currency))
+	after := c.after(r.Currency)
 	if c.before == nil {
-		return after, nil
+		return resource.JSON(after), nil
 	}
-	return withPrevious(after, resource.JSON(c.before(r.Currency)))
+	return withPrevious(resource.Members(after), resource.Members(c.before(r.Currency))), nil
 }
 
-// withPrevious adds the member previous to the JSON of a resource.
-func withPrevious(after, before []byte) ([]byte, error) {
-	var now, old map[string]json.RawMessage
-	if err := json.Unmarshal(after, &now); err != nil {
-		return nil, err
+// withPrevious writes the members of a resource, and then the member previous.
+func withPrevious(after, before []edge.Member) []byte {
+	previous := differences(after, before)
+	slices.SortFunc(previous, func(a, b edge.Member) int { return strings.Compare(a.Name, b.Name) })
+	return appendObject(nil, append(after, edge.Member{Name: "previous", Value: appendObject(nil, previous)}))
+}
+
+// differences returns the members of before whose values are others in after, and null for each member
+// that only after has. It leaves out updatedAt, which always differs.
+func differences(after, before []edge.Member) (changed []edge.Member) {
+	now := make(map[string][]byte, len(after))
+	for _, m := range after {
+		now[m.Name] = m.Value
 	}
-	if err := json.Unmarshal(before, &old); err != nil {
-		return nil, err
-	}
-	// A member that is absent is null in previous.
-	for name := range now {
-		if _, ok := old[name]; !ok {
-			old[name] = json.RawMessage("null")
+	for _, m := range before {
+		value, exists := now[m.Name]
+		delete(now, m.Name)
+		if m.Name != "updatedAt" && !(exists && bytes.Equal(value, m.Value)) {
+			changed = append(changed, m)
 		}
 	}
-	out := append(bytes.TrimSuffix(after, []byte("}")), `,"previous":{`...)
-	first := true
-	for _, name := range slices.Sorted(maps.Keys(old)) {
-		if name == "updatedAt" || bytes.Equal(old[name], now[name]) {
-			continue
+	delete(now, "updatedAt")
+	for name, value := range now {
+		if null := []byte("null"); !bytes.Equal(value, null) {
+			changed = append(changed, edge.Member{Name: name, Value: null})
 		}
-		if !first {
-			out = append(out, ',')
-		}
-		first = false
-		out = append(append(jsontext.AppendString(out, name), ':'), old[name]...)
 	}
-	return append(out, "}}"...), nil
+	return changed
+}
+
+func appendObject(b []byte, members []edge.Member) []byte {
+	b = append(b, '{')
+	for i, m := range members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(jsontext.AppendString(b, m.Name), ':'), m.Value...)
+	}
+	return append(b, '}')
 }

@@ -19,7 +19,8 @@ import (
 
 var update = flag.Bool("update", false, "write the schemas of the opt-in events, openapi.yaml and the table of docs/WEBHOOKS.md")
 
-// The files that follow from platform/webhookevent and the resources of Interface B.
+// The files that follow from platform/webhookevent and the resources of Interface B. The webhooks of
+// resourcesFile follow, too.
 const (
 	resourcesFile = "../../../gateway-b/openapi/openapi.yaml"
 	schemasFolder = "../../../docs/webhooks/"

@@ -116,7 +116,7 @@ func (x *VerifyBookingsResponse) GetChecked() int64 {
 type BookingDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The number that was checked: "event_date.booked", "event_date.capacity", "discount_code.uses",
-	// "waitlist_entry.spaces", "events.total".
+	// "booking.refunded_amount", "booking.refund_due", "waitlist_entry.spaces", "events.total".
 	What string `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
 	// Identifier of the row; empty for a total.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`

@@ -72,6 +72,53 @@ func (x *Amount) GetMinor() int64 {
 	return 0
 }
 
+// NonNullAmount is an Amount for which null is invalid. Everywhere else, null is treated like an absent
+// member, which would be dangerous where absent means "all".
+type NonNullAmount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Minor units (1250).
+	Minor         int64 `protobuf:"varint,1,opt,name=minor,proto3" json:"minor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NonNullAmount) Reset() {
+	*x = NonNullAmount{}
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NonNullAmount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NonNullAmount) ProtoMessage() {}
+
+func (x *NonNullAmount) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NonNullAmount.ProtoReflect.Descriptor instead.
+func (*NonNullAmount) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *NonNullAmount) GetMinor() int64 {
+	if x != nil {
+		return x.Minor
+	}
+	return 0
+}
+
 // Percentage is a percentage. In JSON it is a number with at most two decimals (17.5).
 type Percentage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -83,7 +130,7 @@ type Percentage struct {
 
 func (x *Percentage) Reset() {
 	*x = Percentage{}
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[1]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -95,7 +142,7 @@ func (x *Percentage) String() string {
 func (*Percentage) ProtoMessage() {}
 
 func (x *Percentage) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[1]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -108,7 +155,7 @@ func (x *Percentage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Percentage.ProtoReflect.Descriptor instead.
 func (*Percentage) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{1}
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Percentage) GetBasisPoints() int32 {
@@ -128,7 +175,7 @@ type NullableInt struct {
 
 func (x *NullableInt) Reset() {
 	*x = NullableInt{}
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[2]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -140,7 +187,7 @@ func (x *NullableInt) String() string {
 func (*NullableInt) ProtoMessage() {}
 
 func (x *NullableInt) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[2]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -153,7 +200,7 @@ func (x *NullableInt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NullableInt.ProtoReflect.Descriptor instead.
 func (*NullableInt) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{2}
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *NullableInt) GetValue() int32 {
@@ -173,7 +220,7 @@ type NullableText struct {
 
 func (x *NullableText) Reset() {
 	*x = NullableText{}
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[3]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -185,7 +232,7 @@ func (x *NullableText) String() string {
 func (*NullableText) ProtoMessage() {}
 
 func (x *NullableText) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[3]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -198,7 +245,7 @@ func (x *NullableText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NullableText.ProtoReflect.Descriptor instead.
 func (*NullableText) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{3}
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *NullableText) GetValue() string {
@@ -218,7 +265,7 @@ type TextList struct {
 
 func (x *TextList) Reset() {
 	*x = TextList{}
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[4]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -230,7 +277,7 @@ func (x *TextList) String() string {
 func (*TextList) ProtoMessage() {}
 
 func (x *TextList) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[4]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -243,7 +290,7 @@ func (x *TextList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextList.ProtoReflect.Descriptor instead.
 func (*TextList) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{4}
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *TextList) GetValues() []string {
@@ -263,7 +310,7 @@ type Json struct {
 
 func (x *Json) Reset() {
 	*x = Json{}
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[5]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -275,7 +322,7 @@ func (x *Json) String() string {
 func (*Json) ProtoMessage() {}
 
 func (x *Json) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[5]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -288,7 +335,7 @@ func (x *Json) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Json.ProtoReflect.Descriptor instead.
 func (*Json) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{5}
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Json) GetText() []byte {
@@ -308,7 +355,7 @@ type IdentifierList struct {
 
 func (x *IdentifierList) Reset() {
 	*x = IdentifierList{}
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[6]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -320,7 +367,7 @@ func (x *IdentifierList) String() string {
 func (*IdentifierList) ProtoMessage() {}
 
 func (x *IdentifierList) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_v1_types_proto_msgTypes[6]
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -333,7 +380,7 @@ func (x *IdentifierList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IdentifierList.ProtoReflect.Descriptor instead.
 func (*IdentifierList) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{6}
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *IdentifierList) GetValues() []string {
@@ -349,6 +396,8 @@ const file_reservation_edge_v1_types_proto_rawDesc = "" +
 	"\n" +
 	"\x1freservation/edge/v1/types.proto\x12\x13reservation.edge.v1\x1a\x1bbuf/validate/validate.proto\"\x1e\n" +
 	"\x06Amount\x12\x14\n" +
+	"\x05minor\x18\x01 \x01(\x03R\x05minor\"%\n" +
+	"\rNonNullAmount\x12\x14\n" +
 	"\x05minor\x18\x01 \x01(\x03R\x05minor\"/\n" +
 	"\n" +
 	"Percentage\x12!\n" +
@@ -378,15 +427,16 @@ func file_reservation_edge_v1_types_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_v1_types_proto_rawDescData
 }
 
-var file_reservation_edge_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_reservation_edge_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_reservation_edge_v1_types_proto_goTypes = []any{
 	(*Amount)(nil),         // 0: reservation.edge.v1.Amount
-	(*Percentage)(nil),     // 1: reservation.edge.v1.Percentage
-	(*NullableInt)(nil),    // 2: reservation.edge.v1.NullableInt
-	(*NullableText)(nil),   // 3: reservation.edge.v1.NullableText
-	(*TextList)(nil),       // 4: reservation.edge.v1.TextList
-	(*Json)(nil),           // 5: reservation.edge.v1.Json
-	(*IdentifierList)(nil), // 6: reservation.edge.v1.IdentifierList
+	(*NonNullAmount)(nil),  // 1: reservation.edge.v1.NonNullAmount
+	(*Percentage)(nil),     // 2: reservation.edge.v1.Percentage
+	(*NullableInt)(nil),    // 3: reservation.edge.v1.NullableInt
+	(*NullableText)(nil),   // 4: reservation.edge.v1.NullableText
+	(*TextList)(nil),       // 5: reservation.edge.v1.TextList
+	(*Json)(nil),           // 6: reservation.edge.v1.Json
+	(*IdentifierList)(nil), // 7: reservation.edge.v1.IdentifierList
 }
 var file_reservation_edge_v1_types_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -401,15 +451,15 @@ func file_reservation_edge_v1_types_proto_init() {
 	if File_reservation_edge_v1_types_proto != nil {
 		return
 	}
-	file_reservation_edge_v1_types_proto_msgTypes[2].OneofWrappers = []any{}
 	file_reservation_edge_v1_types_proto_msgTypes[3].OneofWrappers = []any{}
+	file_reservation_edge_v1_types_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_v1_types_proto_rawDesc), len(file_reservation_edge_v1_types_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -342,7 +342,7 @@ type PassType struct {
 	Version            int64                  `protobuf:"varint,13,opt,name=version,proto3" json:"version,omitempty"`
 	// A pass can be used any number of times; total_uses is 999999.
 	UnlimitedUses bool `protobuf:"varint,14,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
-	// A pass has no last day; validity_count is 0 and validity_unit is unspecified.
+	// A pass has no last day; validity_count is 1000 and validity_unit is VALIDITY_UNIT_YEAR.
 	NeverExpires  bool `protobuf:"varint,15,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1080,7 +1080,7 @@ type UpdatePassTypeRequest struct {
 	Status             PassTypeStatus `protobuf:"varint,10,opt,name=status,proto3,enum=reservation.pass.v1.PassTypeStatus" json:"status,omitempty"`
 	// With unlimited_uses, a total_uses of 999999 is ignored. False needs total_uses.
 	UnlimitedUses *bool `protobuf:"varint,12,opt,name=unlimited_uses,json=unlimitedUses,proto3,oneof" json:"unlimited_uses,omitempty"`
-	// With never_expires, a validity_count of 0 is ignored. False needs validity_count and
+	// With never_expires, a validity_count of 1000 is ignored. False needs validity_count and
 	// validity_unit.
 	NeverExpires *bool `protobuf:"varint,13,opt,name=never_expires,json=neverExpires,proto3,oneof" json:"never_expires,omitempty"`
 	// The version that the caller has read. If the current version is different, the call fails with

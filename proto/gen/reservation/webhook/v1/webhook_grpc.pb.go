@@ -86,7 +86,8 @@ type WebhookServiceClient interface {
 	// ReplayDeliveries replays deliveries as ReplayDelivery does: either the listed ones,
 	// or all that matched a filter when they were counted. It commits in batches. If it is
 	// interrupted, call it again with the same as_of: it continues and replays none twice.
-	// Errors: TOO_MANY_DELIVERIES.
+	// Deliveries to disabled endpoints are left out. Errors: TOO_MANY_DELIVERIES;
+	// ENDPOINT_DISABLED if the filter names a disabled endpoint.
 	ReplayDeliveries(ctx context.Context, in *ReplayDeliveriesRequest, opts ...grpc.CallOption) (*ReplayDeliveriesResponse, error)
 	// ListMessages lists the messages of the last 30 days, whether or not an endpoint was
 	// subscribed to them, in a stable order: a message that appears later has a later
@@ -310,7 +311,8 @@ type WebhookServiceServer interface {
 	// ReplayDeliveries replays deliveries as ReplayDelivery does: either the listed ones,
 	// or all that matched a filter when they were counted. It commits in batches. If it is
 	// interrupted, call it again with the same as_of: it continues and replays none twice.
-	// Errors: TOO_MANY_DELIVERIES.
+	// Deliveries to disabled endpoints are left out. Errors: TOO_MANY_DELIVERIES;
+	// ENDPOINT_DISABLED if the filter names a disabled endpoint.
 	ReplayDeliveries(context.Context, *ReplayDeliveriesRequest) (*ReplayDeliveriesResponse, error)
 	// ListMessages lists the messages of the last 30 days, whether or not an endpoint was
 	// subscribed to them, in a stable order: a message that appears later has a later

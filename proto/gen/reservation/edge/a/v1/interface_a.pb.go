@@ -1368,8 +1368,7 @@ func (x *PricingOption) GetId() string {
 	return ""
 }
 
-// Payment has the credits if method is PASS. For other methods it has the prices, in minor units; the
-// payment of a pass has no net price.
+// Payment has the credits if method is PASS. For other methods it has the prices, in minor units.
 type Payment struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
 	Method            string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
@@ -2492,7 +2491,7 @@ func (x *NoteUpdate) GetPinned() bool {
 
 type UpdateNoteResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Message       string                 `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	Data          *Note                  `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2527,11 +2526,11 @@ func (*UpdateNoteResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP(), []int{36}
 }
 
-func (x *UpdateNoteResponse) GetMessage() string {
+func (x *UpdateNoteResponse) GetData() *Note {
 	if x != nil {
-		return x.Message
+		return x.Data
 	}
-	return ""
+	return nil
 }
 
 type DeleteNoteRequest struct {
@@ -2869,9 +2868,9 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\x06pinned\x18\x03 \x01(\bH\x02R\x06pinned\x88\x01\x01B\a\n" +
 	"\x05_bodyB\a\n" +
 	"\x05_kindB\t\n" +
-	"\a_pinned\".\n" +
-	"\x12UpdateNoteResponse\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage\"N\n" +
+	"\a_pinned\"E\n" +
+	"\x12UpdateNoteResponse\x12/\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.reservation.edge.a.v1.NoteR\x04data\"N\n" +
 	"\x11DeleteNoteRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\anote_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06noteId\".\n" +
@@ -2971,33 +2970,34 @@ var file_reservation_edge_a_v1_interface_a_proto_depIdxs = []int32{
 	28, // 17: reservation.edge.a.v1.CreateNoteResponse.data:type_name -> reservation.edge.a.v1.Note
 	28, // 18: reservation.edge.a.v1.GetNoteResponse.data:type_name -> reservation.edge.a.v1.Note
 	35, // 19: reservation.edge.a.v1.UpdateNoteRequest.note:type_name -> reservation.edge.a.v1.NoteUpdate
-	4,  // 20: reservation.edge.a.v1.InterfaceAService.GetProfile:input_type -> reservation.edge.a.v1.GetProfileRequest
-	7,  // 21: reservation.edge.a.v1.InterfaceAService.UpdateProfile:input_type -> reservation.edge.a.v1.UpdateProfileRequest
-	10, // 22: reservation.edge.a.v1.InterfaceAService.ListBookings:input_type -> reservation.edge.a.v1.ListBookingsRequest
-	12, // 23: reservation.edge.a.v1.InterfaceAService.GetBooking:input_type -> reservation.edge.a.v1.GetBookingRequest
-	21, // 24: reservation.edge.a.v1.InterfaceAService.ListPasses:input_type -> reservation.edge.a.v1.ListPassesRequest
-	23, // 25: reservation.edge.a.v1.InterfaceAService.GetPass:input_type -> reservation.edge.a.v1.GetPassRequest
-	26, // 26: reservation.edge.a.v1.InterfaceAService.ListNotes:input_type -> reservation.edge.a.v1.ListNotesRequest
-	29, // 27: reservation.edge.a.v1.InterfaceAService.CreateNote:input_type -> reservation.edge.a.v1.CreateNoteRequest
-	32, // 28: reservation.edge.a.v1.InterfaceAService.GetNote:input_type -> reservation.edge.a.v1.GetNoteRequest
-	34, // 29: reservation.edge.a.v1.InterfaceAService.UpdateNote:input_type -> reservation.edge.a.v1.UpdateNoteRequest
-	37, // 30: reservation.edge.a.v1.InterfaceAService.DeleteNote:input_type -> reservation.edge.a.v1.DeleteNoteRequest
-	5,  // 31: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
-	9,  // 32: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
-	11, // 33: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
-	13, // 34: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
-	22, // 35: reservation.edge.a.v1.InterfaceAService.ListPasses:output_type -> reservation.edge.a.v1.ListPassesResponse
-	24, // 36: reservation.edge.a.v1.InterfaceAService.GetPass:output_type -> reservation.edge.a.v1.GetPassResponse
-	27, // 37: reservation.edge.a.v1.InterfaceAService.ListNotes:output_type -> reservation.edge.a.v1.ListNotesResponse
-	31, // 38: reservation.edge.a.v1.InterfaceAService.CreateNote:output_type -> reservation.edge.a.v1.CreateNoteResponse
-	33, // 39: reservation.edge.a.v1.InterfaceAService.GetNote:output_type -> reservation.edge.a.v1.GetNoteResponse
-	36, // 40: reservation.edge.a.v1.InterfaceAService.UpdateNote:output_type -> reservation.edge.a.v1.UpdateNoteResponse
-	38, // 41: reservation.edge.a.v1.InterfaceAService.DeleteNote:output_type -> reservation.edge.a.v1.DeleteNoteResponse
-	31, // [31:42] is the sub-list for method output_type
-	20, // [20:31] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	28, // 20: reservation.edge.a.v1.UpdateNoteResponse.data:type_name -> reservation.edge.a.v1.Note
+	4,  // 21: reservation.edge.a.v1.InterfaceAService.GetProfile:input_type -> reservation.edge.a.v1.GetProfileRequest
+	7,  // 22: reservation.edge.a.v1.InterfaceAService.UpdateProfile:input_type -> reservation.edge.a.v1.UpdateProfileRequest
+	10, // 23: reservation.edge.a.v1.InterfaceAService.ListBookings:input_type -> reservation.edge.a.v1.ListBookingsRequest
+	12, // 24: reservation.edge.a.v1.InterfaceAService.GetBooking:input_type -> reservation.edge.a.v1.GetBookingRequest
+	21, // 25: reservation.edge.a.v1.InterfaceAService.ListPasses:input_type -> reservation.edge.a.v1.ListPassesRequest
+	23, // 26: reservation.edge.a.v1.InterfaceAService.GetPass:input_type -> reservation.edge.a.v1.GetPassRequest
+	26, // 27: reservation.edge.a.v1.InterfaceAService.ListNotes:input_type -> reservation.edge.a.v1.ListNotesRequest
+	29, // 28: reservation.edge.a.v1.InterfaceAService.CreateNote:input_type -> reservation.edge.a.v1.CreateNoteRequest
+	32, // 29: reservation.edge.a.v1.InterfaceAService.GetNote:input_type -> reservation.edge.a.v1.GetNoteRequest
+	34, // 30: reservation.edge.a.v1.InterfaceAService.UpdateNote:input_type -> reservation.edge.a.v1.UpdateNoteRequest
+	37, // 31: reservation.edge.a.v1.InterfaceAService.DeleteNote:input_type -> reservation.edge.a.v1.DeleteNoteRequest
+	5,  // 32: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
+	9,  // 33: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
+	11, // 34: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
+	13, // 35: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
+	22, // 36: reservation.edge.a.v1.InterfaceAService.ListPasses:output_type -> reservation.edge.a.v1.ListPassesResponse
+	24, // 37: reservation.edge.a.v1.InterfaceAService.GetPass:output_type -> reservation.edge.a.v1.GetPassResponse
+	27, // 38: reservation.edge.a.v1.InterfaceAService.ListNotes:output_type -> reservation.edge.a.v1.ListNotesResponse
+	31, // 39: reservation.edge.a.v1.InterfaceAService.CreateNote:output_type -> reservation.edge.a.v1.CreateNoteResponse
+	33, // 40: reservation.edge.a.v1.InterfaceAService.GetNote:output_type -> reservation.edge.a.v1.GetNoteResponse
+	36, // 41: reservation.edge.a.v1.InterfaceAService.UpdateNote:output_type -> reservation.edge.a.v1.UpdateNoteResponse
+	38, // 42: reservation.edge.a.v1.InterfaceAService.DeleteNote:output_type -> reservation.edge.a.v1.DeleteNoteResponse
+	32, // [32:43] is the sub-list for method output_type
+	21, // [21:32] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_a_v1_interface_a_proto_init() }

@@ -750,7 +750,7 @@ type Pass struct {
 	UpdatedAt          string                 `protobuf:"bytes,12,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	// A pass can be used any number of times; total_uses is 999999.
 	UnlimitedUses bool `protobuf:"varint,13,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
-	// A pass has no last day; validity_count is 0 and validity_unit is empty.
+	// A pass has no last day; validity_count is 1000 and validity_unit is year.
 	NeverExpires  bool `protobuf:"varint,14,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1559,7 +1559,7 @@ func (x *PreviewCancellationResponse) GetFreeUntil() string {
 type RefundWrite struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// If absent, what is due; if nothing is due, all that was paid and not refunded.
-	Amount        *v1.Amount `protobuf:"bytes,1,opt,name=amount,proto3" json:"amount,omitempty"`
+	Amount        *v1.NonNullAmount `protobuf:"bytes,1,opt,name=amount,proto3" json:"amount,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1594,7 +1594,7 @@ func (*RefundWrite) Descriptor() ([]byte, []int) {
 	return file_reservation_edge_b_v1_registration_proto_rawDescGZIP(), []int{20}
 }
 
-func (x *RefundWrite) GetAmount() *v1.Amount {
+func (x *RefundWrite) GetAmount() *v1.NonNullAmount {
 	if x != nil {
 		return x.Amount
 	}
@@ -2020,9 +2020,9 @@ const file_reservation_edge_b_v1_registration_proto_rawDesc = "" +
 	"\x10credits_returned\x18\x03 \x01(\x05R\x0fcreditsReturned\x12\x1a\n" +
 	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12\x1d\n" +
 	"\n" +
-	"free_until\x18\x05 \x01(\tR\tfreeUntil\"B\n" +
-	"\vRefundWrite\x123\n" +
-	"\x06amount\x18\x01 \x01(\v2\x1b.reservation.edge.v1.AmountR\x06amount\"p\n" +
+	"free_until\x18\x05 \x01(\tR\tfreeUntil\"I\n" +
+	"\vRefundWrite\x12:\n" +
+	"\x06amount\x18\x01 \x01(\v2\".reservation.edge.v1.NonNullAmountR\x06amount\"p\n" +
 	"\x19RefundRegistrationRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12:\n" +
 	"\x06refund\x18\x02 \x01(\v2\".reservation.edge.b.v1.RefundWriteR\x06refund\"e\n" +
@@ -2083,6 +2083,7 @@ var file_reservation_edge_b_v1_registration_proto_goTypes = []any{
 	(*RecordAttendanceResponse)(nil),     // 25: reservation.edge.b.v1.RecordAttendanceResponse
 	(*v1.Amount)(nil),                    // 26: reservation.edge.v1.Amount
 	(*v1.NullableText)(nil),              // 27: reservation.edge.v1.NullableText
+	(*v1.NonNullAmount)(nil),             // 28: reservation.edge.v1.NonNullAmount
 }
 var file_reservation_edge_b_v1_registration_proto_depIdxs = []int32{
 	26, // 0: reservation.edge.b.v1.Registration.total_paid:type_name -> reservation.edge.v1.Amount
@@ -2103,7 +2104,7 @@ var file_reservation_edge_b_v1_registration_proto_depIdxs = []int32{
 	15, // 15: reservation.edge.b.v1.CancelRegistrationRequest.cancellation:type_name -> reservation.edge.b.v1.CancellationWrite
 	0,  // 16: reservation.edge.b.v1.CancelRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
 	26, // 17: reservation.edge.b.v1.PreviewCancellationResponse.refund_due:type_name -> reservation.edge.v1.Amount
-	26, // 18: reservation.edge.b.v1.RefundWrite.amount:type_name -> reservation.edge.v1.Amount
+	28, // 18: reservation.edge.b.v1.RefundWrite.amount:type_name -> reservation.edge.v1.NonNullAmount
 	20, // 19: reservation.edge.b.v1.RefundRegistrationRequest.refund:type_name -> reservation.edge.b.v1.RefundWrite
 	0,  // 20: reservation.edge.b.v1.RefundRegistrationResponse.registration:type_name -> reservation.edge.b.v1.Registration
 	23, // 21: reservation.edge.b.v1.RecordAttendanceRequest.attendance:type_name -> reservation.edge.b.v1.AttendanceWrite

@@ -227,6 +227,7 @@ type ListWebhookEndpointsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Page          *string                `protobuf:"bytes,1,opt,name=page,proto3,oneof" json:"page,omitempty"`
 	PerPage       *string                `protobuf:"bytes,2,opt,name=per_page,json=perPage,proto3,oneof" json:"per_page,omitempty"`
+	Cursor        *string                `protobuf:"bytes,3,opt,name=cursor,proto3,oneof" json:"cursor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -275,13 +276,22 @@ func (x *ListWebhookEndpointsRequest) GetPerPage() string {
 	return ""
 }
 
-// ListWebhookEndpointsResponse is the response of GET /webhook-endpoints.
+func (x *ListWebhookEndpointsRequest) GetCursor() string {
+	if x != nil && x.Cursor != nil {
+		return *x.Cursor
+	}
+	return ""
+}
+
+// ListWebhookEndpointsResponse is the response of GET /webhook-endpoints. next_cursor is absent on the
+// last page.
 type ListWebhookEndpointsResponse struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	WebhookEndpoints []*WebhookEndpoint     `protobuf:"bytes,1,rep,name=webhook_endpoints,json=webhookEndpoints,proto3" json:"webhook_endpoints,omitempty"`
 	Total            int64                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	Page             int32                  `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
 	PerPage          int32                  `protobuf:"varint,4,opt,name=per_page,json=perPage,proto3" json:"per_page,omitempty"`
+	NextCursor       *string                `protobuf:"bytes,5,opt,name=next_cursor,json=nextCursor,proto3,oneof" json:"next_cursor,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -342,6 +352,13 @@ func (x *ListWebhookEndpointsResponse) GetPerPage() int32 {
 		return x.PerPage
 	}
 	return 0
+}
+
+func (x *ListWebhookEndpointsResponse) GetNextCursor() string {
+	if x != nil && x.NextCursor != nil {
+		return *x.NextCursor
+	}
+	return ""
 }
 
 type GetWebhookEndpointRequest struct {
@@ -2362,17 +2379,22 @@ const file_reservation_edge_b_v1_webhook_proto_rawDesc = "" +
 	"\x04_urlB\x0e\n" +
 	"\f_descriptionB\n" +
 	"\n" +
-	"\b_enabled\"~\n" +
+	"\b_enabled\"\xb0\x01\n" +
 	"\x1bListWebhookEndpointsRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
-	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01B\a\n" +
+	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
+	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
-	"\t_per_page\"\xb8\x01\n" +
+	"\t_per_pageB\t\n" +
+	"\a_cursor\"\xee\x01\n" +
 	"\x1cListWebhookEndpointsResponse\x12S\n" +
 	"\x11webhook_endpoints\x18\x01 \x03(\v2&.reservation.edge.b.v1.WebhookEndpointR\x10webhookEndpoints\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x19\n" +
-	"\bper_page\x18\x04 \x01(\x05R\aperPage\"4\n" +
+	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
+	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
+	"nextCursor\x88\x01\x01B\x0e\n" +
+	"\f_next_cursor\"4\n" +
 	"\x19GetWebhookEndpointRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"`\n" +
 	"\x1aGetWebhookEndpointResponse\x12B\n" +
@@ -2653,6 +2675,7 @@ func file_reservation_edge_b_v1_webhook_proto_init() {
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[0].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[1].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[2].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[3].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[16].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[19].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[25].OneofWrappers = []any{}
