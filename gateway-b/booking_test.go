@@ -270,9 +270,11 @@ func TestVersionsOfBookings(t *testing.T) {
 		{"/event-dates/date_" + idOf, "PUT", "", `{}`, 6}, {"/event-dates/date_" + idOf, "POST", "/cancel", `{}`, 6},
 		{"/registrations/reg_" + idOf, "POST", "/cancel", `{}`, 5}, {"/registrations/reg_" + idOf, "POST", "/refund", `{}`, 5},
 		{"/registrations/reg_" + idOf, "POST", "/attendance", `{"attendance":"attended"}`, 5}, {"/waitlist-entries/wait_" + idOf, "DELETE", "", "", 3},
+		{"/waitlist-entries/wait_" + idOf, "POST", "/accept", `{}`, 3}, {"/holds/hold_" + idOf, "DELETE", "", "", 1},
+		{"/holds/hold_" + idOf, "POST", "/confirm", `{}`, 1}, {"/webhook-endpoints/whe_" + idOf, "POST", "/rotate-secret", `{"force":true}`, 2},
 	} {
 		t.Run(tt.method+" "+tt.resource+tt.path, func(t *testing.T) {
-			g.services.prepare(nil, bookingAnswers()...)
+			g.services.prepare(nil, slices.Concat(bookingAnswers(), webhookAnswers())...)
 			tag := g.do(request{Method: "GET", Path: tt.resource, Token: g.token()}).Header.Get("ETag")
 			a := g.do(request{Method: tt.method, Path: tt.resource + tt.path, Body: tt.body, Token: g.token(), Header: http.Header{"If-Match": {tag}}})
 			g.services.mu.Lock()

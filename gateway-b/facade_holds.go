@@ -42,7 +42,7 @@ func (f *facade) GetHold(ctx context.Context, req *edgebv1.GetHoldRequest) (*edg
 // ConfirmHold is POST /holds/{id}/confirm.
 func (f *facade) ConfirmHold(ctx context.Context, req *edgebv1.ConfirmHoldRequest) (*edgebv1.ConfirmHoldResponse, error) {
 	var b body
-	confirm := &bookingv1.ConfirmHoldRequest{HoldId: resource.HoldTransactionID(req.GetId())}
+	confirm := &bookingv1.ConfirmHoldRequest{HoldId: resource.HoldTransactionID(req.GetId()), ExpectedVersion: edge.ExpectedVersion(ctx)}
 	confirm.PaymentMethod, confirm.CustomerPassId, confirm.PaymentReference = b.payment(req.GetConfirmation().GetPayment())
 	if err := b.Err(); err != nil {
 		_, look := f.bookings.GetHold(ctx, &bookingv1.GetHoldRequest{HoldId: confirm.GetHoldId()})
@@ -60,7 +60,9 @@ func (f *facade) ConfirmHold(ctx context.Context, req *edgebv1.ConfirmHoldReques
 
 // DeleteHold is DELETE /holds/{id}.
 func (f *facade) DeleteHold(ctx context.Context, req *edgebv1.DeleteHoldRequest) (*edgebv1.DeleteHoldResponse, error) {
-	res, err := f.bookings.ReleaseHold(ctx, &bookingv1.ReleaseHoldRequest{HoldId: resource.HoldTransactionID(req.GetId())})
+	res, err := f.bookings.ReleaseHold(ctx, &bookingv1.ReleaseHoldRequest{
+		HoldId: resource.HoldTransactionID(req.GetId()), ExpectedVersion: edge.ExpectedVersion(ctx),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (f *facade) GetWaitlistEntry(ctx context.Context, req *edgebv1.GetWaitlistE
 // AcceptOffer is POST /waitlist-entries/{id}/accept.
 func (f *facade) AcceptOffer(ctx context.Context, req *edgebv1.AcceptOfferRequest) (*edgebv1.AcceptOfferResponse, error) {
 	var b body
-	accept := &bookingv1.AcceptOfferRequest{Id: req.GetId()}
+	accept := &bookingv1.AcceptOfferRequest{Id: req.GetId(), ExpectedVersion: edge.ExpectedVersion(ctx)}
 	accept.PaymentMethod, accept.CustomerPassId, accept.PaymentReference = b.payment(req.GetConfirmation().GetPayment())
 	if err := b.Err(); err != nil {
 		_, look := f.waitlist.GetWaitlistEntry(ctx, &bookingv1.GetWaitlistEntryRequest{Id: req.GetId()})

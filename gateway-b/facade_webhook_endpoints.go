@@ -109,7 +109,9 @@ func (f *facade) GetWebhookSecret(ctx context.Context, req *edgebv1.GetWebhookSe
 
 // RotateWebhookSecret is POST /webhook-endpoints/{id}/rotate-secret.
 func (f *facade) RotateWebhookSecret(ctx context.Context, req *edgebv1.RotateWebhookSecretRequest) (*edgebv1.RotateWebhookSecretResponse, error) {
-	res, err := f.webhooks.RotateSecret(ctx, &webhookv1.RotateSecretRequest{EndpointId: req.GetId()})
+	res, err := f.webhooks.RotateSecret(ctx, &webhookv1.RotateSecretRequest{
+		EndpointId: req.GetId(), ExpectedVersion: edge.ExpectedVersion(ctx), Force: req.GetRotation().GetForce(),
+	})
 	if err != nil {
 		return nil, err
 	}

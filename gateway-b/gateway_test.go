@@ -72,6 +72,67 @@ func TestPermissionsAreTheContract(t *testing.T) { // invariant 5
 	}
 }
 
+// TestWritesHonourIfMatch checks that openapi.yaml has If-Match for each write that changes a resource
+// whose GET has an ETag. An operation on a path below the resource's creates something else if its
+// status is 201.
+func TestWritesHonourIfMatch(t *testing.T) { // invariant 5
+	t.Parallel()
+	type reference struct {
+		Ref string `yaml:"$ref"`
+	}
+	type operation struct {
+		Parameters []reference
+		Responses  map[string]any
+	}
+	var contract struct {
+		Paths map[string]map[string]yaml.Node
+	}
+	if err := yaml.Unmarshal(openapi.Description, &contract); err != nil {
+		t.Fatal(err)
+	}
+	at := func(method, path string) (o operation) {
+		if node, ok := contract.Paths[path][strings.ToLower(method)]; ok {
+			if err := node.Decode(&o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return o
+	}
+	refers := func(o operation, name string) bool {
+		return slices.ContainsFunc(o.Parameters, func(p reference) bool { return strings.HasSuffix(p.Ref, "/"+name) })
+	}
+	checked := 0
+	for path, item := range contract.Paths {
+		for method := range item {
+			if method == "parameters" {
+				continue
+			}
+			o := at(method, path)
+			_, creates := o.Responses["201"]
+			single := path
+			if method == "post" {
+				single = path[:strings.LastIndex(path, "/")]
+			}
+			if method == "get" || creates || changesNothing(path) || !strings.HasSuffix(single, "}") || !refers(at("get", single), "IfNoneMatch") {
+				continue
+			}
+			checked++
+			if _, stale := o.Responses["412"]; !stale || !refers(o, "IfMatch") {
+				t.Errorf("%s %s has no If-Match", method, path)
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("only %d operations were checked", checked)
+	}
+}
+
+// changesNothing reports whether an operation below a resource leaves the resource unchanged, except
+// for its deliveries.
+func changesNothing(path string) bool {
+	return path == "/webhook-endpoints/{id}/test" || path == "/webhook-deliveries/{id}/replay"
+}
+
 // TestEnumsAreTheContract compares the names of the enum values with openapi.yaml.
 func TestEnumsAreTheContract(t *testing.T) { // invariant 5
 	t.Parallel()

@@ -75,8 +75,9 @@ func requirement(method protoreflect.MethodDescriptor) string {
 }
 
 // kindOf returns the kind of resource of a method that needs one of the scopes: the part of the scope
-// before the colon, or "" if the method needs no scope. If there are several scopes, it is that of the last one that Interface B has, because
-// a collection of Interface B is a kind of resource, and other scopes include more than one.
+// before the colon, or "" if the method needs no scope. If there are several scopes, it is that of the
+// last one that Interface B has, because a collection of Interface B is a kind of resource, and other
+// scopes include more than one.
 func kindOf(requirement string) string {
 	alternatives := strings.Split(requirement, "|")
 	kind := alternatives[0]

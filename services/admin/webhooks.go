@@ -283,7 +283,7 @@ func (r *request) changeEndpoint() error {
 	switch r.path("action") {
 	case "rotate":
 		r.action("webhook_endpoint.rotate_secret")
-		if _, err = perform(r, s.RotateSecret, &webhookv1.RotateSecretRequest{EndpointId: endpoint}); err == nil {
+		if _, err = perform(r, s.RotateSecret, &webhookv1.RotateSecretRequest{EndpointId: endpoint, Force: true}); err == nil {
 			return r.back(path+"?secret=shown#secret", r.text("settings.webhook.is_rotated"))
 		}
 	case "enable":

@@ -42,11 +42,12 @@
 //  1. Only the hash of a secret is stored. The secret is shown once, in the response that
 //     creates it, and is in no log, event or row. The replay of a request with an idempotency
 //     key does nothing and shows no secret.
-//  2. A credential or publishable key gets a token exactly while it is active. Unknown, expired, disabled and
-//     deleted credentials and replaced secrets get the same response at the same cost.
+//  2. A credential or publishable key gets a token exactly while it is active. Unknown, expired,
+//     disabled and deleted credentials and replaced secrets get the same response at the same cost.
 //  3. Rotating, disabling or deleting a credential, removing a scope or permission, and changing
-//     a rate limit or the origins of a publishable key raise the generation and publish it in the same commit. Tokens issued before
-//     are revoked everywhere within a second, and stay revoked after any restart.
+//     a rate limit or the origins of a publishable key raise the generation and publish it in the
+//     same commit. Tokens issued before are revoked everywhere within a second, and stay revoked
+//     after any restart.
 //  4. A token lives no longer than its credential. It carries what the credential may do, how
 //     often, and for which company, at the moment of issue.
 //  5. Verifiers know a key before it signs. It verifies until the last token that it signed has

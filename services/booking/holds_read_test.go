@@ -108,7 +108,7 @@ func TestReadingHolds(t *testing.T) { // invariant 16
 		w.shift(16 * time.Minute)
 		w.wantHold(byJob, isExpired, 2)
 		w.wantHold(byCaller, isExpired, 2)
-		if resp := w.releaseHold(byCaller); !resp.GetChanged() || resp.GetHold().GetStatus() != isExpired {
+		if resp := w.releaseHold(byCaller); resp.GetChanged() || resp.GetHold().GetStatus() != isExpired {
 			t.Errorf("got %v", resp)
 		}
 		if err := w.server.expireOnce(t.Context()); err != nil {

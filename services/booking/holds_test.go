@@ -128,6 +128,50 @@ func TestHolds(t *testing.T) { // invariant 16
 			}
 		}
 	})
+	t.Run("a hold whose time has passed expires instead of being released, once", func(t *testing.T) {
+		e := w.passEvent(&five, time.Hour, nil)
+		h := w.hold(mia, e, 2, "")
+		before := len(payloads[bookingv1.HoldExpired](w, "booking.v1.hold_expired"))
+		w.shift(15*time.Minute + time.Second)
+		defer w.shift(0)
+		for range 2 {
+			resp, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()})
+			if err != nil || resp.GetChanged() || resp.GetHold().GetStatus() != isExpired || w.booked(e) != 0 {
+				t.Errorf("got %v, %v", resp, err)
+			}
+		}
+		if err := w.server.expireOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(payloads[bookingv1.HoldExpired](w, "booking.v1.hold_expired")) - before; n != 1 {
+			t.Errorf("hold.expired was published %d times", n)
+		}
+	})
+	t.Run("a hold is confirmed and released in the version that was read", func(t *testing.T) {
+		e := w.passEvent(nil, time.Hour, nil)
+		for _, method := range []bookingv1.PaymentMethod{0, byPass} {
+			h := w.hold(mia, e, 1, "")
+			confirm := func(version int64, key string) error {
+				ctx := withKey(w.ctx, h.GetId()+key)
+				_, err := w.bookings.ConfirmHold(ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId(), PaymentMethod: method, ExpectedVersion: &version})
+				return err
+			}
+			wantFault(t, confirm(h.GetVersion()+1, "a"), fault.VersionMismatch, fault.ReasonVersionMismatch)
+			if err := errors.Join(confirm(h.GetVersion(), "b"), confirm(h.GetVersion(), "b")); err != nil {
+				t.Errorf("confirmed and replayed: %v", err)
+			}
+			wantFault(t, confirm(h.GetVersion(), "c"), fault.VersionMismatch, fault.ReasonVersionMismatch)
+		}
+		h := w.hold(mia, e, 1, "")
+		_, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId(), ExpectedVersion: new(h.GetVersion() + 1)})
+		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
+		resp, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId(), ExpectedVersion: new(h.GetVersion())})
+		if err != nil || !resp.GetChanged() {
+			t.Errorf("got %v, %v", resp, err)
+		}
+		_, err = w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId(), ExpectedVersion: new(h.GetVersion())})
+		wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
+	})
 	t.Run("holds of another company do not exist", func(t *testing.T) {
 		h := w.hold(mia, w.passEvent(&five, time.Hour, nil), 1, "")
 		stranger := w.as(id.New[id.Company]())

@@ -86,8 +86,8 @@ func (s *Server) releaseUndone(ctx context.Context, company id.Company, t id.Tra
 }
 
 // Expire releases expired holds, undoes purchases by pass that were interrupted, returns owed
-// credits, and closes the waitlists of dates that have started, until ctx ends. Any number of processes can run it at the same time. A slow pass service
-// delays only the work that needs it.
+// credits, and closes the waitlists of dates that have started, until ctx ends. Any number of
+// processes can run it at the same time. A slow pass service delays only the work that needs it.
 func (s *Server) Expire(ctx context.Context, jobs *service.Jobs) error {
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = jobs.Every(ctx, "remove_released", removalsEvery, s.removeReleased) })

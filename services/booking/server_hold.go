@@ -71,7 +71,7 @@ func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequ
 	}
 	resp := &bookingv1.ReleaseHoldResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) (err error) {
-		if resp.Changed, err = s.releaseHeld(ctx, tx, company.ID, which); err != nil {
+		if resp.Changed, err = s.releaseHeld(ctx, tx, company.ID, which, req.ExpectedVersion); err != nil {
 			return err
 		}
 		resp.Hold, err = s.readHold(s.store.HoldInTx(ctx, tx, company.ID, which, s.now()))
@@ -79,9 +79,10 @@ func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequ
 	})
 }
 
-// releaseHeld releases a hold that has not ended, and reports whether it did.
-func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (bool, error) {
-	h, err := s.store.LockHold(ctx, tx, company, which)
+// releaseHeld releases a hold that is active, and reports whether it did. It ends a hold whose time
+// has passed as expired.
+func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, expected *int64) (bool, error) {
+	h, err := s.lockHold(ctx, tx, s.store.LockHold, company, which, expected)
 	end := model.HoldReleased
 	switch {
 	case fault.Is(err, fault.NotFound):
@@ -94,7 +95,20 @@ func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company,
 		end = model.HoldExpired
 	}
 	n, err := s.release(ctx, tx, company, []id.Transaction{which}, end, model.Held)
-	return n > 0, err
+	return n > 0 && end == model.HoldReleased, err
+}
+
+// lockHold locks a hold, and refuses it if its version is not the expected one.
+func (s *Server) lockHold(ctx context.Context, tx *pg.Tx, lock holdLock, company id.Company, which id.Transaction, expected *int64) (store.LockedHold, error) {
+	h, missing := lock(ctx, tx, company, which)
+	if expected == nil || missing != nil && !fault.Is(missing, fault.NotFound) {
+		return h, missing
+	}
+	shown, err := s.readHold(s.store.HoldInTx(ctx, tx, company, which, s.now()))
+	if err == nil {
+		err = check.Version(shown.GetVersion(), expected, "hold")
+	}
+	return h, cmp.Or(err, missing)
 }
 
 // GetHold implements BookingService.
@@ -145,7 +159,7 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 		return nil, err
 	}
 	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
-	already, err := s.confirmHold(ctx, p, s.store.LockHold, which, how)
+	already, err := s.confirmHold(ctx, p, payment{lock: s.store.LockHold, which: which, how: how, version: req.ExpectedVersion})
 	if err != nil {
 		return nil, err
 	}
@@ -153,19 +167,29 @@ func (s *Server) ConfirmHold(ctx context.Context, req *bookingv1.ConfirmHoldRequ
 	return resp, nil
 }
 
-// lockHold reads and locks a hold: Store.LockHold or Store.LockOffered.
-type lockHold func(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (store.LockedHold, error)
+// holdLock reads and locks a hold: Store.LockHold or Store.LockOffered.
+type holdLock func(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction) (store.LockedHold, error)
 
-// confirmHold locks and pays for a hold and fills the response of p. A confirmed hold is returned unchanged, and
-// already is true, unless the request has the Idempotency-Key that confirmed it: its response is replayed.
-func (s *Server) confirmHold(ctx context.Context, p *purchase, lock lockHold, which id.Transaction, how model.PaymentChoice) (already bool, err error) {
-	needsCredits := false
+// payment is a request to pay for a hold.
+type payment struct {
+	lock    holdLock
+	which   id.Transaction
+	how     model.PaymentChoice
+	version *int64       // of the hold; nil: any
+	check   func() error // further condition of a request that is not a replay; nil: none
+}
+
+// confirmHold locks and pays for a hold and fills the response of p. A confirmed hold is returned
+// unchanged, and already is true, unless the request has the Idempotency-Key that confirmed it: its
+// response is replayed.
+func (s *Server) confirmHold(ctx context.Context, p *purchase, pay payment) (already bool, err error) {
+	which, how, needsCredits := pay.which, pay.how, false
 	err = s.store.Write(ctx, p.company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
 		needsCredits, already = false, false
 		if replayed, err := p.replay(ctx, tx); replayed || err != nil {
 			return err
 		}
-		status, err := s.lockPayable(ctx, tx, lock, p.company.ID, which)
+		status, err := s.lockPayable(ctx, tx, p.company.ID, pay)
 		if err != nil {
 			return err
 		}
@@ -198,10 +222,15 @@ func (s *Server) confirmHold(ctx context.Context, p *purchase, lock lockHold, wh
 }
 
 // lockPayable locks a hold and returns the status of its transaction. It refuses a hold that has ended.
-func (s *Server) lockPayable(ctx context.Context, tx *pg.Tx, lock lockHold, company id.Company, which id.Transaction) (model.TransactionStatus, error) {
-	h, err := lock(ctx, tx, company, which)
+func (s *Server) lockPayable(ctx context.Context, tx *pg.Tx, company id.Company, pay payment) (model.TransactionStatus, error) {
+	if pay.check != nil {
+		if err := pay.check(); err != nil {
+			return "", err
+		}
+	}
+	h, err := s.lockHold(ctx, tx, pay.lock, company, pay.which, pay.version)
 	if fault.Is(err, fault.NotFound) {
-		_, err = s.store.HoldInTx(ctx, tx, company, which, s.now())
+		_, err = s.store.HoldInTx(ctx, tx, company, pay.which, s.now())
 		h.Status = model.Released // more than a day ago
 	}
 	if err == nil && (h.Status == model.Released || h.Status == model.Held && !s.now().Before(h.ExpiresAt)) {

@@ -1,6 +1,7 @@
 package booking
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -221,14 +222,13 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case w.State == model.EntryOffered || w.State == model.EntryBooked:
-	case w.State == model.EntryExpired:
-		return nil, fault.Refuse(ReasonHoldExpired, "the offer has expired and its spaces were released")
-	case w.State == model.EntryClosed && w.DateStatus == model.DateCancelled:
-		return nil, model.EventIsCancelled()
-	default:
-		return nil, fault.Refuse(model.ReasonNotOffered, "the entry has no open offer")
+	// The end of an offer also ends its hold, so an offer that changes after this read is refused with
+	// its hold.
+	isCurrent := func() error {
+		return check.Version(convert.EntryVersion(w, s.now()), req.ExpectedVersion, "waitlist entry")
+	}
+	if refused := withoutOffer(w); refused != nil {
+		return nil, cmp.Or(isCurrent(), refused)
 	}
 	resp := &bookingv1.AcceptOfferResponse{}
 	p, err := newPurchase(ctx, req, resp, company, model.Purchase{Status: model.Pending})
@@ -236,10 +236,24 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 		return nil, err
 	}
 	p.answer = func() { resp.Transaction = convert.Transaction(p.Bought) }
-	already, err := s.confirmHold(ctx, p, s.store.LockOffered, w.Transaction, how)
+	already, err := s.confirmHold(ctx, p, payment{lock: s.store.LockOffered, which: w.Transaction, how: how, check: isCurrent})
 	if err != nil {
 		return nil, err
 	}
 	resp.AlreadyAccepted = already
 	return resp, nil
+}
+
+// withoutOffer refuses to accept an entry that has neither an offer nor its booking.
+func withoutOffer(w *model.WaitlistEntry) error {
+	switch {
+	case w.State == model.EntryOffered || w.State == model.EntryBooked:
+		return nil
+	case w.State == model.EntryExpired:
+		return fault.Refuse(ReasonHoldExpired, "the offer has expired and its spaces were released")
+	case w.State == model.EntryClosed && w.DateStatus == model.DateCancelled:
+		return model.EventIsCancelled()
+	default:
+		return fault.Refuse(model.ReasonNotOffered, "the entry has no open offer")
+	}
 }

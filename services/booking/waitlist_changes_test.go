@@ -252,6 +252,9 @@ func TestWaitlistVersions(t *testing.T) {
 	}
 	_, err := leave(1)
 	wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
+	accept := &bookingv1.AcceptOfferRequest{Id: entry.GetId(), ExpectedVersion: new(int64(1))}
+	_, err = w.waitlist.AcceptOffer(w.ctx, accept)
+	wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
 	w.wantEntry(entry, "OFFERED", 0, "")
 	if resp, err := leave(2); err != nil || !resp.GetChanged() || resp.GetEntry().GetVersion() != 3 {
 		t.Errorf("got %v, %v", resp, err)
@@ -260,6 +263,17 @@ func TestWaitlistVersions(t *testing.T) {
 	wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
 	if resp, err := leave(3); err != nil || resp.GetChanged() || resp.GetEntry().GetVersion() != 3 {
 		t.Errorf("got %v, %v", resp, err)
+	}
+	_, err = w.waitlist.AcceptOffer(w.ctx, accept)
+	wantFault(t, err, fault.VersionMismatch, fault.ReasonVersionMismatch)
+	w.setCapacity(e, 2)
+	offered := w.waits(e, 1, byOffer)
+	w.setCapacity(e, 3)
+	accept = &bookingv1.AcceptOfferRequest{Id: offered.GetId(), ExpectedVersion: new(w.entry(offered).GetVersion())}
+	for range 2 { // the second response is a replay
+		if resp, err := w.waitlist.AcceptOffer(withKey(w.ctx, offered.GetId()), accept); err != nil || resp.GetAlreadyAccepted() {
+			t.Errorf("got %v, %v", resp, err)
+		}
 	}
 }
 

@@ -169,11 +169,14 @@ func (a *app) webhookSecret() *cobra.Command {
 }
 
 func (a *app) webhookRotate() *cobra.Command {
-	return a.webhookSecrets("rotate", "Create a new secret; requests are also signed with the previous one for 24 hours",
+	var force bool
+	c := a.webhookSecrets("rotate", "Create a new secret; requests are also signed with the previous one for 24 hours",
 		func(ctx context.Context, webhooks webhookv1.WebhookServiceClient, id string) ([]*webhookv1.Secret, error) {
-			res, err := webhooks.RotateSecret(ctx, &webhookv1.RotateSecretRequest{EndpointId: id})
+			res, err := webhooks.RotateSecret(ctx, &webhookv1.RotateSecretRequest{EndpointId: id, Force: force})
 			return res.GetSecrets(), err
 		})
+	c.Flags().BoolVar(&force, "force", false, "end the previous secret at once if it is still valid")
+	return c
 }
 
 // errTestFailed ends a test delivery that failed, after it was printed.

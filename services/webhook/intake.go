@@ -59,8 +59,8 @@ func (in *Intake) handleAndPause(ctx context.Context, events []bus.Message) erro
 	return nil
 }
 
-// handle commits the messages of a batch of events and their deliveries. A repeated event creates the same messages,
-// which create no second delivery.
+// handle commits the messages of a batch of events and their deliveries. A repeated event creates the
+// same messages, which create no second delivery.
 func (in *Intake) handle(ctx context.Context, events []bus.Message) error {
 	msgs, err := in.messages(ctx, events)
 	if err != nil || len(msgs) == 0 {

@@ -19,6 +19,7 @@ import (
 	"reservation.dev/platform/privacy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
+	"reservation.dev/services/webhook/message"
 )
 
 // messagesAfter reads all messages after a token, and returns their identifiers and the last token.
@@ -172,6 +173,38 @@ func TestMessagesBecomeVisibleInTheirOrder(t *testing.T) { // invariant 12
 	}
 	got, _ := w.messagesAfter(&webhookv1.ListMessagesRequest{})
 	wantIDs(t, got, messageIDs(first, second))
+}
+
+func TestPositionsFollowTheBatch(t *testing.T) { // invariant 12
+	t.Parallel()
+	w := open(t, quick())
+	now := time.Now()
+	msgs := make([]message.Message, 50)
+	for i := range msgs {
+		msgs[i] = message.Message{Company: w.company, ID: id.New[id.WebhookMessage](), Event: "event.created", OccurredAt: now, JSON: []byte(`{}`)}
+	}
+	slices.Reverse(msgs) // a merge join returns them by identifier
+	err := w.db.InTx(t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		for _, join := range []string{"hashjoin", "nestloop"} {
+			if _, err := tx.Exec(ctx, "set local enable_"+join+" = off"); err != nil {
+				return err
+			}
+		}
+		_, err := queueInTx(ctx, tx, msgs, room{}, id.UUID{}, now, now)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := newStore(w.db, nil).messagesAfter(t.Context(), w.company, messageFilter{}, 0, len(msgs))
+	if err != nil || len(got) != len(msgs) {
+		t.Fatalf("%d messages, %v", len(got), err)
+	}
+	for i, m := range got {
+		if m.ID != msgs[i].ID {
+			t.Fatalf("message %d of the batch is number %d of the list", slices.IndexFunc(msgs, func(o message.Message) bool { return o.ID == m.ID }), i)
+		}
+	}
 }
 
 func TestAReaderThatKeepsItsTokenMissesNoMessage(t *testing.T) { // invariant 12

@@ -213,19 +213,30 @@ func (s *Server) GetSecret(ctx context.Context, req *webhookv1.GetSecretRequest)
 	return &webhookv1.GetSecretResponse{Secrets: secrets}, err
 }
 
-// RotateSecret implements WebhookService. A retry creates no second secret. It returns the secrets
-// that are valid at that moment, because the stored response has none: it is not encrypted.
+// RotateSecret implements WebhookService. A retry with the same Idempotency-Key creates no second
+// secret. It returns the secrets that are valid at that moment, because the stored response has none:
+// it is not encrypted.
 func (s *Server) RotateSecret(ctx context.Context, req *webhookv1.RotateSecretRequest) (*webhookv1.RotateSecretResponse, error) {
 	company, endpoint, err := subjectOf[id.WebhookEndpoint](ctx, req.GetEndpointId(), "endpoint")
 	if err != nil {
 		return nil, err
 	}
 	resp, err := idem.Write(ctx, s.store, company, req, &webhookv1.RotateSecretResponse{}, func(ctx context.Context, tx *pg.Tx) error {
-		if _, err := s.store.lockEndpoint(ctx, tx, company, endpoint); err != nil {
+		e, err := s.store.lockEndpoint(ctx, tx, company, endpoint)
+		if err != nil {
 			return err
 		}
+		if err := check.Version(e.Version, req.ExpectedVersion, "endpoint"); err != nil {
+			return err
+		}
+		now := pg.Instant(s.now())
+		if !req.GetForce() {
+			if err := s.store.refuseOverlap(ctx, tx, company, endpoint, now); err != nil {
+				return err
+			}
+		}
 		tx.AfterCommit(func() { s.engine.Changed(endpointKey{company, endpoint}) })
-		return s.store.rotateSecret(ctx, tx, company, endpoint, message.NewSecret(s.newID(), pg.Instant(s.now())))
+		return s.store.rotateSecret(ctx, tx, company, endpoint, message.NewSecret(s.newID(), now))
 	})
 	if err != nil {
 		return nil, err

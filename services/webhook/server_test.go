@@ -284,7 +284,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("it is in %d stored responses, %v", n, err)
 		}
 	})
-	t.Run("after a rotation two secrets are valid and requests carry both; a third ends the oldest (8)", func(t *testing.T) {
+	t.Run("after a rotation two secrets are valid and requests carry both; only a forced one ends the oldest (8)", func(t *testing.T) {
 		made := w.endpoint(r.URL)
 		e := made.GetEndpoint().GetId()
 		rotated, err := w.client.RotateSecret(w.as(w.company), &webhookv1.RotateSecretRequest{EndpointId: e})
@@ -307,12 +307,36 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("body %s", res.GetBody())
 		}
 		again, err := w.client.RotateSecret(w.as(w.company), &webhookv1.RotateSecretRequest{EndpointId: e})
+		if f := fault.From(err); f.Kind != fault.Refused || f.Reason != ReasonSecretRotated || f.Meta["previous_expires_at"] == "" {
+			t.Errorf("a second rotation: %v %v", again, err)
+		}
+		kept, err := w.client.GetSecret(w.as(w.company), &webhookv1.GetSecretRequest{EndpointId: e})
+		if err != nil || !proto.Equal(kept.GetSecrets()[1], rotated.GetSecrets()[1]) {
+			t.Errorf("the secret that receivers use has ended: %v %v", kept, err)
+		}
+		again, err = w.client.RotateSecret(w.as(w.company), &webhookv1.RotateSecretRequest{EndpointId: e, Force: true})
 		if err != nil || len(again.GetSecrets()) != 2 || again.GetSecrets()[1].GetSecret() != rotated.GetSecrets()[0].GetSecret() {
 			t.Fatalf("%v %v", again, err)
 		}
 		got, err := w.client.GetSecret(w.as(w.company), &webhookv1.GetSecretRequest{EndpointId: e})
 		if err != nil || got.String() == "" || got.GetSecrets()[0].GetSecret() != again.GetSecrets()[0].GetSecret() {
 			t.Errorf("%v %v", got, err)
+		}
+	})
+	t.Run("a rotation checks the version of the endpoint", func(t *testing.T) {
+		e := w.endpoint(r.URL).GetEndpoint()
+		rotate := func(version int64) error {
+			_, err := w.client.RotateSecret(w.as(w.company), &webhookv1.RotateSecretRequest{EndpointId: e.GetId(), ExpectedVersion: &version})
+			return err
+		}
+		if err := rotate(e.GetVersion() + 1); !fault.Is(err, fault.VersionMismatch) {
+			t.Errorf("got %v", err)
+		}
+		if err := rotate(e.GetVersion()); err != nil {
+			t.Error(err)
+		}
+		if err := rotate(e.GetVersion()); !fault.Is(err, fault.VersionMismatch) {
+			t.Errorf("a rotation changes the version: %v", err)
 		}
 	})
 	t.Run("secrets are encrypted, and re-encrypted when the master key is replaced", func(t *testing.T) {

@@ -33,16 +33,17 @@ type claimedRow struct {
 func (c *claimedRow) key() endpointKey { return endpointKey{c.CompanyID, c.EndpointID} }
 
 // queueSQL stores each message once, whether or not an endpoint subscribes to it, and creates a
-// delivery for each subscribed endpoint. As many deliveries per endpoint as the process has room for are leased to it
-// immediately, so that they need no claim. Versions are read from the endpoints' index: PostgreSQL
-// estimates the new rows as one or two, and would compare each of them with each subscription.
-// Messages that name an erased customer are dropped.
+// delivery for each subscribed endpoint. As many deliveries per endpoint as the process has room for
+// are leased to it immediately, so that they need no claim. Versions are read from the endpoints'
+// index: PostgreSQL estimates the new rows as one or two, and would compare each of them with each
+// subscription. Messages that name an erased customer are dropped. The others get their positions in
+// the given order, because the rows of insert … select get their defaults in the order of the select.
 const queueSQL = `with erased as (
 		select n.id from unnest($13::uuid[], $14::uuid[], $15::uuid[]) as n (company_id, id, customer_id)
 		join erased_customers e on e.company_id = n.company_id and e.customer_id = n.customer_id
 	), incoming as (
 		select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bytea[], $12::text[])
-			as m (company_id, id, event, occurred_at, body, trace)
+			with ordinality as m (company_id, id, event, occurred_at, body, trace, number)
 		where not exists (select from erased where erased.id = m.id)
 	), wanted as (
 		select m.company_id, m.id, m.event, e.id as endpoint_id,
@@ -52,7 +53,7 @@ const queueSQL = `with erased as (
 		left join unnest($7::uuid[], $8::int[]) as f (endpoint_id, free) on f.endpoint_id = e.id
 	), stored as (
 		insert into messages (company_id, id, event, occurred_at, body, trace)
-		select company_id, id, event, occurred_at, body, trace::jsonb from incoming
+		select company_id, id, event, occurred_at, body, trace::jsonb from incoming order by number
 		on conflict do nothing
 	), queued as (
 		insert into deliveries (company_id, id, message_id, endpoint_id, event, state, due_at, lease, created_at)
@@ -96,7 +97,16 @@ func uuidsOf[T ~[16]byte](list []T) []pgtype.UUID {
 }
 
 // queue stores messages and creates their deliveries, in one commit.
-func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
+func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease id.UUID, until, now time.Time) (queued []queuedRow, err error) {
+	err = s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) (err error) {
+		queued, err = queueInTx(ctx, tx, msgs, r, lease, until, now)
+		return err
+	})
+	return queued, s.Fault(err)
+}
+
+// queueInTx is queue within tx.
+func queueInTx(ctx context.Context, tx *pg.Tx, msgs []message.Message, r room, lease id.UUID, until, now time.Time) ([]queuedRow, error) {
 	n := len(msgs)
 	companies, ids := make([]pgtype.UUID, n), make([]pgtype.UUID, n)
 	events, times, bodies, traces := make([]string, n), make([]time.Time, n), make([][]byte, n), make([]*string, n)
@@ -105,17 +115,12 @@ func (s *store) queue(ctx context.Context, msgs []message.Message, r room, lease
 		bodies[i], traces[i] = m.JSON, traceText(m.Trace)
 	}
 	named := namedCustomers(msgs)
-	var queued []queuedRow
-	err := s.DB.InTx(ctx, pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
-		rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, uuidsOf(r.endpoints), r.free, until, now, lease, traces,
-			named.companies, named.messages, named.customers)
-		if err != nil {
-			return err
-		}
-		queued, err = pgx.CollectRows(rows, pgx.RowToStructByName[queuedRow])
-		return err
-	})
-	return queued, s.Fault(err)
+	rows, err := tx.Query(ctx, queueSQL, companies, ids, events, times, bodies, r.usual, uuidsOf(r.endpoints), r.free, until, now, lease, traces,
+		named.companies, named.messages, named.customers)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByName[queuedRow])
 }
 
 // namedColumns are the customers that messages name.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/seal"
@@ -16,6 +17,8 @@ const (
 
 	secretsSQL = `select id, sealed, created_at, expires_at from endpoint_secrets where company_id = $1 and endpoint_id = $2
 		order by created_at desc, id desc`
+
+	overlapSQL = `select coalesce(max(expires_at), $3) from endpoint_secrets where company_id = $1 and endpoint_id = $2 and expires_at > $3`
 
 	// Only the newest secret stays valid for the overlap; an older one ends now.
 	retireSecretsSQL = `update endpoint_secrets set expires_at = case when expires_at is null then $4 else least(expires_at, $3) end
@@ -64,6 +67,21 @@ func (s *store) openAll(company id.Company, endpoint id.WebhookEndpoint, rows []
 		}
 	}
 	return out, nil
+}
+
+// ReasonSecretRotated is the reason for refusing to rotate a secret while the previous one is valid.
+const ReasonSecretRotated = "SECRET_ROTATED"
+
+// refuseOverlap refuses a rotation while the previous secret of a locked endpoint is valid, because
+// receivers may still use it, and a rotation would end it.
+func (s *store) refuseOverlap(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, now time.Time) error {
+	var ends time.Time
+	if err := tx.QueryRow(ctx, overlapSQL, company, endpoint, now).Scan(&ends); err != nil || !ends.After(now) {
+		return err
+	}
+	at := ends.UTC().Format(time.RFC3339)
+	return fault.Refuse(ReasonSecretRotated, "the previous secret is valid until "+at+
+		", because receivers may still use it: rotate the secret after that, or with force, which ends the previous one now").With("previous_expires_at", at)
 }
 
 // rotateSecret adds a secret, and sets when the previous one ends.

@@ -2301,8 +2301,11 @@ type ConfirmHoldRequest struct {
 	PaymentReference string        `protobuf:"bytes,2,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
 	PaymentMethod    PaymentMethod `protobuf:"varint,3,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	CustomerPassId   string        `protobuf:"bytes,4,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The version that the caller has read. If the current version is different, the call fails with
+	// ABORTED and VERSION_MISMATCH.
+	ExpectedVersion *int64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ConfirmHoldRequest) Reset() {
@@ -2361,6 +2364,13 @@ func (x *ConfirmHoldRequest) GetCustomerPassId() string {
 		return x.CustomerPassId
 	}
 	return ""
+}
+
+func (x *ConfirmHoldRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
 }
 
 type ConfirmHoldResponse struct {
@@ -2508,9 +2518,11 @@ func (x *GetHoldResponse) GetHold() *Hold {
 type ReleaseHoldRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// txn_ identifier.
-	HoldId        string `protobuf:"bytes,1,opt,name=hold_id,json=holdId,proto3" json:"hold_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	HoldId string `protobuf:"bytes,1,opt,name=hold_id,json=holdId,proto3" json:"hold_id,omitempty"`
+	// As in ConfirmHoldRequest.
+	ExpectedVersion *int64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ReleaseHoldRequest) Reset() {
@@ -2550,9 +2562,16 @@ func (x *ReleaseHoldRequest) GetHoldId() string {
 	return ""
 }
 
+func (x *ReleaseHoldRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
 type ReleaseHoldResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// False if the hold had no spaces left to free.
+	// False if the hold had ended or its time had passed.
 	Changed       bool  `protobuf:"varint,1,opt,name=changed,proto3" json:"changed,omitempty"`
 	Hold          *Hold `protobuf:"bytes,2,opt,name=hold,proto3" json:"hold,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3824,21 +3843,25 @@ const file_reservation_booking_v1_booking_proto_rawDesc = "" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x18\n" +
 	"\aversion\x18\a \x01(\x03R\aversion\"F\n" +
 	"\x12HoldPlacesResponse\x120\n" +
-	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"\xee\x01\n" +
+	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"\xb3\x02\n" +
 	"\x12ConfirmHoldRequest\x12 \n" +
 	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\x125\n" +
 	"\x11payment_reference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x12L\n" +
 	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
-	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\"\x89\x01\n" +
+	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12.\n" +
+	"\x10expected_version\x18\x05 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"\x89\x01\n" +
 	"\x13ConfirmHoldResponse\x12E\n" +
 	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\x12+\n" +
 	"\x11already_confirmed\x18\x02 \x01(\bR\x10alreadyConfirmed\"2\n" +
 	"\x0eGetHoldRequest\x12 \n" +
 	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\"C\n" +
 	"\x0fGetHoldResponse\x120\n" +
-	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"6\n" +
+	"\x04hold\x18\x01 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"{\n" +
 	"\x12ReleaseHoldRequest\x12 \n" +
-	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\"a\n" +
+	"\ahold_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06holdId\x12.\n" +
+	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"a\n" +
 	"\x13ReleaseHoldResponse\x12\x18\n" +
 	"\achanged\x18\x01 \x01(\bR\achanged\x120\n" +
 	"\x04hold\x18\x02 \x01(\v2\x1c.reservation.booking.v1.HoldR\x04hold\"\xc9\x02\n" +
@@ -4204,6 +4227,8 @@ func file_reservation_booking_v1_booking_proto_init() {
 	file_reservation_booking_v1_booking_proto_msgTypes[10].OneofWrappers = []any{}
 	file_reservation_booking_v1_booking_proto_msgTypes[14].OneofWrappers = []any{}
 	file_reservation_booking_v1_booking_proto_msgTypes[19].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[24].OneofWrappers = []any{}
+	file_reservation_booking_v1_booking_proto_msgTypes[28].OneofWrappers = []any{}
 	file_reservation_booking_v1_booking_proto_msgTypes[31].OneofWrappers = []any{}
 	file_reservation_booking_v1_booking_proto_msgTypes[35].OneofWrappers = []any{}
 	file_reservation_booking_v1_booking_proto_msgTypes[39].OneofWrappers = []any{

@@ -946,8 +946,10 @@ type AcceptOfferRequest struct {
 	PaymentReference string        `protobuf:"bytes,2,opt,name=payment_reference,json=paymentReference,proto3" json:"payment_reference,omitempty"`
 	PaymentMethod    PaymentMethod `protobuf:"varint,3,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	CustomerPassId   string        `protobuf:"bytes,4,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The entry's version, as in LeaveWaitlistRequest.
+	ExpectedVersion *int64 `protobuf:"varint,5,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *AcceptOfferRequest) Reset() {
@@ -1006,6 +1008,13 @@ func (x *AcceptOfferRequest) GetCustomerPassId() string {
 		return x.CustomerPassId
 	}
 	return ""
+}
+
+func (x *AcceptOfferRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
 }
 
 type AcceptOfferResponse struct {
@@ -1130,12 +1139,14 @@ const file_reservation_booking_v1_waitlist_proto_rawDesc = "" +
 	"\x14ListWaitlistResponse\x12?\n" +
 	"\aentries\x18\x01 \x03(\v2%.reservation.booking.v1.WaitlistEntryR\aentries\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
-	"\x05total\x18\x03 \x01(\x03R\x05total\"\xe5\x01\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xaa\x02\n" +
 	"\x12AcceptOfferRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x125\n" +
 	"\x11payment_reference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x10paymentReference\x12L\n" +
 	"\x0epayment_method\x18\x03 \x01(\x0e2%.reservation.booking.v1.PaymentMethodR\rpaymentMethod\x121\n" +
-	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\"\x87\x01\n" +
+	"\x10customer_pass_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12.\n" +
+	"\x10expected_version\x18\x05 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01B\x13\n" +
+	"\x11_expected_version\"\x87\x01\n" +
 	"\x13AcceptOfferResponse\x12E\n" +
 	"\vtransaction\x18\x01 \x01(\v2#.reservation.booking.v1.TransactionR\vtransaction\x12)\n" +
 	"\x10already_accepted\x18\x02 \x01(\bR\x0falreadyAccepted*^\n" +
@@ -1250,6 +1261,7 @@ func file_reservation_booking_v1_waitlist_proto_init() {
 	}
 	file_reservation_booking_v1_booking_proto_init()
 	file_reservation_booking_v1_waitlist_proto_msgTypes[3].OneofWrappers = []any{}
+	file_reservation_booking_v1_waitlist_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

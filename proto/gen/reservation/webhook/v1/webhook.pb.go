@@ -1193,7 +1193,12 @@ func (x *GetSecretResponse) GetSecrets() []*Secret {
 type RotateSecretRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// whe_ identifier.
-	EndpointId    string `protobuf:"bytes,1,opt,name=endpoint_id,json=endpointId,proto3" json:"endpoint_id,omitempty"`
+	EndpointId string `protobuf:"bytes,1,opt,name=endpoint_id,json=endpointId,proto3" json:"endpoint_id,omitempty"`
+	// The endpoint's version, as in UpdateEndpointRequest.
+	ExpectedVersion *int64 `protobuf:"varint,2,opt,name=expected_version,json=expectedVersion,proto3,oneof" json:"expected_version,omitempty"`
+	// Rotates the secret even if an earlier one is still valid for receivers that use it. The earlier
+	// one ends at once. Without force, the call fails with FAILED_PRECONDITION and SECRET_ROTATED.
+	Force         bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1233,6 +1238,20 @@ func (x *RotateSecretRequest) GetEndpointId() string {
 		return x.EndpointId
 	}
 	return ""
+}
+
+func (x *RotateSecretRequest) GetExpectedVersion() int64 {
+	if x != nil && x.ExpectedVersion != nil {
+		return *x.ExpectedVersion
+	}
+	return 0
+}
+
+func (x *RotateSecretRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
 }
 
 type RotateSecretResponse struct {
@@ -3005,10 +3024,13 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\n" +
 	"expires_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"M\n" +
 	"\x11GetSecretResponse\x128\n" +
-	"\asecrets\x18\x01 \x03(\v2\x1e.reservation.webhook.v1.SecretR\asecrets\"?\n" +
+	"\asecrets\x18\x01 \x03(\v2\x1e.reservation.webhook.v1.SecretR\asecrets\"\x9a\x01\n" +
 	"\x13RotateSecretRequest\x12(\n" +
 	"\vendpoint_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
-	"endpointId\"P\n" +
+	"endpointId\x12.\n" +
+	"\x10expected_version\x18\x02 \x01(\x03H\x00R\x0fexpectedVersion\x88\x01\x01\x12\x14\n" +
+	"\x05force\x18\x03 \x01(\bR\x05forceB\x13\n" +
+	"\x11_expected_version\"P\n" +
 	"\x14RotateSecretResponse\x128\n" +
 	"\asecrets\x18\x01 \x03(\v2\x1e.reservation.webhook.v1.SecretR\asecrets\"\xab\x03\n" +
 	"\aAttempt\x12\x16\n" +
@@ -3384,6 +3406,7 @@ func file_reservation_webhook_v1_webhook_proto_init() {
 	}
 	file_reservation_webhook_v1_webhook_proto_msgTypes[7].OneofWrappers = []any{}
 	file_reservation_webhook_v1_webhook_proto_msgTypes[10].OneofWrappers = []any{}
+	file_reservation_webhook_v1_webhook_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -62,8 +62,8 @@ type WebhookServiceClient interface {
 	// GetSecret returns the secrets that are currently valid.
 	GetSecret(ctx context.Context, in *GetSecretRequest, opts ...grpc.CallOption) (*GetSecretResponse, error)
 	// RotateSecret creates a new secret. The previous secret stays valid for 24 hours;
-	// until then requests carry a signature by each. At most two secrets are kept: rotating
-	// again within that time ends the oldest.
+	// until then requests carry a signature by each. At most two secrets are valid, so
+	// rotating again within that time needs force.
 	RotateSecret(ctx context.Context, in *RotateSecretRequest, opts ...grpc.CallOption) (*RotateSecretResponse, error)
 	// SendTest sends a sample of an event to an endpoint immediately and without retries,
 	// and returns the result. The endpoint can be disabled.
@@ -287,8 +287,8 @@ type WebhookServiceServer interface {
 	// GetSecret returns the secrets that are currently valid.
 	GetSecret(context.Context, *GetSecretRequest) (*GetSecretResponse, error)
 	// RotateSecret creates a new secret. The previous secret stays valid for 24 hours;
-	// until then requests carry a signature by each. At most two secrets are kept: rotating
-	// again within that time ends the oldest.
+	// until then requests carry a signature by each. At most two secrets are valid, so
+	// rotating again within that time needs force.
 	RotateSecret(context.Context, *RotateSecretRequest) (*RotateSecretResponse, error)
 	// SendTest sends a sample of an event to an endpoint immediately and without retries,
 	// and returns the result. The endpoint can be disabled.

@@ -970,16 +970,63 @@ func (x *GetWebhookSecretResponse) GetSecret() *WebhookSecret {
 	return nil
 }
 
+// WebhookRotation is the body of POST /webhook-endpoints/{id}/rotate-secret.
+type WebhookRotation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Ends the previous secret at once if it is still valid.
+	Force         *bool `protobuf:"varint,1,opt,name=force,proto3,oneof" json:"force,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WebhookRotation) Reset() {
+	*x = WebhookRotation{}
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WebhookRotation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WebhookRotation) ProtoMessage() {}
+
+func (x *WebhookRotation) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WebhookRotation.ProtoReflect.Descriptor instead.
+func (*WebhookRotation) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *WebhookRotation) GetForce() bool {
+	if x != nil && x.Force != nil {
+		return *x.Force
+	}
+	return false
+}
+
 type RotateWebhookSecretRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Rotation      *WebhookRotation       `protobuf:"bytes,2,opt,name=rotation,proto3" json:"rotation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RotateWebhookSecretRequest) Reset() {
 	*x = RotateWebhookSecretRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[16]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1038,7 @@ func (x *RotateWebhookSecretRequest) String() string {
 func (*RotateWebhookSecretRequest) ProtoMessage() {}
 
 func (x *RotateWebhookSecretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[16]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1051,7 @@ func (x *RotateWebhookSecretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateWebhookSecretRequest.ProtoReflect.Descriptor instead.
 func (*RotateWebhookSecretRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{16}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RotateWebhookSecretRequest) GetId() string {
@@ -1012,6 +1059,13 @@ func (x *RotateWebhookSecretRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *RotateWebhookSecretRequest) GetRotation() *WebhookRotation {
+	if x != nil {
+		return x.Rotation
+	}
+	return nil
 }
 
 type RotateWebhookSecretResponse struct {
@@ -1023,7 +1077,7 @@ type RotateWebhookSecretResponse struct {
 
 func (x *RotateWebhookSecretResponse) Reset() {
 	*x = RotateWebhookSecretResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[17]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1089,7 @@ func (x *RotateWebhookSecretResponse) String() string {
 func (*RotateWebhookSecretResponse) ProtoMessage() {}
 
 func (x *RotateWebhookSecretResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[17]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1102,7 @@ func (x *RotateWebhookSecretResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateWebhookSecretResponse.ProtoReflect.Descriptor instead.
 func (*RotateWebhookSecretResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{17}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RotateWebhookSecretResponse) GetSecret() *WebhookSecret {
@@ -1068,7 +1122,7 @@ type WebhookTest struct {
 
 func (x *WebhookTest) Reset() {
 	*x = WebhookTest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[18]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1080,7 +1134,7 @@ func (x *WebhookTest) String() string {
 func (*WebhookTest) ProtoMessage() {}
 
 func (x *WebhookTest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[18]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1093,7 +1147,7 @@ func (x *WebhookTest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookTest.ProtoReflect.Descriptor instead.
 func (*WebhookTest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{18}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WebhookTest) GetEvent() string {
@@ -1113,7 +1167,7 @@ type SendWebhookTestRequest struct {
 
 func (x *SendWebhookTestRequest) Reset() {
 	*x = SendWebhookTestRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[19]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1125,7 +1179,7 @@ func (x *SendWebhookTestRequest) String() string {
 func (*SendWebhookTestRequest) ProtoMessage() {}
 
 func (x *SendWebhookTestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[19]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1138,7 +1192,7 @@ func (x *SendWebhookTestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendWebhookTestRequest.ProtoReflect.Descriptor instead.
 func (*SendWebhookTestRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{19}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SendWebhookTestRequest) GetId() string {
@@ -1169,7 +1223,7 @@ type SendWebhookTestResponse struct {
 
 func (x *SendWebhookTestResponse) Reset() {
 	*x = SendWebhookTestResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[20]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1181,7 +1235,7 @@ func (x *SendWebhookTestResponse) String() string {
 func (*SendWebhookTestResponse) ProtoMessage() {}
 
 func (x *SendWebhookTestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[20]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1194,7 +1248,7 @@ func (x *SendWebhookTestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendWebhookTestResponse.ProtoReflect.Descriptor instead.
 func (*SendWebhookTestResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{20}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SendWebhookTestResponse) GetDeliveryId() string {
@@ -1246,7 +1300,7 @@ type WebhookDelivery struct {
 
 func (x *WebhookDelivery) Reset() {
 	*x = WebhookDelivery{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[21]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1258,7 +1312,7 @@ func (x *WebhookDelivery) String() string {
 func (*WebhookDelivery) ProtoMessage() {}
 
 func (x *WebhookDelivery) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[21]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1271,7 +1325,7 @@ func (x *WebhookDelivery) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookDelivery.ProtoReflect.Descriptor instead.
 func (*WebhookDelivery) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{21}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WebhookDelivery) GetId() string {
@@ -1383,7 +1437,7 @@ type WebhookDeliveryDetails struct {
 
 func (x *WebhookDeliveryDetails) Reset() {
 	*x = WebhookDeliveryDetails{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[22]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1449,7 @@ func (x *WebhookDeliveryDetails) String() string {
 func (*WebhookDeliveryDetails) ProtoMessage() {}
 
 func (x *WebhookDeliveryDetails) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[22]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1462,7 @@ func (x *WebhookDeliveryDetails) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookDeliveryDetails.ProtoReflect.Descriptor instead.
 func (*WebhookDeliveryDetails) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{22}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WebhookDeliveryDetails) GetId() string {
@@ -1532,7 +1586,7 @@ type WebhookAttempt struct {
 
 func (x *WebhookAttempt) Reset() {
 	*x = WebhookAttempt{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[23]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1544,7 +1598,7 @@ func (x *WebhookAttempt) String() string {
 func (*WebhookAttempt) ProtoMessage() {}
 
 func (x *WebhookAttempt) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[23]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1557,7 +1611,7 @@ func (x *WebhookAttempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookAttempt.ProtoReflect.Descriptor instead.
 func (*WebhookAttempt) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{23}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *WebhookAttempt) GetNumber() int32 {
@@ -1633,7 +1687,7 @@ type ListWebhookDeliveriesRequest struct {
 
 func (x *ListWebhookDeliveriesRequest) Reset() {
 	*x = ListWebhookDeliveriesRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[24]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +1699,7 @@ func (x *ListWebhookDeliveriesRequest) String() string {
 func (*ListWebhookDeliveriesRequest) ProtoMessage() {}
 
 func (x *ListWebhookDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[24]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +1712,7 @@ func (x *ListWebhookDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebhookDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ListWebhookDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{24}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListWebhookDeliveriesRequest) GetPage() string {
@@ -1732,7 +1786,7 @@ type ListWebhookDeliveriesResponse struct {
 
 func (x *ListWebhookDeliveriesResponse) Reset() {
 	*x = ListWebhookDeliveriesResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[25]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1744,7 +1798,7 @@ func (x *ListWebhookDeliveriesResponse) String() string {
 func (*ListWebhookDeliveriesResponse) ProtoMessage() {}
 
 func (x *ListWebhookDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[25]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1757,7 +1811,7 @@ func (x *ListWebhookDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebhookDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ListWebhookDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{25}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListWebhookDeliveriesResponse) GetWebhookDeliveries() []*WebhookDelivery {
@@ -1804,7 +1858,7 @@ type GetWebhookDeliveryRequest struct {
 
 func (x *GetWebhookDeliveryRequest) Reset() {
 	*x = GetWebhookDeliveryRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[26]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1870,7 @@ func (x *GetWebhookDeliveryRequest) String() string {
 func (*GetWebhookDeliveryRequest) ProtoMessage() {}
 
 func (x *GetWebhookDeliveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[26]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1883,7 @@ func (x *GetWebhookDeliveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWebhookDeliveryRequest.ProtoReflect.Descriptor instead.
 func (*GetWebhookDeliveryRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{26}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetWebhookDeliveryRequest) GetId() string {
@@ -1848,7 +1902,7 @@ type GetWebhookDeliveryResponse struct {
 
 func (x *GetWebhookDeliveryResponse) Reset() {
 	*x = GetWebhookDeliveryResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[27]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1860,7 +1914,7 @@ func (x *GetWebhookDeliveryResponse) String() string {
 func (*GetWebhookDeliveryResponse) ProtoMessage() {}
 
 func (x *GetWebhookDeliveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[27]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1873,7 +1927,7 @@ func (x *GetWebhookDeliveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetWebhookDeliveryResponse.ProtoReflect.Descriptor instead.
 func (*GetWebhookDeliveryResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{27}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *GetWebhookDeliveryResponse) GetDelivery() *WebhookDeliveryDetails {
@@ -1892,7 +1946,7 @@ type ReplayWebhookDeliveryRequest struct {
 
 func (x *ReplayWebhookDeliveryRequest) Reset() {
 	*x = ReplayWebhookDeliveryRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[28]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1904,7 +1958,7 @@ func (x *ReplayWebhookDeliveryRequest) String() string {
 func (*ReplayWebhookDeliveryRequest) ProtoMessage() {}
 
 func (x *ReplayWebhookDeliveryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[28]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1917,7 +1971,7 @@ func (x *ReplayWebhookDeliveryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayWebhookDeliveryRequest.ProtoReflect.Descriptor instead.
 func (*ReplayWebhookDeliveryRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{28}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ReplayWebhookDeliveryRequest) GetId() string {
@@ -1936,7 +1990,7 @@ type ReplayWebhookDeliveryResponse struct {
 
 func (x *ReplayWebhookDeliveryResponse) Reset() {
 	*x = ReplayWebhookDeliveryResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[29]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2002,7 @@ func (x *ReplayWebhookDeliveryResponse) String() string {
 func (*ReplayWebhookDeliveryResponse) ProtoMessage() {}
 
 func (x *ReplayWebhookDeliveryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[29]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2015,7 @@ func (x *ReplayWebhookDeliveryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayWebhookDeliveryResponse.ProtoReflect.Descriptor instead.
 func (*ReplayWebhookDeliveryResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{29}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ReplayWebhookDeliveryResponse) GetDelivery() *WebhookDelivery {
@@ -1986,7 +2040,7 @@ type WebhookReplay struct {
 
 func (x *WebhookReplay) Reset() {
 	*x = WebhookReplay{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[30]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1998,7 +2052,7 @@ func (x *WebhookReplay) String() string {
 func (*WebhookReplay) ProtoMessage() {}
 
 func (x *WebhookReplay) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[30]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2011,7 +2065,7 @@ func (x *WebhookReplay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WebhookReplay.ProtoReflect.Descriptor instead.
 func (*WebhookReplay) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{30}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WebhookReplay) GetIds() []string {
@@ -2065,7 +2119,7 @@ type ReplayWebhookDeliveriesRequest struct {
 
 func (x *ReplayWebhookDeliveriesRequest) Reset() {
 	*x = ReplayWebhookDeliveriesRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[31]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2131,7 @@ func (x *ReplayWebhookDeliveriesRequest) String() string {
 func (*ReplayWebhookDeliveriesRequest) ProtoMessage() {}
 
 func (x *ReplayWebhookDeliveriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[31]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2144,7 @@ func (x *ReplayWebhookDeliveriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayWebhookDeliveriesRequest.ProtoReflect.Descriptor instead.
 func (*ReplayWebhookDeliveriesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{31}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ReplayWebhookDeliveriesRequest) GetReplay() *WebhookReplay {
@@ -2113,7 +2167,7 @@ type ReplayWebhookDeliveriesResponse struct {
 
 func (x *ReplayWebhookDeliveriesResponse) Reset() {
 	*x = ReplayWebhookDeliveriesResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[32]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2125,7 +2179,7 @@ func (x *ReplayWebhookDeliveriesResponse) String() string {
 func (*ReplayWebhookDeliveriesResponse) ProtoMessage() {}
 
 func (x *ReplayWebhookDeliveriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[32]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2138,7 +2192,7 @@ func (x *ReplayWebhookDeliveriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplayWebhookDeliveriesResponse.ProtoReflect.Descriptor instead.
 func (*ReplayWebhookDeliveriesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{32}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ReplayWebhookDeliveriesResponse) GetReplayed() int64 {
@@ -2168,7 +2222,7 @@ type ListWebhookMessagesRequest struct {
 
 func (x *ListWebhookMessagesRequest) Reset() {
 	*x = ListWebhookMessagesRequest{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[33]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2180,7 +2234,7 @@ func (x *ListWebhookMessagesRequest) String() string {
 func (*ListWebhookMessagesRequest) ProtoMessage() {}
 
 func (x *ListWebhookMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[33]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2193,7 +2247,7 @@ func (x *ListWebhookMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebhookMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ListWebhookMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{33}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListWebhookMessagesRequest) GetPerPage() string {
@@ -2239,7 +2293,7 @@ type ListWebhookMessagesResponse struct {
 
 func (x *ListWebhookMessagesResponse) Reset() {
 	*x = ListWebhookMessagesResponse{}
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[34]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2251,7 +2305,7 @@ func (x *ListWebhookMessagesResponse) String() string {
 func (*ListWebhookMessagesResponse) ProtoMessage() {}
 
 func (x *ListWebhookMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[34]
+	mi := &file_reservation_edge_b_v1_webhook_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2264,7 +2318,7 @@ func (x *ListWebhookMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWebhookMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ListWebhookMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{34}
+	return file_reservation_edge_b_v1_webhook_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListWebhookMessagesResponse) GetWebhookMessages() []*v1.Json {
@@ -2377,9 +2431,13 @@ const file_reservation_edge_b_v1_webhook_proto_rawDesc = "" +
 	"\x17GetWebhookSecretRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"X\n" +
 	"\x18GetWebhookSecretResponse\x12<\n" +
-	"\x06secret\x18\x01 \x01(\v2$.reservation.edge.b.v1.WebhookSecretR\x06secret\"5\n" +
+	"\x06secret\x18\x01 \x01(\v2$.reservation.edge.b.v1.WebhookSecretR\x06secret\"6\n" +
+	"\x0fWebhookRotation\x12\x19\n" +
+	"\x05force\x18\x01 \x01(\bH\x00R\x05force\x88\x01\x01B\b\n" +
+	"\x06_force\"y\n" +
 	"\x1aRotateWebhookSecretRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"[\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12B\n" +
+	"\brotation\x18\x02 \x01(\v2&.reservation.edge.b.v1.WebhookRotationR\brotation\"[\n" +
 	"\x1bRotateWebhookSecretResponse\x12<\n" +
 	"\x06secret\x18\x01 \x01(\v2$.reservation.edge.b.v1.WebhookSecretR\x06secret\";\n" +
 	"\vWebhookTest\x12\"\n" +
@@ -2522,7 +2580,7 @@ func file_reservation_edge_b_v1_webhook_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_b_v1_webhook_proto_rawDescData
 }
 
-var file_reservation_edge_b_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_reservation_edge_b_v1_webhook_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_reservation_edge_b_v1_webhook_proto_goTypes = []any{
 	(*WebhookEndpoint)(nil),                 // 0: reservation.edge.b.v1.WebhookEndpoint
 	(*WebhookEndpointWrite)(nil),            // 1: reservation.edge.b.v1.WebhookEndpointWrite
@@ -2540,71 +2598,73 @@ var file_reservation_edge_b_v1_webhook_proto_goTypes = []any{
 	(*PreviousWebhookSecret)(nil),           // 13: reservation.edge.b.v1.PreviousWebhookSecret
 	(*GetWebhookSecretRequest)(nil),         // 14: reservation.edge.b.v1.GetWebhookSecretRequest
 	(*GetWebhookSecretResponse)(nil),        // 15: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretRequest)(nil),      // 16: reservation.edge.b.v1.RotateWebhookSecretRequest
-	(*RotateWebhookSecretResponse)(nil),     // 17: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*WebhookTest)(nil),                     // 18: reservation.edge.b.v1.WebhookTest
-	(*SendWebhookTestRequest)(nil),          // 19: reservation.edge.b.v1.SendWebhookTestRequest
-	(*SendWebhookTestResponse)(nil),         // 20: reservation.edge.b.v1.SendWebhookTestResponse
-	(*WebhookDelivery)(nil),                 // 21: reservation.edge.b.v1.WebhookDelivery
-	(*WebhookDeliveryDetails)(nil),          // 22: reservation.edge.b.v1.WebhookDeliveryDetails
-	(*WebhookAttempt)(nil),                  // 23: reservation.edge.b.v1.WebhookAttempt
-	(*ListWebhookDeliveriesRequest)(nil),    // 24: reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	(*ListWebhookDeliveriesResponse)(nil),   // 25: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryRequest)(nil),       // 26: reservation.edge.b.v1.GetWebhookDeliveryRequest
-	(*GetWebhookDeliveryResponse)(nil),      // 27: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryRequest)(nil),    // 28: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	(*ReplayWebhookDeliveryResponse)(nil),   // 29: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*WebhookReplay)(nil),                   // 30: reservation.edge.b.v1.WebhookReplay
-	(*ReplayWebhookDeliveriesRequest)(nil),  // 31: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	(*ReplayWebhookDeliveriesResponse)(nil), // 32: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesRequest)(nil),      // 33: reservation.edge.b.v1.ListWebhookMessagesRequest
-	(*ListWebhookMessagesResponse)(nil),     // 34: reservation.edge.b.v1.ListWebhookMessagesResponse
-	(*v1.NullableText)(nil),                 // 35: reservation.edge.v1.NullableText
-	(*v1.IdentifierList)(nil),               // 36: reservation.edge.v1.IdentifierList
-	(*v1.Json)(nil),                         // 37: reservation.edge.v1.Json
-	(*v1.NullableInt)(nil),                  // 38: reservation.edge.v1.NullableInt
+	(*WebhookRotation)(nil),                 // 16: reservation.edge.b.v1.WebhookRotation
+	(*RotateWebhookSecretRequest)(nil),      // 17: reservation.edge.b.v1.RotateWebhookSecretRequest
+	(*RotateWebhookSecretResponse)(nil),     // 18: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*WebhookTest)(nil),                     // 19: reservation.edge.b.v1.WebhookTest
+	(*SendWebhookTestRequest)(nil),          // 20: reservation.edge.b.v1.SendWebhookTestRequest
+	(*SendWebhookTestResponse)(nil),         // 21: reservation.edge.b.v1.SendWebhookTestResponse
+	(*WebhookDelivery)(nil),                 // 22: reservation.edge.b.v1.WebhookDelivery
+	(*WebhookDeliveryDetails)(nil),          // 23: reservation.edge.b.v1.WebhookDeliveryDetails
+	(*WebhookAttempt)(nil),                  // 24: reservation.edge.b.v1.WebhookAttempt
+	(*ListWebhookDeliveriesRequest)(nil),    // 25: reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	(*ListWebhookDeliveriesResponse)(nil),   // 26: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryRequest)(nil),       // 27: reservation.edge.b.v1.GetWebhookDeliveryRequest
+	(*GetWebhookDeliveryResponse)(nil),      // 28: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryRequest)(nil),    // 29: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	(*ReplayWebhookDeliveryResponse)(nil),   // 30: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*WebhookReplay)(nil),                   // 31: reservation.edge.b.v1.WebhookReplay
+	(*ReplayWebhookDeliveriesRequest)(nil),  // 32: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	(*ReplayWebhookDeliveriesResponse)(nil), // 33: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesRequest)(nil),      // 34: reservation.edge.b.v1.ListWebhookMessagesRequest
+	(*ListWebhookMessagesResponse)(nil),     // 35: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*v1.NullableText)(nil),                 // 36: reservation.edge.v1.NullableText
+	(*v1.IdentifierList)(nil),               // 37: reservation.edge.v1.IdentifierList
+	(*v1.Json)(nil),                         // 38: reservation.edge.v1.Json
+	(*v1.NullableInt)(nil),                  // 39: reservation.edge.v1.NullableInt
 }
 var file_reservation_edge_b_v1_webhook_proto_depIdxs = []int32{
-	35, // 0: reservation.edge.b.v1.WebhookEndpoint.disabled_reason:type_name -> reservation.edge.v1.NullableText
-	35, // 1: reservation.edge.b.v1.WebhookEndpoint.disabled_at:type_name -> reservation.edge.v1.NullableText
-	35, // 2: reservation.edge.b.v1.WebhookEndpoint.failing_since:type_name -> reservation.edge.v1.NullableText
-	36, // 3: reservation.edge.b.v1.WebhookEndpointWrite.events:type_name -> reservation.edge.v1.IdentifierList
+	36, // 0: reservation.edge.b.v1.WebhookEndpoint.disabled_reason:type_name -> reservation.edge.v1.NullableText
+	36, // 1: reservation.edge.b.v1.WebhookEndpoint.disabled_at:type_name -> reservation.edge.v1.NullableText
+	36, // 2: reservation.edge.b.v1.WebhookEndpoint.failing_since:type_name -> reservation.edge.v1.NullableText
+	37, // 3: reservation.edge.b.v1.WebhookEndpointWrite.events:type_name -> reservation.edge.v1.IdentifierList
 	0,  // 4: reservation.edge.b.v1.ListWebhookEndpointsResponse.webhook_endpoints:type_name -> reservation.edge.b.v1.WebhookEndpoint
 	0,  // 5: reservation.edge.b.v1.GetWebhookEndpointResponse.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpoint
 	1,  // 6: reservation.edge.b.v1.CreateWebhookEndpointRequest.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpointWrite
 	0,  // 7: reservation.edge.b.v1.CreateWebhookEndpointResponse.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpoint
 	1,  // 8: reservation.edge.b.v1.UpdateWebhookEndpointRequest.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpointWrite
 	0,  // 9: reservation.edge.b.v1.UpdateWebhookEndpointResponse.endpoint:type_name -> reservation.edge.b.v1.WebhookEndpoint
-	35, // 10: reservation.edge.b.v1.WebhookSecret.expires_at:type_name -> reservation.edge.v1.NullableText
+	36, // 10: reservation.edge.b.v1.WebhookSecret.expires_at:type_name -> reservation.edge.v1.NullableText
 	13, // 11: reservation.edge.b.v1.WebhookSecret.previous:type_name -> reservation.edge.b.v1.PreviousWebhookSecret
-	35, // 12: reservation.edge.b.v1.PreviousWebhookSecret.expires_at:type_name -> reservation.edge.v1.NullableText
+	36, // 12: reservation.edge.b.v1.PreviousWebhookSecret.expires_at:type_name -> reservation.edge.v1.NullableText
 	12, // 13: reservation.edge.b.v1.GetWebhookSecretResponse.secret:type_name -> reservation.edge.b.v1.WebhookSecret
-	12, // 14: reservation.edge.b.v1.RotateWebhookSecretResponse.secret:type_name -> reservation.edge.b.v1.WebhookSecret
-	18, // 15: reservation.edge.b.v1.SendWebhookTestRequest.test:type_name -> reservation.edge.b.v1.WebhookTest
-	37, // 16: reservation.edge.b.v1.SendWebhookTestResponse.body:type_name -> reservation.edge.v1.Json
-	23, // 17: reservation.edge.b.v1.SendWebhookTestResponse.attempt:type_name -> reservation.edge.b.v1.WebhookAttempt
-	35, // 18: reservation.edge.b.v1.WebhookDelivery.last_failure:type_name -> reservation.edge.v1.NullableText
-	38, // 19: reservation.edge.b.v1.WebhookDelivery.last_response_status:type_name -> reservation.edge.v1.NullableInt
-	35, // 20: reservation.edge.b.v1.WebhookDelivery.next_attempt_at:type_name -> reservation.edge.v1.NullableText
-	35, // 21: reservation.edge.b.v1.WebhookDelivery.finished_at:type_name -> reservation.edge.v1.NullableText
-	35, // 22: reservation.edge.b.v1.WebhookDeliveryDetails.last_failure:type_name -> reservation.edge.v1.NullableText
-	38, // 23: reservation.edge.b.v1.WebhookDeliveryDetails.last_response_status:type_name -> reservation.edge.v1.NullableInt
-	35, // 24: reservation.edge.b.v1.WebhookDeliveryDetails.next_attempt_at:type_name -> reservation.edge.v1.NullableText
-	35, // 25: reservation.edge.b.v1.WebhookDeliveryDetails.finished_at:type_name -> reservation.edge.v1.NullableText
-	37, // 26: reservation.edge.b.v1.WebhookDeliveryDetails.body:type_name -> reservation.edge.v1.Json
-	23, // 27: reservation.edge.b.v1.WebhookDeliveryDetails.attempts:type_name -> reservation.edge.b.v1.WebhookAttempt
-	35, // 28: reservation.edge.b.v1.WebhookAttempt.failure:type_name -> reservation.edge.v1.NullableText
-	38, // 29: reservation.edge.b.v1.WebhookAttempt.response_status:type_name -> reservation.edge.v1.NullableInt
-	21, // 30: reservation.edge.b.v1.ListWebhookDeliveriesResponse.webhook_deliveries:type_name -> reservation.edge.b.v1.WebhookDelivery
-	22, // 31: reservation.edge.b.v1.GetWebhookDeliveryResponse.delivery:type_name -> reservation.edge.b.v1.WebhookDeliveryDetails
-	21, // 32: reservation.edge.b.v1.ReplayWebhookDeliveryResponse.delivery:type_name -> reservation.edge.b.v1.WebhookDelivery
-	30, // 33: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest.replay:type_name -> reservation.edge.b.v1.WebhookReplay
-	37, // 34: reservation.edge.b.v1.ListWebhookMessagesResponse.webhook_messages:type_name -> reservation.edge.v1.Json
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	16, // 14: reservation.edge.b.v1.RotateWebhookSecretRequest.rotation:type_name -> reservation.edge.b.v1.WebhookRotation
+	12, // 15: reservation.edge.b.v1.RotateWebhookSecretResponse.secret:type_name -> reservation.edge.b.v1.WebhookSecret
+	19, // 16: reservation.edge.b.v1.SendWebhookTestRequest.test:type_name -> reservation.edge.b.v1.WebhookTest
+	38, // 17: reservation.edge.b.v1.SendWebhookTestResponse.body:type_name -> reservation.edge.v1.Json
+	24, // 18: reservation.edge.b.v1.SendWebhookTestResponse.attempt:type_name -> reservation.edge.b.v1.WebhookAttempt
+	36, // 19: reservation.edge.b.v1.WebhookDelivery.last_failure:type_name -> reservation.edge.v1.NullableText
+	39, // 20: reservation.edge.b.v1.WebhookDelivery.last_response_status:type_name -> reservation.edge.v1.NullableInt
+	36, // 21: reservation.edge.b.v1.WebhookDelivery.next_attempt_at:type_name -> reservation.edge.v1.NullableText
+	36, // 22: reservation.edge.b.v1.WebhookDelivery.finished_at:type_name -> reservation.edge.v1.NullableText
+	36, // 23: reservation.edge.b.v1.WebhookDeliveryDetails.last_failure:type_name -> reservation.edge.v1.NullableText
+	39, // 24: reservation.edge.b.v1.WebhookDeliveryDetails.last_response_status:type_name -> reservation.edge.v1.NullableInt
+	36, // 25: reservation.edge.b.v1.WebhookDeliveryDetails.next_attempt_at:type_name -> reservation.edge.v1.NullableText
+	36, // 26: reservation.edge.b.v1.WebhookDeliveryDetails.finished_at:type_name -> reservation.edge.v1.NullableText
+	38, // 27: reservation.edge.b.v1.WebhookDeliveryDetails.body:type_name -> reservation.edge.v1.Json
+	24, // 28: reservation.edge.b.v1.WebhookDeliveryDetails.attempts:type_name -> reservation.edge.b.v1.WebhookAttempt
+	36, // 29: reservation.edge.b.v1.WebhookAttempt.failure:type_name -> reservation.edge.v1.NullableText
+	39, // 30: reservation.edge.b.v1.WebhookAttempt.response_status:type_name -> reservation.edge.v1.NullableInt
+	22, // 31: reservation.edge.b.v1.ListWebhookDeliveriesResponse.webhook_deliveries:type_name -> reservation.edge.b.v1.WebhookDelivery
+	23, // 32: reservation.edge.b.v1.GetWebhookDeliveryResponse.delivery:type_name -> reservation.edge.b.v1.WebhookDeliveryDetails
+	22, // 33: reservation.edge.b.v1.ReplayWebhookDeliveryResponse.delivery:type_name -> reservation.edge.b.v1.WebhookDelivery
+	31, // 34: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest.replay:type_name -> reservation.edge.b.v1.WebhookReplay
+	38, // 35: reservation.edge.b.v1.ListWebhookMessagesResponse.webhook_messages:type_name -> reservation.edge.v1.Json
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_webhook_proto_init() }
@@ -2616,18 +2676,19 @@ func file_reservation_edge_b_v1_webhook_proto_init() {
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[1].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[2].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[3].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_webhook_proto_msgTypes[18].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_webhook_proto_msgTypes[24].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[16].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[19].OneofWrappers = []any{}
 	file_reservation_edge_b_v1_webhook_proto_msgTypes[25].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_webhook_proto_msgTypes[30].OneofWrappers = []any{}
-	file_reservation_edge_b_v1_webhook_proto_msgTypes[33].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[26].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[31].OneofWrappers = []any{}
+	file_reservation_edge_b_v1_webhook_proto_msgTypes[34].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_b_v1_webhook_proto_rawDesc), len(file_reservation_edge_b_v1_webhook_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
