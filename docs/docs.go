@@ -7,5 +7,5 @@ import "embed"
 // Files has the pages (Markdown), their pictures, and what they link to: the schemas,
 // vectors and example receivers of webhooks.
 //
-//go:embed *.md adr/*.md runbooks/*.md pictures webhooks/*.json webhooks/examples
+//go:embed *.md adr/*.md runbooks/*.md pictures examples webhooks/*.json webhooks/examples
 var Files embed.FS

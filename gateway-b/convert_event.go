@@ -47,6 +47,9 @@ func newEvent(in *edgebv1.EventWrite) (out *bookingv1.CreateEventRequest, names 
 		date, out.Recurrence = b.firstDate(&edgebv1.EventDateAdd{
 			StartsAt: in.StartsAt, EndsAt: in.EndsAt, Duration: in.Duration, Capacity: in.GetCapacity(), Recurrence: in.GetRecurrence(),
 		})
+		if in.Duration == nil && in.EndsAt == nil {
+			b.Add("duration", "required", "is required")
+		}
 		out.Dates, names = []*bookingv1.NewEventDate{date}, firstDateNames()
 	}
 	for i, p := range in.GetPricingOptions() {
@@ -87,9 +90,6 @@ func (b *body) newDate(i int, d *edgebv1.EventDateWrite, in *edgebv1.EventWrite)
 func (b *body) firstDate(in *edgebv1.EventDateAdd) (*bookingv1.NewEventDate, *bookingv1.Recurrence) {
 	if in.StartsAt == nil {
 		b.Add("startsAt", "required", "is required")
-	}
-	if in.Duration == nil && in.EndsAt == nil {
-		b.Add("duration", "required", "is required")
 	}
 	date := &bookingv1.NewEventDate{Capacity: capacityOf(in.GetCapacity(), nil)}
 	date.StartsAt, date.LocalStart = b.moment("startsAt", in.StartsAt)

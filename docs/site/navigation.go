@@ -40,6 +40,7 @@ func navigation() []group {
 			{Title: "Webhooks: guide", File: "WEBHOOKS.md"},
 			{Title: "Webhooks: reference", Path: "/docs/webhooks-reference"},
 			{Title: "Errors", File: "ERRORS.md"},
+			{Title: "Examples", File: "EXAMPLES.md"},
 		}},
 		{Title: "Internal teams", Entries: []entry{
 			{Title: "gRPC", File: "GRPC.md"},

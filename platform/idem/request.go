@@ -126,7 +126,8 @@ func Save(requests ...*Request) pg.Query {
 	return pg.Query{SQL: saveSQL, Args: []any{callers, keys, kinds, hashes, responses, Kept.Seconds()}}.Affecting(n)
 }
 
-// Fingerprint identifies the caller and the key within a company, without revealing them.
+// Fingerprint identifies the caller and the key within a company, without revealing them. It is the
+// same for all kinds of resources.
 func (r *Request) Fingerprint() []byte {
 	sum := sha256.Sum256([]byte(r.id.caller + "\x1f" + r.id.key))
 	return sum[:16]
@@ -135,10 +136,19 @@ func (r *Request) Fingerprint() []byte {
 // Hash returns the hash of the request's message.
 func (r *Request) Hash() []byte { return r.hash }
 
-// Matches returns IDEMPOTENCY_KEY_REUSED if hash is that of another message.
-func (r *Request) Matches(hash []byte) error {
-	if string(hash) != string(r.hash) {
+// Kind returns the kind of resource that the request is about.
+func (r *Request) Kind() string { return r.id.kind }
+
+// Continues returns nil if r repeats an unfinished request that has the same fingerprint, and the hash
+// and kind that are given; kind is nil if it is unknown. The fault is IDEMPOTENCY_IN_PROGRESS if the
+// unfinished request is of another kind, and IDEMPOTENCY_KEY_REUSED if it has another message.
+func (r *Request) Continues(hash []byte, kind *string) error {
+	switch {
+	case string(hash) == string(r.hash):
+		return nil
+	case kind != nil && *kind != r.id.kind:
+		return errInProgress
+	default:
 		return errReused
 	}
-	return nil
 }

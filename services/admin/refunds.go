@@ -42,6 +42,9 @@ func (r *request) findRefund() (refundPage, error) {
 	p.Form.setVersion(p.Registration.GetVersion())
 	p.Form.values.Set("amount", amount(cmp.Or(p.Registration.GetBooking().GetRefundDue(), p.Registration.Left())))
 	p.Effects = append(p.Effects, msg("desk.booking.refund_marks"))
+	if !p.Registration.GetBooking().GetIsCancelled() {
+		p.Effects = append(p.Effects, msg("desk.booking.refund_keeps"))
+	}
 	switch b := p.Registration.GetBooking(); {
 	case b.GetPass() != nil:
 		p.Effects = append(p.Effects, msg("desk.booking.refund_credits", "count", b.GetPass().GetCreditsUsed()))

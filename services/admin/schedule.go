@@ -67,6 +67,8 @@ func (f *form) schedule(z *time.Location) (*bookingv1.NewEventDate, *bookingv1.R
 	if capacity, given := f.integer("capacity", msg("desk.field.spaces"), 0, 1_000_000); given {
 		n := int32(capacity)
 		date.Capacity = &n
+	} else {
+		date.Unlimited = true
 	}
 	start, ok := f.wall("start", z)
 	if !ok {

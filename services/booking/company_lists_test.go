@@ -10,7 +10,9 @@ import (
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	"reservation.dev/services/booking/store"
 )
 
 func TestListCompanyRegistrations(t *testing.T) { // invariant 14
@@ -73,6 +75,17 @@ func TestListCompanyRegistrations(t *testing.T) { // invariant 14
 				}
 			}
 		})
+	}
+	for limit, want := range map[int64]int64{1: 1, 5: 5, 6: 6, 7: 6, mostCounted: 6} {
+		for name, q := range map[string]store.RegistrationQuery{
+			"by creation": {}, "changed": {Since: w.began}, "on dates": {StartsFrom: w.began},
+		} {
+			q.MostCounted = limit
+			s := q.Total(w.company)
+			if n, err := pg.One[int64](t.Context(), w.db, pg.For(w.company), s.SQL, s.Args...); err != nil || n != want {
+				t.Errorf("the total of those %s, up to %d: got %d, %v; want %d", name, limit, n, err, want)
+			}
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/pg"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/store"
 )
 
@@ -115,9 +116,10 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 		mine, forThem := w.hold(gone, e, 1, ""), w.holdFor(payer, gone, e)
 		w.deleteAndConfirm(gone)
 		for _, h := range []*bookingv1.Hold{mine, forThem} {
+			w.wantHold(h, isExpired, 2)
 			for _, method := range []bookingv1.PaymentMethod{0, byPass} {
 				_, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId(), PaymentMethod: method})
-				refused(t, err)
+				wantFault(t, err, fault.Refused, ReasonHoldExpired)
 			}
 		}
 		_, err := w.bookings.HoldPlaces(w.ctx, &bookingv1.HoldPlacesRequest{PurchaserId: payer.String(), Lines: lines(e, gone)})
@@ -157,16 +159,52 @@ func TestDeletedCustomersAreRefused(t *testing.T) { // invariant 22
 		offer := join(offered, byOffer)
 		w.setCapacity(e, 3)
 		waiting := join(gone, byBooking)
-		w.deleteAndConfirm(offered)
+		behind := join(next, byBooking)
 		w.deleteAndConfirm(gone)
+		w.wantEntry(waiting, "LEFT", 0, "")
+		w.wantEntry(behind, "WAITING", 1, "")
+		w.deleteAndConfirm(offered)
+		w.wantEntry(offer, "LEFT", 0, "")
+		w.wantEntry(behind, "BOOKED", 0, "")
 		_, err := w.waitlist.AcceptOffer(w.ctx, &bookingv1.AcceptOfferRequest{Id: offer.GetId()})
-		refused(t, err)
+		wantFault(t, err, fault.Refused, model.ReasonNotOffered)
 		_, err = w.join(&bookingv1.JoinWaitlistRequest{Spaces: 1}, gone, e)
 		refused(t, err)
-		behind := join(next, byBooking)
 		w.cancel(full)
-		w.wantEntry(waiting, "LEFT", 0, "")
-		w.wantEntry(behind, "BOOKED", 0, "")
+		w.inStepWithReleased()
+		w.endsInStep()
+	})
+	t.Run("the spaces of holds go to the customers who wait, and a purchase for an entry is undone", func(t *testing.T) {
+		w := newWorld(t)
+		payer, gone := w.customer(w.company, "Payer"), w.customer(w.company, "Gone")
+		e := w.passEvent(new(int32(2)), time.Hour, nil)
+		mine, forThem := w.hold(gone, e, 1, ""), w.holdFor(payer, gone, e)
+		w.passes.give(gone, 3)
+		first, err := w.join(&bookingv1.JoinWaitlistRequest{Mode: byBooking, PaymentMethod: byPass}, gone, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began, proceed := make(chan struct{}), make(chan struct{})
+		w.passes.before = func(call string) error {
+			if call == "redeem" {
+				close(began)
+				<-proceed
+			}
+			return nil
+		}
+		w.setCapacity(e, 3)
+		<-began
+		second, third := w.waits(e, 2, byBooking), w.waits(e, 1, byBooking)
+		w.deleteAndConfirm(gone)
+		for _, h := range []*bookingv1.Hold{mine, forThem} {
+			w.wantHold(h, isExpired, 2)
+		}
+		w.wantEntry(second, "BOOKED", 0, "")
+		close(proceed)
+		w.eventually("the purchase is undone", func() bool { return w.entry(third).GetState() == bookingv1.WaitlistState_WAITLIST_STATE_BOOKED })
+		w.wantEntry(first, "LEFT", 0, "")
+		w.inStepWithReleased()
+		w.endsInStep()
 	})
 	t.Run("an imported purchase", func(t *testing.T) {
 		w := newWorld(t)

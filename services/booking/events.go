@@ -107,7 +107,7 @@ func attendanceRecorded(after, before *bookingv1.BookingSnapshot) outbox.Event {
 }
 
 func waitlistJoined(w *model.WaitlistEntry, now time.Time) outbox.Event {
-	return outbox.Event{Subject: subjectWaitlistJoined, Payload: &bookingv1.WaitlistJoined{Entry: convert.AnnouncedEntry(w, now)}}
+	return outbox.Event{Subject: subjectWaitlistJoined, Payload: &bookingv1.WaitlistJoined{Entry: convert.WaitlistEntry(w, now)}}
 }
 
 func waitlistOffered(w, before *model.WaitlistEntry, now time.Time) outbox.Event {

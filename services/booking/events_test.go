@@ -45,7 +45,7 @@ func TestGoldenEvents(t *testing.T) {
 		PricingOptions: []*bookingv1.NewPricingOption{{Name: "Adult", Price: 1200, TaxRateBasisPoints: 2000, Credits: new(int32(1))}},
 	})
 	if _, err := w.events.AddEventDates(w.ctx, &bookingv1.AddEventDatesRequest{EventId: e.GetId(), Dates: []*bookingv1.NewEventDate{
-		{StartsAt: timestamppb.New(starts.AddDate(0, 0, 7)), DurationMinutes: 90},
+		{StartsAt: timestamppb.New(starts.AddDate(0, 0, 7)), DurationMinutes: 90, Unlimited: true},
 	}}); err != nil {
 		t.Fatal(err)
 	}

@@ -80,6 +80,8 @@ func TestSlowEventListPlans(t *testing.T) {
 		{"a page of the registrations of a period", "event_dates_by_start", (&store.RegistrationQuery{Page: p, StartsFrom: time.Now(), StartsBefore: time.Now().Add(2 * time.Hour)}).List(w.company)},
 		{"the number of the registrations of a period", "event_dates_by_start", (&store.RegistrationQuery{StartsFrom: time.Now(), StartsBefore: time.Now().Add(2 * time.Hour)}).Total(w.company)},
 		{"a page of a purchaser's registrations", "transactions_by_purchaser", (&store.RegistrationQuery{Page: p, Purchaser: &ann}).List(w.company)},
+		{"the number of all registrations", "bookings_pkey", (&store.RegistrationQuery{MostCounted: 30}).Total(w.company)},
+		{"the number of all transactions", "transactions_pkey", (&store.CompanyQuery{MostCounted: 30}).Total(w.company)},
 		{"a page of all transactions", "transactions_pkey", (&store.CompanyQuery{Page: in(store.TransactionsByCreation(), id.UUID{0x80})}).List(w.company)},
 		{"a page of all transactions by change", "transactions_by_change", (&store.CompanyQuery{Page: page.Page{Order: store.TransactionsByChange(), Size: 30}}).List(w.company)},
 		{"a page of all changed transactions", "transactions_by_change", (&store.CompanyQuery{Page: p2, Since: time.Now().Add(-time.Hour)}).List(w.company)},

@@ -55,7 +55,7 @@ func newPurchase(ctx context.Context, req, resp proto.Message, company tenancy.C
 	}
 	p := &purchase{Purchase: of, company: company, cause: outbox.CauseOf(ctx), key: key, resp: resp}
 	if key != nil {
-		p.Request = model.RequestKey{Key: key.Fingerprint(), Hash: key.Hash()}
+		p.Request = model.RequestKey{Key: key.Fingerprint(), Hash: key.Hash(), Kind: key.Kind()}
 	}
 	return p, nil
 }
@@ -249,7 +249,7 @@ func (c *sharedCommit) settle(p *purchase) error {
 
 // resume continues the purchase by pass that an earlier request with the same Idempotency-Key began.
 func (c *sharedCommit) resume(ctx context.Context, p *purchase, begun store.Begun) (err error) {
-	if p.Refused = p.key.Matches(begun.Hash); p.Refused != nil {
+	if p.Refused = p.key.Continues(begun.Hash, begun.Kind); p.Refused != nil {
 		return nil
 	}
 	p.Bought, err = c.store.Unconfirmed(ctx, c.tx, c.company, begun.Transaction, model.Pending)

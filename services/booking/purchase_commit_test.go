@@ -209,6 +209,11 @@ func TestRetriesOfPurchasesByPass(t *testing.T) { // invariant 15
 			if _, err := w.book(ctx, mia, e, 1); fault.From(err).Reason != fault.ReasonIdempotencyKeyReused {
 				t.Errorf("by card: got %v", err)
 			}
+			// Its key is free for another kind of resource once the purchase is complete.
+			_, err := w.bookings.HoldPlaces(ctx, &bookingv1.HoldPlacesRequest{PurchaserId: mia.String(), Lines: []*bookingv1.TransactionLine{{EventId: e.GetId()}}})
+			if fault.From(err).Reason != fault.ReasonIdempotencyInProgress {
+				t.Errorf("a hold: got %v", err)
+			}
 			first, err := w.byPass(ctx, mia, e, 1)
 			if err != nil {
 				t.Fatal(err)

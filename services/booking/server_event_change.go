@@ -123,7 +123,7 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 	if err != nil {
 		return nil, err
 	}
-	change, rule := &model.EventChange{Dates: convert.NewDates(req.GetDates())}, convert.Recurrence(req.GetRecurrence())
+	change, rule := &model.EventChange{Dates: convert.AddedDates(req.GetDates())}, convert.Recurrence(req.GetRecurrence())
 	if err := model.CheckAdded(change, rule); err != nil {
 		return nil, err
 	}

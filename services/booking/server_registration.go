@@ -61,6 +61,10 @@ func registrationsQueryOf(r *bookingv1.ListRegistrationsRequest) (*store.Registr
 	return q, nil
 }
 
+// mostCounted is the largest total of a list of all registrations or transactions of a company. Counting
+// them all would cost more the longer the company exists.
+const mostCounted = 10_000
+
 // ListRegistrations implements BookingService.
 func (s *Server) ListRegistrations(ctx context.Context, req *bookingv1.ListRegistrationsRequest) (*bookingv1.ListRegistrationsResponse, error) {
 	company, err := s.companies.Claimed(ctx)
@@ -70,6 +74,9 @@ func (s *Server) ListRegistrations(ctx context.Context, req *bookingv1.ListRegis
 	q, err := registrationsQueryOf(req)
 	if err != nil {
 		return nil, err
+	}
+	if q.Event.IsZero() && q.Date.IsZero() {
+		q.MostCounted = mostCounted
 	}
 	found, total, err := s.store.RegistrationIDs(ctx, company.ID, q)
 	if err != nil {

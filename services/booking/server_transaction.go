@@ -199,7 +199,7 @@ func companyQueryOf(r *bookingv1.ListCompanyTransactionsRequest) (*store.Company
 	if !ok {
 		return nil, fault.InvalidParameter("order", "enum", "is not an order of transactions")
 	}
-	q := &store.CompanyQuery{Purchaser: id.Filter[id.Customer](r.GetPurchaserId())}
+	q := &store.CompanyQuery{Purchaser: id.Filter[id.Customer](r.GetPurchaserId()), MostCounted: mostCounted}
 	var err error
 	if q.Page, err = page.Read(page.Of(r), order, pageSizes()); err != nil {
 		return nil, err

@@ -94,6 +94,7 @@ var fieldTexts = map[string]string{
 	"title":                       "title",
 	"type":                        "type",
 	"unlimited":                   "remove the limit of spaces",
+	"NewEventDate.unlimited":      "no limit of spaces, whatever that of the event's last date",
 
 	// Bookings and payments
 	"amount":                      "amount in minor units (1200 is 12.00)",

@@ -50,7 +50,7 @@ customers. Events are looked up by reference, and their dates by start time; bot
 are created if they do not exist. An event's date-time without an offset is in
 the zone of the event (tz) or else of the company, a purchase_date without an
 offset in the company's zone. duration is in minutes, prices are in pence or
-cents.`,
+cents. method is CARD, PASS, CASH, BANK_TRANSFER, ONLINE, OTHER or FREE.`,
 		Example: `  reservectl transaction import --company comp_… history.ndjson
   reservectl transaction import --company comp_… history.csv --refused to-correct.csv`,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -2,9 +2,9 @@
 // protocol, with the whole platform in one process.
 //
 // TestDashboard does what an owner does in a day; its subtests share one platform and one browser.
-// TestSlowPages checks every page of the dashboard's list of routes. Both tests are skipped if Chromium is not installed;
-// deploy/install-chromium.sh installs Debian's. Without npm, accessibility is not checked, which
-// is a failure if BROWSER_TESTS_NEED_AXE is set.
+// TestSlowPages checks every page in the dashboard's list of routes. Both tests are skipped if
+// Chromium is not installed; deploy/install-chromium.sh installs Debian's. Without npm, accessibility
+// is not checked, which is a failure if BROWSER_TESTS_NEED_AXE is set.
 //
 // # Invariants
 //
@@ -19,6 +19,7 @@
 //  5. The documentation can be read by everybody: on a phone, dark and light, with and
 //     without JavaScript (except the references). Search and the references work, and no
 //     page makes a request to another server.
+//  6. The timetable of docs/examples works on a phone, in every time zone, and over a clock change.
 package browser
 
 import (

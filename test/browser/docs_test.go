@@ -23,6 +23,7 @@ func TestDocumentation(t *testing.T) { // invariant 5
 	t.Run("without JavaScript", w.testDocsWithoutScript)
 	t.Run("references", w.testReferences)
 	t.Run("reference of a gateway", w.testGatewayReference)
+	t.Run("timetable of the examples", w.testTimetable) // invariant 6
 }
 
 // testDocsPages opens every page on a phone.

@@ -171,7 +171,7 @@ func (b *tab) scriptless(p place) []string {
 	defer b.withScript()
 	b.open(p.path)
 	return eval[[]string](b, `(() => {
-		const shown = [...document.querySelectorAll("[data-script], button")].filter(e => e.checkVisibility());
+		const shown = [...document.querySelectorAll("[data-script], button")].filter(e => e.checkVisibility({visibilityProperty: true}));
 		return shown.filter(e => e.dataset.script !== undefined || e.matches("button") && (!e.form || e.type !== "submit"))
 			.map(e => "it has " + e.outerHTML.slice(0, 160));
 	})()`)

@@ -17,6 +17,7 @@ type operation struct {
 	id, method, path string
 	permission       string   // "" if no token is needed
 	pathParams       []string // in the order of the path
+	query            []string // names of parameters
 	params           bool     // it has parameters in the query or in headers
 	body             bool     // it accepts a JSON body
 }
@@ -65,12 +66,15 @@ func described(t *testing.T, file string) map[string]operation {
 					op.pathParams = append(op.pathParams, strings.TrimSuffix(name, "}"))
 				}
 			}
-			op.params = slices.ContainsFunc(slices.Concat(shared, o.Parameters), func(p parameter) bool {
+			for _, p := range slices.Concat(shared, o.Parameters) {
 				if name, ok := strings.CutPrefix(p.Ref, "#/components/parameters/"); ok {
 					p = doc.Components.Parameters[name]
 				}
-				return p.In != "path"
-			})
+				op.params = op.params || p.In != "path"
+				if p.In == "query" {
+					op.query = append(op.query, p.Name)
+				}
+			}
 			all[op.id] = op
 		}
 	}
@@ -78,8 +82,8 @@ func described(t *testing.T, file string) map[string]operation {
 }
 
 type parameter struct {
-	Ref string `yaml:"$ref"`
-	In  string
+	Ref      string `yaml:"$ref"`
+	In, Name string
 }
 
 func decode(t *testing.T, node yaml.Node, v any) {

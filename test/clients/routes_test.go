@@ -22,6 +22,7 @@ func TestRoutes(t *testing.T) {
 			if ok := t.Run("a company cannot see or change what belongs to another", owner.testTenancy); !ok {
 				return // the rate limit needs the owner's data
 			}
+			t.Run("all lists read their parameters in the same way", r.testLists)
 			t.Run("an operation needs a token with its permission", r.testPermissions)
 			t.Run("every request counts against the rate limit", owner.testRateLimit)
 			t.Run("a write with an Idempotency-Key happens once", r.testIdempotency)

@@ -78,7 +78,8 @@ func (m *machine) changeDate(t *rapid.T) {
 	m.read(t, d.path(), false, func() object { return m.viewDate(e, d) }, "updatedAt")
 }
 
-// sized compares the size of a date that a change returns. Who waits may get spots afterwards.
+// sized compares the size of a date that a change returns. Waiting customers may get spots
+// afterwards.
 func (a answer) sized(t *rapid.T, d *date) {
 	want := object{"id": d.id, "duration": d.duration, "capacity": d.capacity, "startsAt": instant(d.start)}
 	got := object{}

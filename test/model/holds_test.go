@@ -11,7 +11,7 @@ import (
 type hold struct {
 	purchase
 	status string // active, confirmed, expired or released
-	entry  *entry // nil: it is no offer
+	entry  *entry // nil: not an offer
 }
 
 func (h *hold) id() string   { return "hold_" + h.transaction[len("txn_"):] }

@@ -14,7 +14,7 @@ import (
 var rushSeed = flag.Uint64("model.seed", 0, "seed of the requests of a rush; 0: a new one")
 
 // TestRush lets callers compete for the spots, credits and discounts of a few dates. Afterwards the
-// sums agree, whatever the order in which the requests were served.
+// sums agree, for any order of the requests.
 func TestRush(t *testing.T) { runRush(t, 8, 40) }
 
 // TestSlowRush is TestRush with more callers and requests.

@@ -13,7 +13,7 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// compareAll reads everything and compares it with the model, whose sums it computes anew.
+// compareAll reads everything and compares it with the model, whose sums it computes again.
 func (m *machine) compareAll(t *rapid.T) {
 	for _, e := range m.events {
 		m.read(t, e.path(), e.deleted, e.view, "createdAt", "updatedAt")

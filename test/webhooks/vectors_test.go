@@ -1,6 +1,6 @@
 // Package webhooks checks everything that receivers of webhooks are given: the examples of
 // docs/webhooks in their languages, and third-party libraries, must verify the published vectors
-// and real requests.
+// and real requests. The copy of the CRM example must equal the lists of Interface B.
 package webhooks
 
 import (

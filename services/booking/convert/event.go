@@ -55,10 +55,22 @@ func NewDates(in []*bookingv1.NewEventDate) []model.DateChange {
 	for i, d := range in {
 		dates[i] = model.DateChange{
 			At: fmt.Sprintf("dates[%d].", i), Adds: true, StartsAt: Instant(d.GetStartsAt()), Local: d.GetLocalStart(),
-			EndsAt: Instant(d.GetEndsAt()), LocalEnd: d.GetLocalEnd(), Capacity: d.Capacity,
+			EndsAt: Instant(d.GetEndsAt()), LocalEnd: d.GetLocalEnd(), Capacity: d.Capacity, Unlimited: d.GetUnlimited(),
 		}
 		if minutes := d.GetDurationMinutes(); minutes != 0 || !dates[i].Ends() {
 			dates[i].Minutes = &minutes
+		}
+	}
+	return dates
+}
+
+// AddedDates reads dates to add to an event. They take what they leave out from its last date.
+func AddedDates(in []*bookingv1.NewEventDate) []model.DateChange {
+	dates := NewDates(in)
+	for i, d := range in {
+		dates[i].CopiesLast = true
+		if d.GetDurationMinutes() == 0 {
+			dates[i].Minutes = nil
 		}
 	}
 	return dates

@@ -68,8 +68,8 @@ func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEnt
 		PricingOptionId: w.Option.String(), EventId: w.Event.String(), UpdatedAt: timestamppb.New(w.UpdatedAt), Version: EntryVersion(w, now),
 	}
 	// The reason that a pending purchase was refused counts when its spaces are free again.
-	if w.State != model.EntryBooking {
-		out.PassedOverReason = w.PassedOver
+	if w.State != model.EntryBooking && w.PassedOver != "" {
+		out.PassedOverReason, out.PassedOverAt = w.PassedOver, timestamppb.New(w.PassedOverAt)
 	}
 	if state == model.EntryWaiting {
 		out.Position = int32(w.Position)
@@ -79,9 +79,6 @@ func WaitlistEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEnt
 	}
 	if state == model.EntryOffered {
 		out.OfferExpiresAt = timestamppb.New(w.OfferExpiresAt)
-	}
-	if !w.PassedOverAt.IsZero() {
-		out.PassedOverAt = timestamppb.New(w.PassedOverAt)
 	}
 	if w.OfferMinutes != nil {
 		out.OfferMinutes = *w.OfferMinutes
@@ -103,8 +100,8 @@ func EntryVersion(w *model.WaitlistEntry, now time.Time) int64 {
 	return w.Version
 }
 
-// AnnouncedEntry converts an entry for an event. It omits the position, which changes with every
-// earlier entry.
+// AnnouncedEntry converts an entry for an event after it has joined. It omits the position, which
+// changes with every earlier entry.
 func AnnouncedEntry(w *model.WaitlistEntry, now time.Time) *bookingv1.WaitlistEntry {
 	e := WaitlistEntry(w, now)
 	e.Position = 0

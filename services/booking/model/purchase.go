@@ -27,6 +27,7 @@ type Purchase struct {
 type RequestKey struct {
 	Key  []byte // of the caller and the Idempotency-Key
 	Hash []byte // of the request
+	Kind string // of resource
 }
 
 // PendingTime is how long a purchase can stay pending before it is undone. It is longer than all

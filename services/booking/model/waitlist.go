@@ -83,6 +83,8 @@ type WaitlistEntry struct {
 	Position   int64
 	StartsAt   time.Time
 	DateStatus DateStatus
+	// CustomerGone reports that the customer is deleted. It is only read when the transaction is released.
+	CustomerGone bool
 }
 
 // At returns the state as readers see it. An entry for a date that is cancelled or has started is
@@ -152,14 +154,20 @@ func (w *WaitlistEntry) PassOver(reason string, now time.Time) {
 // Free updates w after its offer or its purchase was released. If the purchase has no refusal, it was
 // interrupted, and w is tried again.
 func (w *WaitlistEntry) Free(now time.Time) {
+	refusal := w.PassedOver
+	if w.State == EntryBooking { // it counts only if w waits again
+		w.PassedOver = ""
+	}
 	switch {
 	case w.DateStatus == DateCancelled:
 		w.End(EntryClosed, now)
+	case w.CustomerGone:
+		w.End(EntryLeft, now)
 	case w.State == EntryOffered:
 		w.End(EntryExpired, now)
 	default:
 		w.State, w.Transaction, w.OfferExpiresAt = EntryWaiting, id.Transaction{}, time.Time{}
-		w.PassOver(cmp.Or(w.PassedOver, PassedOverPassAway), now)
+		w.PassOver(cmp.Or(refusal, PassedOverPassAway), now)
 	}
 }
 
@@ -213,16 +221,12 @@ func (of *Offer) Admits(w *WaitlistEntry, now time.Time) error {
 	return fault.Missing("pricing option")
 }
 
-// WhyNotServed returns the reason why an entry was not served.
+// WhyNotServed returns the reason why an entry was not served: the documented reason of an error.
 func WhyNotServed(refused error) string {
 	if _, unknown := AsUnknownCustomers(refused); unknown {
-		return "NOT_FOUND"
+		return fault.ReasonNotFound
 	}
-	f := fault.From(refused)
-	if f.Reason != "" {
-		return f.Reason
-	}
-	return "REFUSED"
+	return cmp.Or(fault.From(refused).Reason, fault.ReasonInternal)
 }
 
 // Promotion is a date whose free spaces are given to waiting customers.

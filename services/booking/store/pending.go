@@ -41,7 +41,7 @@ const (
 	// The updates join the company too. PostgreSQL would otherwise expect few rows of a company in a
 	// new table, and read all of them.
 	confirmSQL = `update transactions t set status = 'confirmed', expires_at = null, held_until = null, held_prices = null,
-			request_key = null, request_hash = null, updated_at = $3
+			request_key = null, request_hash = null, request_kind = null, updated_at = $3
 		from (select $1::uuid as company_id, unnest($2::uuid[]) as id offset 0) n
 		where t.company_id = n.company_id and t.id = n.id and t.status = 'pending'`
 
@@ -49,7 +49,7 @@ const (
 		from (select $1::uuid as company_id, unnest($2::uuid[]) as id, unnest($3::uuid[]) as pass offset 0) n
 		where b.company_id = n.company_id and b.id = n.id and b.method = 'PASS'`
 
-	begunSQL = `select request_key, request_hash, id from transactions
+	begunSQL = `select request_key, request_hash, request_kind, id from transactions
 		where company_id = $1 and request_key = any($2) and status in ('pending', 'undoing')`
 )
 
@@ -183,6 +183,7 @@ func refuseCancelledDates(company id.Company, t id.Transaction) pg.Query {
 type Begun struct {
 	Transaction id.Transaction // pending, or being undone
 	Hash        []byte         // of the request
+	Kind        *string        // of resource; nil: an earlier release began it
 }
 
 // BegunBy returns the query that finds the unfinished purchases of requests, by their keys.
@@ -190,7 +191,7 @@ func BegunBy(company id.Company, keys [][]byte, into map[string]Begun) pg.Query 
 	return pg.Query{SQL: begunSQL, Args: []any{company, keys}, Scan: pg.Each(func(rows pgx.Rows) error {
 		var key []byte
 		var b Begun
-		err := rows.Scan(&key, &b.Hash, &b.Transaction)
+		err := rows.Scan(&key, &b.Hash, &b.Kind, &b.Transaction)
 		into[string(key)] = b
 		return err
 	})}

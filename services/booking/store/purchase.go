@@ -22,12 +22,13 @@ const (
 
 	insertTransactionsSQL = `insert into transactions
 			(company_id, id, purchaser_id, purchased_at, timezone, source, reference, status, version, expires_at, discount_code_id,
-				request_key, request_hash, updated_at, hold_expires_at)
+				request_key, request_hash, request_kind, updated_at, hold_expires_at)
 		select $1, n.id, n.purchaser_id, n.purchased_at, n.timezone, $2, n.reference, n.status, n.version, n.expires_at, n.discount_code_id,
-			n.request_key, n.request_hash, n.updated_at, case when n.status = 'held' then n.expires_at end
+			n.request_key, n.request_hash, n.request_kind, n.updated_at, case when n.status = 'held' then n.expires_at end
 		from unnest($3::uuid[], $4::uuid[], $5::timestamptz[], $6::text[], $7::text[], $8::bigint[], $9::text[], $10::timestamptz[], $11::uuid[],
-				$12::bytea[], $13::bytea[], $14::timestamptz[])
-			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id, request_key, request_hash, updated_at)`
+				$12::bytea[], $13::bytea[], $14::text[], $15::timestamptz[])
+			n(id, purchaser_id, purchased_at, timezone, reference, version, status, expires_at, discount_code_id,
+				request_key, request_hash, request_kind, updated_at)`
 
 	insertBookingsSQL = `insert into bookings (company_id, id, transaction_id, position, event_id, event_date_id,
 			pricing_option_id, bought_for, spaces, is_cancelled, is_refunded,
@@ -64,6 +65,7 @@ type purchases struct {
 	discounts  []id.DiscountCode
 	keys       [][]byte
 	hashes     [][]byte
+	kinds      []*string
 	changes    []time.Time
 	bookings   bookingColumns
 }
@@ -109,7 +111,7 @@ func (p *purchases) addGranted(granted *model.Purchase, reference string) {
 	if granted.Status == model.Pending {
 		request = granted.Request
 	}
-	p.keys, p.hashes = append(p.keys, request.Key), append(p.hashes, request.Hash)
+	p.keys, p.hashes, p.kinds = append(p.keys, request.Key), append(p.hashes, request.Hash), append(p.kinds, orNull(request.Kind))
 	p.ids = append(p.ids, t.ID)
 	p.purchasers = append(p.purchasers, t.Purchaser.ID)
 	p.times = append(p.times, t.PurchasedAt)
@@ -176,7 +178,7 @@ func (p *purchases) insert(company id.Company, from source) []pg.Query {
 	b := &p.bookings
 	return []pg.Query{
 		{SQL: insertTransactionsSQL, Args: []any{company, string(from),
-			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts, p.keys, p.hashes, p.changes}},
+			p.ids, p.purchasers, p.times, p.zones, p.references, p.versions, p.statuses, p.expiries, p.discounts, p.keys, p.hashes, p.kinds, p.changes}},
 		{SQL: insertBookingsSQL, Args: []any{company, b.ids, b.transactions, b.positions, b.events, b.dates,
 			b.options, b.boughtFor, b.spaces, b.cancelled, b.refunded,
 			b.methods, b.currencies, b.gross, b.net, b.paymentReferences, b.credits, b.passes, b.discounts, b.codes, b.moneyMethods}},

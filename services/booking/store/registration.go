@@ -59,6 +59,7 @@ type RegistrationQuery struct {
 	Attendance               *model.Attendance // nil: any
 	Since                    time.Time         // zero: none
 	StartsFrom, StartsBefore time.Time         // zero: none
+	MostCounted              int64             // the largest total; 0: any
 }
 
 // walk is the rows that a statement goes through.
@@ -177,15 +178,28 @@ func (q *RegistrationQuery) Total(company id.Company) pg.Statement {
 	if of == ofPerson || !q.Since.IsZero() {
 		s := q.from(company, of, true)
 		q.filterPurchase(&s)
-		s.SQL = "select count(*)" + s.SQL
+		s.SQL = "select count(*) from (select" + s.SQL + q.limit(&s, "") + ") n"
 		return s
 	}
 	if of == byChange { // only because of the order
 		of = bookings
 	}
 	all, hidden := q.from(company, of, false), q.from(company, unconfirmed, false)
+	if of == bookings && q.MostCounted > 0 {
+		all.SQL += " order by b.id" // along the index that the list walks
+	}
 	// Both statements have the same arguments in the same order.
-	return pg.Statement{SQL: "select (select count(*)" + all.SQL + ") - (select count(*)" + hidden.SQL + ")", Args: all.Args}
+	countHidden := "(select count(*)" + hidden.SQL + ")"
+	limit := q.limit(&all, " + "+countHidden)
+	return pg.Statement{SQL: "select (select count(*) from (select" + all.SQL + limit + ") n) - " + countHidden, Args: all.Args}
+}
+
+// limit returns the limit of the rows that s counts: MostCounted and more.
+func (q *RegistrationQuery) limit(s *pg.Statement, more string) string {
+	if q.MostCounted == 0 {
+		return ""
+	}
+	return " limit " + s.Arg(q.MostCounted) + "::bigint" + more
 }
 
 // List returns the statement that reads the identifiers and changes of the page and of one more booking.

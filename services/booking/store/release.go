@@ -66,7 +66,7 @@ func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all 
 		{SQL: releaseSQL, Args: []any{company, r.ids}},
 		{SQL: LockDatesAloneSQL, Args: []any{company, r.Dates}},
 		{SQL: givePlacesSQL, Args: []any{company, r.Dates, spaces}},
-		{SQL: lockReleasedWaitersSQL, Args: []any{company, r.ids}, Scan: scanWaiters(&r.Waiters)},
+		{SQL: lockReleasedWaitersSQL, Args: []any{company, r.ids}, Scan: scanReleased(&r.Waiters)},
 	}
 	if len(r.codes) > 0 {
 		args := []any{company, r.codes}
@@ -132,6 +132,20 @@ const holdsOfDateSQL = `select t.id from transactions t where t.company_id = $1 
 // HoldsOf returns holds with spaces of a date.
 func (s *Store) HoldsOf(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate, limit int) (holds []id.Transaction, err error) {
 	err = tx.Pipeline(ctx, pg.Query{SQL: holdsOfDateSQL, Args: []any{company, date, limit}, Scan: pg.Collect(&holds)})
+	return holds, err
+}
+
+// holdsOfCustomerSQL finds the holds that a customer would pay, and those that another customer would
+// pay for them.
+const holdsOfCustomerSQL = `select t.id from transactions t where t.company_id = $1 and t.purchaser_id = $2 and t.status = 'held'
+	union select t.id from bookings b cross join lateral (select t.id from transactions t
+		where t.company_id = $1 and t.id = b.transaction_id and t.status = 'held' offset 0) t
+	where b.company_id = $1 and b.bought_for = $2
+	order by 1 limit $3`
+
+// HoldsOfCustomer returns holds that name a customer.
+func (s *Store) HoldsOfCustomer(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, limit int) (holds []id.Transaction, err error) {
+	err = tx.Pipeline(ctx, pg.Query{SQL: holdsOfCustomerSQL, Args: []any{company, customer, limit}, Scan: pg.Collect(&holds)})
 	return holds, err
 }
 

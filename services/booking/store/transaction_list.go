@@ -29,9 +29,10 @@ const (
 
 // CompanyQuery is the filters and the page of a list of a company's transactions.
 type CompanyQuery struct {
-	Page      page.Page
-	Purchaser *id.Customer // nil: of all purchasers
-	Since     time.Time    // zero: none
+	Page        page.Page
+	Purchaser   *id.Customer // nil: of all purchasers
+	Since       time.Time    // zero: none
+	MostCounted int64        // the largest total
 }
 
 // from begins a statement on the transactions that match q.
@@ -53,10 +54,13 @@ func (q *CompanyQuery) from(company id.Company) pg.Statement {
 	return s
 }
 
-// Total returns the statement that counts the transactions that match q.
+// Total returns the statement that counts the transactions that match q, up to the limit.
 func (q *CompanyQuery) Total(company id.Company) pg.Statement {
 	s := q.from(company)
-	s.SQL = "select count(*)" + s.SQL
+	if q.Purchaser == nil && q.Since.IsZero() {
+		s.SQL += " order by t.id" // along the index that the list walks
+	}
+	s.SQL = "select count(*) from (select" + s.SQL + " limit " + s.Arg(q.MostCounted) + ") n"
 	return s
 }
 

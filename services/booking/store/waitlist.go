@@ -67,11 +67,20 @@ const (
 		order by w.event_date_id, w.seq for no key update of w`
 
 	// An entry with a transaction is changed under the lock of the transaction.
-	lockReleasedWaitersSQL = datedWaiters + ` and w.transaction_id is not null and w.transaction_id` + pg.AmongIDs + ` and w.state in ('offered', 'booking')
+	lockReleasedWaitersSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint,
+			exists (select from customers c where c.company_id = $1 and c.id = w.customer_id and c.deleted_at is not null)
+		from waitlist_entries w join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
+		where w.company_id = $1 and w.transaction_id is not null and w.transaction_id` + pg.AmongIDs + ` and w.state in ('offered', 'booking')
 		order by w.id for no key update of w`
 
 	refuseWaiterSQL = `update waitlist_entries set passed_over_reason = $3
 		where company_id = $1 and transaction_id = $2 and state = 'booking'`
+
+	lockDatesOfWaitersSQL = `select d.id from event_dates d where d.id in (select w.event_date_id
+			from unnest($1::uuid[], $2::uuid[]) n(company_id, id)
+			join waitlist_entries w on w.company_id = n.company_id and w.customer_id = n.id and w.state = 'waiting')
+			and d.company_id = any($1)
+		order by d.id for no key update`
 
 	// Entries of deleted customers, in the order in which spaces are given to entries.
 	lockWaitersOfSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint, w.company_id
@@ -96,6 +105,17 @@ const (
 func scanWaiters(into *[]*model.WaitlistEntry) func(pgx.Rows) error {
 	return pg.Each(func(rows pgx.Rows) error {
 		w, err := scanWaiter(rows)
+		*into = append(*into, w)
+		return err
+	})
+}
+
+// scanReleased scans entries that report whether their customers are deleted.
+func scanReleased(into *[]*model.WaitlistEntry) func(pgx.Rows) error {
+	return pg.Each(func(rows pgx.Rows) error {
+		gone := false
+		w, err := scanWaiter(rows, &gone)
+		w.CustomerGone = gone
 		*into = append(*into, w)
 		return err
 	})
@@ -140,8 +160,8 @@ func (s *Store) WaitlistEntryInTx(ctx context.Context, tx *pg.Tx, company id.Com
 	return theWaiter(found, err)
 }
 
-// LockWaitlistEntry reads an entry, and locks its transaction and its date until the end of tx. Whoever
-// changes the entry needs one of these locks. If the entry was served before the date was locked, its
+// LockWaitlistEntry reads an entry, and locks its transaction and its date until the end of tx. A
+// transaction that changes the entry needs one of these locks. If the entry was served before the date was locked, its
 // transaction is not locked, and tx must be repeated.
 func (s *Store) LockWaitlistEntry(ctx context.Context, tx *pg.Tx, company id.Company, which id.WaitlistEntry) (*model.WaitlistEntry, error) {
 	var locked id.Transaction
@@ -256,7 +276,7 @@ func (s *Store) ToPromote(ctx context.Context, before, now time.Time, limit int)
 	return due, s.Fault(err)
 }
 
-// LockWaitersOf locks the waiting entries of the deleted customers among records.
+// LockWaitersOf locks the waiting entries of the deleted customers among records, and their dates.
 func (s *Store) LockWaitersOf(ctx context.Context, tx *pg.Tx, records []model.CustomerRecord) (waiting []OwnedEntry, err error) {
 	var companies []id.Company
 	var ids []id.Customer
@@ -268,13 +288,15 @@ func (s *Store) LockWaitersOf(ctx context.Context, tx *pg.Tx, records []model.Cu
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	err = tx.Pipeline(ctx, pg.Query{SQL: lockWaitersOfSQL, Args: []any{companies, ids}, Scan: pg.Each(func(rows pgx.Rows) error {
-		var of OwnedEntry
-		var err error
-		of.WaitlistEntry, err = scanWaiter(rows, &of.Company)
-		waiting = append(waiting, of)
-		return err
-	})})
+	args := []any{companies, ids}
+	err = tx.Pipeline(ctx, pg.Query{SQL: lockDatesOfWaitersSQL, Args: args},
+		pg.Query{SQL: lockWaitersOfSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
+			var of OwnedEntry
+			var err error
+			of.WaitlistEntry, err = scanWaiter(rows, &of.Company)
+			waiting = append(waiting, of)
+			return err
+		})})
 	return waiting, err
 }
 

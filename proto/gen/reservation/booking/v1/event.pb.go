@@ -883,9 +883,10 @@ type NewEventDate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Must be a whole second.
 	StartsAt *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=starts_at,json=startsAt,proto3" json:"starts_at,omitempty"`
-	// 1 to 525600; 0 means that the end determines the duration.
+	// 1 to 525600; 0 means that the end determines the duration. If AddEventDates gets no end either,
+	// the date takes the duration of the event's last date.
 	DurationMinutes int32 `protobuf:"varint,2,opt,name=duration_minutes,json=durationMinutes,proto3" json:"duration_minutes,omitempty"`
-	// 0 or more; unset means unlimited.
+	// 0 or more. Unset means unlimited, and in AddEventDates the capacity of the event's last date.
 	Capacity *int32 `protobuf:"varint,3,opt,name=capacity,proto3,oneof" json:"capacity,omitempty"`
 	// Alternative to starts_at: wall time in the event's zone, YYYY-MM-DDTHH:MM:SS.
 	LocalStart string `protobuf:"bytes,4,opt,name=local_start,json=localStart,proto3" json:"local_start,omitempty"`
@@ -895,7 +896,9 @@ type NewEventDate struct {
 	// Alternative to ends_at, in the format of local_start. With a recurrence, only local_end is
 	// accepted: each date then ends as much wall time after its start as local_end is after the
 	// rule's local_start.
-	LocalEnd      string `protobuf:"bytes,6,opt,name=local_end,json=localEnd,proto3" json:"local_end,omitempty"`
+	LocalEnd string `protobuf:"bytes,6,opt,name=local_end,json=localEnd,proto3" json:"local_end,omitempty"`
+	// Unlimited, whatever the capacity of the event's last date. Cannot be combined with capacity.
+	Unlimited     bool `protobuf:"varint,7,opt,name=unlimited,proto3" json:"unlimited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -970,6 +973,13 @@ func (x *NewEventDate) GetLocalEnd() string {
 		return x.LocalEnd
 	}
 	return ""
+}
+
+func (x *NewEventDate) GetUnlimited() bool {
+	if x != nil {
+		return x.Unlimited
+	}
+	return false
 }
 
 // EventDateChange changes a date of an event, or adds one.
@@ -3052,7 +3062,7 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\x15tax_rate_basis_points\x18\x06 \x01(\x05R\x12taxRateBasisPoints\x12!\n" +
 	"\fwhole_course\x18\a \x01(\bR\vwholeCourseB\n" +
 	"\n" +
-	"\b_credits\"\xa5\x02\n" +
+	"\b_credits\"\xc3\x02\n" +
 	"\fNewEventDate\x127\n" +
 	"\tstarts_at\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\bstartsAt\x12)\n" +
 	"\x10duration_minutes\x18\x02 \x01(\x05R\x0fdurationMinutes\x12\x1f\n" +
@@ -3060,7 +3070,8 @@ const file_reservation_booking_v1_event_proto_rawDesc = "" +
 	"\vlocal_start\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18(R\n" +
 	"localStart\x123\n" +
 	"\aends_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06endsAt\x12$\n" +
-	"\tlocal_end\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18(R\blocalEndB\v\n" +
+	"\tlocal_end\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18(R\blocalEnd\x12\x1c\n" +
+	"\tunlimited\x18\a \x01(\bR\tunlimitedB\v\n" +
 	"\t_capacity\"\xa1\x03\n" +
 	"\x0fEventDateChange\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x127\n" +

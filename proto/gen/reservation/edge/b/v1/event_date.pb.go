@@ -836,9 +836,9 @@ type EventDateAdd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In UTC, with an offset, or as local time in the event's time zone.
 	StartsAt *string `protobuf:"bytes,1,opt,name=starts_at,json=startsAt,proto3,oneof" json:"starts_at,omitempty"`
-	// Minutes.
+	// Minutes; if absent and there is no end, those of the event's last date.
 	Duration *int32 `protobuf:"varint,2,opt,name=duration,proto3,oneof" json:"duration,omitempty"`
-	// null means unlimited.
+	// null means unlimited; if absent, the capacity of the event's last date.
 	Capacity *v1.NullableInt `protobuf:"bytes,3,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	// Instead of duration; if both are given, they must agree.
 	EndsAt *string `protobuf:"bytes,4,opt,name=ends_at,json=endsAt,proto3,oneof" json:"ends_at,omitempty"`
