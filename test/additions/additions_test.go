@@ -3,9 +3,9 @@
 // codes, publishable keys and so on. It knows a running platform only as an integrator does. There is a
 // file for each resource.
 //
-// With every request, the caller in support_test.go also checks the rules that hold for every resource:
-// each answer matches openapi.yaml, each write can be retried with its Idempotency-Key, and each answer
-// to a write is what a GET returns afterwards.
+// In every test, the caller in support_test.go also checks the rules that hold for every resource:
+// each answer matches openapi.yaml, each write can be retried with its Idempotency-Key, and
+// each answer to a write is what a GET returns afterwards.
 package additions
 
 import (
