@@ -145,7 +145,7 @@ func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		{operation: "updateWebhookEndpoint", path: []string{"$endpoint"}, body: object{"description": "The CRM"}},
 		{operation: "patchWebhookEndpoint", path: []string{"$endpoint"}, body: object{"events": []any{}}},
 		{operation: "getWebhookSecret", path: []string{"$endpoint"}},
-		{operation: "rotateWebhookSecret", path: []string{"$endpoint"}},
+		{operation: "rotateWebhookSecret", path: []string{"$endpoint"}, body: object{"force": true}},
 		{operation: "sendWebhookTest", path: []string{"$endpoint"}, body: object{"event": "registration.cancelled"}, save: map[string]string{"delivery": "deliveryId"}},
 		{operation: "listWebhookDeliveries", query: object{"endpointId": "$endpoint", "status": "failed", "since": soon(-1)}},
 		{operation: "getWebhookDelivery", path: []string{"$delivery"}},

@@ -106,7 +106,7 @@ func tableOfB() []route {
 		put("/webhook-endpoints/{endpoint}", `{"description":"CRM {n}"}`),
 		patch("/webhook-endpoints/{endpoint}", `{"description":"ERP {n}"}`),
 		read("/webhook-endpoints/{endpoint}/secret"),
-		post("/webhook-endpoints/{endpoint}/rotate-secret", ""),
+		post("/webhook-endpoints/{endpoint}/rotate-secret", `{"force":true}`),
 		post("/webhook-endpoints/{endpoint}/test", `{"event":"registration.cancelled"}`).making("delivery"),
 		read("/webhook-deliveries"),
 		read("/webhook-deliveries/{delivery}"),
