@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -45,7 +46,7 @@ func summarize(out *edgebv1.Event, s *bookingv1.DatesSummary) {
 		capacity, available := number(s.GetCapacity()), number(s.GetCapacity()-s.GetBooked())
 		out.Capacity, out.SpotsAvailable = nullableInt(&capacity), nullableInt(&available)
 	}
-	out.DateCount, out.DatesTruncated = s.GetDates(), int(s.GetDates()) > len(out.GetDates())
+	out.DateCount, out.DatesTruncated = s.GetDates(), int(cmp.Or(s.GetUpcoming(), s.GetDates())) > len(out.GetDates())
 	if next := s.GetNext(); next != nil {
 		out.NextDate = &edgebv1.NextDate{Id: next.GetId(), StartsAt: utc(next.GetStartsAt())}
 	}

@@ -19,6 +19,8 @@ func testEvents(t *testing.T, p *platform) {
 			t.Errorf("%d dates", got)
 		}
 		has(t, weekly, object{"dateCount": 5, "datesTruncated": false})
+		c.do(t, path(text(weekly, "dates.0.id"))+"/cancel", nil)
+		has(t, c.get(t, path(text(weekly, "id"))), object{"dateCount": 5, "nextDate.id": at(weekly, "dates.1.id"), "datesTruncated": false})
 	})
 	t.Run("a single event has at most 100 dates to come", func(t *testing.T) {
 		daily := c.event(t, recurs("FREQ=DAILY;COUNT=120"))

@@ -46,7 +46,7 @@ func (e *event) view() object { return e.show(100) }
 // show returns the event as it is shown with at most so many dates.
 func (e *event) show(most int) object {
 	dates, options := []object{}, []object{}
-	shown := e.shown(most)
+	shown, unlimited := e.shown(most), e.shown(len(e.dates))
 	for _, d := range shown {
 		status := "scheduled"
 		if d.cancelled {
@@ -72,7 +72,7 @@ func (e *event) show(most int) object {
 		"id": e.id, "title": e.title, "description": e.description, "type": e.kind, "status": e.status, "timezone": e.zone,
 		"location": e.location, "startsAt": instant(first.start), "duration": first.duration, "endsAt": instant(end),
 		"capacity": capacity, "spotsTaken": taken, "spotsAvailable": available, "dates": dates, "pricingOptions": options,
-		"freeCancellationMinutes": e.free, "dateCount": len(e.dates), "datesTruncated": len(shown) < len(e.dates),
+		"freeCancellationMinutes": e.free, "dateCount": len(e.dates), "datesTruncated": len(shown) < len(unlimited),
 	}
 	if next := e.next(); next != nil {
 		out["nextDate"] = object{"id": next.id, "startsAt": instant(next.start)}

@@ -897,7 +897,7 @@ type NewEventDate struct {
 	// accepted: each date then ends as much wall time after its start as local_end is after the
 	// rule's local_start.
 	LocalEnd string `protobuf:"bytes,6,opt,name=local_end,json=localEnd,proto3" json:"local_end,omitempty"`
-	// Unlimited, whatever the capacity of the event's last date. Cannot be combined with capacity.
+	// No limit, instead of the capacity of the event's last date. Cannot be combined with capacity.
 	Unlimited     bool `protobuf:"varint,7,opt,name=unlimited,proto3" json:"unlimited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
