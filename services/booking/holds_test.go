@@ -2,6 +2,7 @@ package booking
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -76,6 +77,25 @@ func TestHolds(t *testing.T) { // invariant 16
 			}
 			if _, err := w.bookings.ReleaseHold(w.ctx, &bookingv1.ReleaseHoldRequest{HoldId: h.GetId()}); fault.From(err).Reason != ReasonHoldConfirmed {
 				t.Errorf("got %v", err)
+			}
+		}
+	})
+	t.Run("are paid once by requests at the same time", func(t *testing.T) {
+		rich := w.customer(w.company, "Rich")
+		w.passes.give(rich, 10)
+		for range 10 {
+			h := w.hold(rich, w.passEvent(&five, time.Hour, nil), 1, "")
+			var paid atomic.Int32
+			together(3, func(int) {
+				resp, err := w.bookings.ConfirmHold(w.ctx, &bookingv1.ConfirmHoldRequest{HoldId: h.GetId(), PaymentMethod: byPass})
+				if err != nil {
+					t.Error(err)
+				} else if !resp.GetAlreadyConfirmed() {
+					paid.Add(1)
+				}
+			})
+			if paid.Load() != 1 {
+				t.Errorf("%d requests paid", paid.Load())
 			}
 		}
 	})

@@ -3,6 +3,7 @@ package booking
 import (
 	"cmp"
 	"context"
+	"errors"
 	"time"
 
 	"reservation.dev/platform/check"
@@ -179,10 +180,20 @@ type payment struct {
 	check   func() error // further condition of a request that is not a replay; nil: none
 }
 
-// confirmHold locks and pays for a hold and fills the response of p. A confirmed hold is returned
-// unchanged, and already is true, unless the request has the Idempotency-Key that confirmed it: its
-// response is replayed.
+// confirmHold pays for a hold and fills the response of p. A confirmed hold is returned unchanged, and
+// already is true, unless the request has the Idempotency-Key that confirmed it: its response is
+// replayed.
 func (s *Server) confirmHold(ctx context.Context, p *purchase, pay payment) (already bool, err error) {
+	already, err = s.payForHold(ctx, p, pay)
+	if errors.Is(err, errNotPending) { // another request was faster: respond with what it did
+		already, err = s.payForHold(ctx, p, pay)
+	}
+	return already, err
+}
+
+// payForHold locks a hold and pays for it if it is not confirmed. It returns errNotPending if another
+// request or the job changed the hold while the credits were taken.
+func (s *Server) payForHold(ctx context.Context, p *purchase, pay payment) (already bool, err error) {
 	which, how, needsCredits := pay.which, pay.how, false
 	err = s.store.Write(ctx, p.company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
 		needsCredits, already = false, false

@@ -409,7 +409,7 @@ func (o operator) testTransactionImport(t *testing.T, companyID string, n *tenan
 			"P-2,T-17,2025-08-01T10:00:00,1,E-4,Yin,2025-08-05T19:00:00,75,CARD,EUR,1500,\n" +
 			"P-2,T-17,2025-08-01T10:00:00,2,E-5,Yang,2025-08-06T19:00:00,75,PASS,,,4\n" +
 			"P-3," + tess + ",2025-08-02T10:00:00,1,E-4,Yin,2025-08-05T19:00:00,75,CARD,EUR,0,\n" +
-			"P-4,T-17,2025-08-03T10:00:00,1,E-4,Yin,2025-08-05T19:00:00,75,CASH,EUR,0,\n" +
+			"P-4,T-17,2025-08-03T10:00:00,1,E-4,Yin,2025-08-05T19:00:00,75,CHEQUE,EUR,0,\n" +
 			"P-5,nobody,2025-08-03T10:00:00,1,E-4,Yin,2025-08-05T19:00:00,75,CARD,EUR,0,\n"
 		path := o.file(t, "history.csv", csv)
 		r := o.run(t, "", "transaction", "import", path, "--company", companyID)

@@ -201,7 +201,7 @@ func TestLive(t *testing.T) {
 			if o.into(t, &got, "webhook", "test", e.Name, "--event", "pass.purchased"); got.Status != http.StatusOK {
 				t.Errorf("got %+v", got)
 			}
-			if o.into(t, &secrets, "webhook", "rotate", e.Name); len(secrets) != 2 {
+			if o.into(t, &secrets, "webhook", "rotate", e.Name, "--force"); len(secrets) != 2 {
 				t.Errorf("%d secrets after rotation %d", len(secrets), i)
 			}
 		}
