@@ -210,8 +210,7 @@ func (s *studio) testUnknownIDs(t *testing.T) {
 			s.do(t, 404, http.MethodPost, "/customer-passes", body)
 		}
 	}
-	s.do(t, 404, http.MethodGet, s.event+"/registrations?eventDateId=", nil)
-	for _, list := range []string{s.event + "/registrations?customerId=", "/customer-passes?customerId=", "/customer-passes?passId="} {
+	for _, list := range []string{s.event + "/registrations?eventDateId=", s.event + "/registrations?customerId=", "/customer-passes?customerId=", "/customer-passes?passId="} {
 		if got := s.do(t, 200, http.MethodGet, list, nil); got["total"] != 0.0 {
 			t.Errorf("%s: got %v", list, got)
 		}
