@@ -81,6 +81,15 @@ generated: generate
 	@git diff --exit-code --stat -- proto/gen || { echo "proto/gen does not match proto/: run make generate and commit the result"; exit 1; }
 	@test -z "$$(git status --porcelain -- proto/gen)" || { echo "proto/gen has uncommitted files: commit them"; exit 1; }
 
+# The generators of the client libraries, in the versions of tools/clients. npm downloads them once.
+CLIENTS := .cache/clients
+.PHONY: clients
+clients: ## generate the types and calls of the client libraries from the OpenAPI descriptions (needs npm)
+	@mkdir -p $(CLIENTS)
+	@cp tools/clients/package*.json tools/clients/.npmrc $(CLIENTS)/
+	npm ci --prefix $(CLIENTS) --loglevel error
+	tools/clients/generate.sh $(CURDIR)/clients $(CURDIR)/$(CLIENTS)
+
 .PHONY: breaking
 breaking: $(TOOLS)/generators ## check that the protos are compatible with those of AGAINST (default: the last commit)
 	buf breaking --against '.git#ref=$(or $(AGAINST),HEAD)'
