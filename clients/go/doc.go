@@ -15,6 +15,6 @@
 //  5. Every refusal is an *Error. If err is nil, the response is a success, or 304 if you sent
 //     If-None-Match.
 //
-// Methods such as B.Customers read whole lists. The package webhook verifies the webhooks that your
-// program receives.
+// Methods such as B.Customers read whole lists, page by page, with the filters of the operation. The
+// package webhook verifies the webhooks that your program receives.
 package client

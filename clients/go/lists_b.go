@@ -7,39 +7,32 @@ import (
 	"reservation.dev/client/b"
 )
 
-// Each of these methods reads a whole list of Interface B, page by page, while you range over it. You get
-// every item that exists during the whole time exactly once. The filters are those of the operation.
+// list reads the list of an operation, page by page, while the caller ranges over it. It returns every
+// item that exists during the whole time exactly once.
+func list[F, P, T any, R interface{ GetJSON200() *P }](
+	ctx context.Context, call func(context.Context, *F, ...b.RequestEditorFn) (R, error), filters F, cut func(*P) ([]T, *string),
+) iter.Seq2[T, error] {
+	return items(func(cursor string) (*P, error) { return body[P](call(ctx, &filters, byCursor(cursor))) }, cut)
+}
 
 // Customers returns the customers.
 func (c *B) Customers(ctx context.Context, filters b.ListCustomersParams) iter.Seq2[b.Customer, error] {
-	read := func(cursor string) (*b.CustomersPage, error) {
-		return body(c.ListCustomersWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.CustomersPage) ([]b.Customer, *string) { return p.Customers, p.NextCursor })
+	return list(ctx, c.ListCustomersWithResponse, filters, func(p *b.CustomersPage) ([]b.Customer, *string) { return p.Customers, p.NextCursor })
 }
 
 // Events returns the events.
 func (c *B) Events(ctx context.Context, filters b.ListEventsParams) iter.Seq2[b.Event, error] {
-	read := func(cursor string) (*b.EventsPage, error) {
-		return body(c.ListEventsWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.EventsPage) ([]b.Event, *string) { return p.Events, p.NextCursor })
+	return list(ctx, c.ListEventsWithResponse, filters, func(p *b.EventsPage) ([]b.Event, *string) { return p.Events, p.NextCursor })
 }
 
 // EventDates returns the event dates, by their start.
 func (c *B) EventDates(ctx context.Context, filters b.ListEventDatesParams) iter.Seq2[b.ScheduledDate, error] {
-	read := func(cursor string) (*b.EventDatesPage, error) {
-		return body(c.ListEventDatesWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.EventDatesPage) ([]b.ScheduledDate, *string) { return p.EventDates, p.NextCursor })
+	return list(ctx, c.ListEventDatesWithResponse, filters, func(p *b.EventDatesPage) ([]b.ScheduledDate, *string) { return p.EventDates, p.NextCursor })
 }
 
 // Registrations returns the registrations.
 func (c *B) Registrations(ctx context.Context, filters b.ListAllRegistrationsParams) iter.Seq2[b.Registration, error] {
-	read := func(cursor string) (*b.RegistrationsPage, error) {
-		return body(c.ListAllRegistrationsWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.RegistrationsPage) ([]b.Registration, *string) { return p.Registrations, p.NextCursor })
+	return list(ctx, c.ListAllRegistrationsWithResponse, filters, func(p *b.RegistrationsPage) ([]b.Registration, *string) { return p.Registrations, p.NextCursor })
 }
 
 // EventRegistrations returns the registrations of an event.
@@ -52,34 +45,22 @@ func (c *B) EventRegistrations(ctx context.Context, event string, filters b.List
 
 // Transactions returns the transactions.
 func (c *B) Transactions(ctx context.Context, filters b.ListTransactionsParams) iter.Seq2[b.Transaction, error] {
-	read := func(cursor string) (*b.TransactionsPage, error) {
-		return body(c.ListTransactionsWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.TransactionsPage) ([]b.Transaction, *string) { return p.Transactions, p.NextCursor })
+	return list(ctx, c.ListTransactionsWithResponse, filters, func(p *b.TransactionsPage) ([]b.Transaction, *string) { return p.Transactions, p.NextCursor })
 }
 
 // WaitlistEntries returns the waitlist entries.
 func (c *B) WaitlistEntries(ctx context.Context, filters b.ListWaitlistEntriesParams) iter.Seq2[b.WaitlistEntry, error] {
-	read := func(cursor string) (*b.WaitlistEntriesPage, error) {
-		return body(c.ListWaitlistEntriesWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.WaitlistEntriesPage) ([]b.WaitlistEntry, *string) { return p.WaitlistEntries, p.NextCursor })
+	return list(ctx, c.ListWaitlistEntriesWithResponse, filters, func(p *b.WaitlistEntriesPage) ([]b.WaitlistEntry, *string) { return p.WaitlistEntries, p.NextCursor })
 }
 
 // PassTypes returns the pass types.
 func (c *B) PassTypes(ctx context.Context, filters b.ListPassesParams) iter.Seq2[b.Pass, error] {
-	read := func(cursor string) (*b.PassesPage, error) {
-		return body(c.ListPassesWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.PassesPage) ([]b.Pass, *string) { return p.Passes, p.NextCursor })
+	return list(ctx, c.ListPassesWithResponse, filters, func(p *b.PassesPage) ([]b.Pass, *string) { return p.Passes, p.NextCursor })
 }
 
 // CustomerPasses returns the passes that customers hold.
 func (c *B) CustomerPasses(ctx context.Context, filters b.ListCustomerPassesParams) iter.Seq2[b.CustomerPass, error] {
-	read := func(cursor string) (*b.CustomerPassesPage, error) {
-		return body(c.ListCustomerPassesWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.CustomerPassesPage) ([]b.CustomerPass, *string) { return p.CustomerPasses, p.NextCursor })
+	return list(ctx, c.ListCustomerPassesWithResponse, filters, func(p *b.CustomerPassesPage) ([]b.CustomerPass, *string) { return p.CustomerPasses, p.NextCursor })
 }
 
 // Ledger returns the changes of a customer pass.
@@ -92,28 +73,19 @@ func (c *B) Ledger(ctx context.Context, customerPass string, filters b.ListLedge
 
 // DiscountCodes returns the discount codes.
 func (c *B) DiscountCodes(ctx context.Context, filters b.ListDiscountCodesParams) iter.Seq2[b.DiscountCode, error] {
-	read := func(cursor string) (*b.DiscountCodesPage, error) {
-		return body(c.ListDiscountCodesWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.DiscountCodesPage) ([]b.DiscountCode, *string) { return p.DiscountCodes, p.NextCursor })
+	return list(ctx, c.ListDiscountCodesWithResponse, filters, func(p *b.DiscountCodesPage) ([]b.DiscountCode, *string) { return p.DiscountCodes, p.NextCursor })
 }
 
 // WebhookEndpoints returns the webhook endpoints.
 func (c *B) WebhookEndpoints(ctx context.Context, filters b.ListWebhookEndpointsParams) iter.Seq2[b.WebhookEndpoint, error] {
-	read := func(cursor string) (*b.WebhookEndpointsPage, error) {
-		return body(c.ListWebhookEndpointsWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.WebhookEndpointsPage) ([]b.WebhookEndpoint, *string) {
+	return list(ctx, c.ListWebhookEndpointsWithResponse, filters, func(p *b.WebhookEndpointsPage) ([]b.WebhookEndpoint, *string) {
 		return p.WebhookEndpoints, p.NextCursor
 	})
 }
 
 // WebhookDeliveries returns the webhook deliveries, newest first.
 func (c *B) WebhookDeliveries(ctx context.Context, filters b.ListWebhookDeliveriesParams) iter.Seq2[b.WebhookDelivery, error] {
-	read := func(cursor string) (*b.WebhookDeliveriesPage, error) {
-		return body(c.ListWebhookDeliveriesWithResponse(ctx, &filters, byCursor(cursor)))
-	}
-	return items(read, func(p *b.WebhookDeliveriesPage) ([]b.WebhookDelivery, *string) {
+	return list(ctx, c.ListWebhookDeliveriesWithResponse, filters, func(p *b.WebhookDeliveriesPage) ([]b.WebhookDelivery, *string) {
 		return p.WebhookDeliveries, p.NextCursor
 	})
 }
