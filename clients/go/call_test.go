@@ -23,6 +23,7 @@ type platform struct {
 	bodies   []string
 	tokens   int
 	life     string
+	revoked  string // a token that is refused
 	waits    []time.Duration
 	now      time.Time
 }
@@ -60,6 +61,10 @@ func (p *platform) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	text, _ := io.ReadAll(r.Body)
 	p.requests, p.bodies = append(p.requests, r), append(p.bodies, string(text))
+	if r.Header.Get("Authorization") == "Bearer "+p.revoked {
+		w.WriteHeader(http.StatusUnauthorized)
+		return
+	}
 	if len(p.answers) == 0 {
 		w.WriteHeader(http.StatusTeapot)
 		return
@@ -208,8 +213,41 @@ func TestErrors(t *testing.T) {
 func TestOneTokenForManyCalls(t *testing.T) {
 	t.Parallel()
 	c, p := newB(t, slices.Repeat([]string{created}, 50)...)
+	createAtOnce(t, c, 50)
+	if p.tokens != 1 {
+		t.Errorf("%d token requests, not 1", p.tokens)
+	}
+}
+
+// Invariants 1 and 2.
+func TestOneNewTokenForManyRefusals(t *testing.T) {
+	t.Parallel()
+	c, p := newB(t, slices.Repeat([]string{created}, 51)...)
+	createAtOnce(t, c, 1)
+	p.revoked = "token-1"
+	createAtOnce(t, c, 50)
+	if p.tokens != 2 {
+		t.Errorf("%d token requests, not 2", p.tokens)
+	}
+}
+
+// A late refusal of an old token does not end the new one.
+func TestKeepsTheNewToken(t *testing.T) {
+	t.Parallel()
+	c, p := newB(t, created, created)
+	createAtOnce(t, c, 1)
+	c.ClientInterface.(*b.Client).Client.(*caller).tokens.drop("token-0")
+	createAtOnce(t, c, 1)
+	if p.tokens != 1 {
+		t.Errorf("%d token requests, not 1", p.tokens)
+	}
+}
+
+// createAtOnce creates customers in many goroutines.
+func createAtOnce(t *testing.T, c *B, customers int) {
+	t.Helper()
 	var calls sync.WaitGroup
-	for range 50 {
+	for range customers {
 		calls.Add(1)
 		go func() {
 			defer calls.Done()
@@ -219,9 +257,6 @@ func TestOneTokenForManyCalls(t *testing.T) {
 		}()
 	}
 	calls.Wait()
-	if p.tokens != 1 {
-		t.Errorf("%d token requests, not 1", p.tokens)
-	}
 }
 
 // Invariant 1.

@@ -1,6 +1,9 @@
 package webhook
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -43,5 +46,19 @@ func TestVectors(t *testing.T) {
 		if _, err := Verify(header, []byte(v.Body), []string{"", "whsec_", "whsec_!"}, now); err == nil {
 			t.Errorf("%s is accepted without a secret", v.Name)
 		}
+	}
+}
+
+// A receiver without a secret must not accept what anybody can sign.
+func TestRefusesASignatureWithAnEmptyKey(t *testing.T) {
+	t.Parallel()
+	mac := hmac.New(sha256.New, nil)
+	mac.Write([]byte("msg_1.1774776600.{}"))
+	header := http.Header{}
+	header.Set("Webhook-Id", "msg_1")
+	header.Set("Webhook-Timestamp", "1774776600")
+	header.Set("Webhook-Signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	if _, err := Verify(header, []byte("{}"), []string{"", "whsec_"}, time.Unix(1774776600, 0)); err == nil {
+		t.Error("accepted")
 	}
 }

@@ -14,6 +14,7 @@ class Platform {
   now = 1_774_776_600_000;
   tokens = 0;
   life = 3600;
+  revoked = '';
   readonly waits: number[] = [];
   readonly seen: Seen[] = [];
 
@@ -37,7 +38,7 @@ class Platform {
       }
       const headers = new Headers(init?.headers);
       this.seen.push({ url, key: headers.get('idempotency-key'), authorization: headers.get('authorization'), body: init?.body });
-      return this.answer();
+      return headers.get('authorization') === `Bearer ${this.revoked}` ? new Response(null, { status: 401 }) : this.answer();
     },
   };
 
@@ -116,6 +117,14 @@ test('requests one token for many calls', async () => {
   const { p, create } = clientOf(...Array<string>(50).fill(created));
   await Promise.all(Array.from({ length: 50 }, create));
   assert.equal(p.tokens, 1);
+});
+
+test('requests one new token for many refusals', async () => {
+  const { p, create } = clientOf(...Array<string>(51).fill(created));
+  await create();
+  p.revoked = 't1';
+  await Promise.all(Array.from({ length: 50 }, create));
+  assert.equal(p.tokens, 2);
 });
 
 test('renews a token five minutes before its end, or after half of a short life', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { SignatureError, verify, verifyToken } from '../src/index.js';
@@ -28,3 +29,9 @@ for (const { name, time, secrets, headers, body, jwt, standardWebhooks } of vect
     }
   });
 }
+
+test('a receiver without a secret does not accept what anybody can sign', async () => {
+  const signature = createHmac('sha256', '').update('msg_1.1774776600.{}').digest('base64');
+  const headers = { 'webhook-id': 'msg_1', 'webhook-timestamp': '1774776600', 'webhook-signature': `v1,${signature}` };
+  await assert.rejects(verify(headers, '{}', ['', 'whsec_'], 1_774_776_600), SignatureError);
+});
