@@ -98,6 +98,7 @@ func (c *caller) exchange(ctx context.Context, address string, credentials, resp
 	if err != nil {
 		return err
 	}
+	defer resp.Body.Close()
 	return json.NewDecoder(resp.Body).Decode(response)
 }
 
