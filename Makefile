@@ -81,6 +81,10 @@ generated: generate
 	@git diff --exit-code --stat -- proto/gen || { echo "proto/gen does not match proto/: run make generate and commit the result"; exit 1; }
 	@test -z "$$(git status --porcelain -- proto/gen)" || { echo "proto/gen has uncommitted files: commit them"; exit 1; }
 
+.PHONY: client-files
+client-files: ## generate the Python client's types and the Postman collections from the OpenAPI descriptions
+	go run ./devkit/clientgen
+
 .PHONY: breaking
 breaking: $(TOOLS)/generators ## check that the protos are compatible with those of AGAINST (default: the last commit)
 	buf breaking --against '.git#ref=$(or $(AGAINST),HEAD)'
