@@ -39,32 +39,62 @@ func TestSlowPythonClient(t *testing.T) {
 	})
 }
 
-// TestPythonExamples runs the examples of the Python client against the demonstration company.
+// TestPythonExamples runs the examples of the Python client against the demonstration company, and
+// the commands at the end of its README.
 func TestPythonExamples(t *testing.T) {
 	t.Parallel()
-	c := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"DEMO": "on", "RATE_LIMIT": "10000"}}).Credentials
-	env := []string{"B=" + c.InterfaceB.BaseURL, "API_KEY=" + c.InterfaceB.APIKey, "API_SECRET=" + c.InterfaceB.APISecret}
-	run := func(args ...string) string {
+	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"DEMO": "on", "RATE_LIMIT": "10000"}})
+	b := s.Credentials.InterfaceB
+	env := []string{"B=" + b.BaseURL, "API_KEY=" + b.APIKey, "API_SECRET=" + b.APISecret}
+	copied := filepath.Join(harness.TempDir(t), "customers.db")
+	sync := func(args ...string) string {
 		t.Helper()
-		out, err := python(t, env, nil, args...).CombinedOutput()
+		out, err := python(t, env, nil, append([]string{"examples/sync_customers.py", copied}, args...)...).CombinedOutput()
 		if err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
+			t.Fatalf("%v\n%s", err, out)
 		}
 		return string(out)
 	}
-	copied := filepath.Join(harness.TempDir(t), "customers.db")
-	if got := run("examples/sync_customers.py", copied); got != "240 customers read\n" {
+	if got := sync(); got != "240 customers read\n" {
 		t.Errorf("the first copy: %s", got)
 	}
-	if got := run("examples/book_a_class.py", "zoe@example.com"); !regexp.MustCompile(`^.+ \S+Z \d+(\.\d+)? GBP\nreg_\w{26}\n$`).MatchString(got) {
+	if got := firstBooking(t, s); !regexp.MustCompile(`^.+ \S+Z \d+(\.\d+)? GBP\nreg_\w{26}\n$`).MatchString(got) {
 		t.Errorf("the booking: %s", got)
 	}
-	if got := run("examples/sync_customers.py", copied, "--all"); got != "241 customers read\n" {
+	if got := sync("--all"); got != "241 customers read\n" {
 		t.Errorf("a new copy after the booking created a customer: %s", got)
 	}
-	if got := run("examples/sync_customers.py", copied); got == "0 customers read\n" {
-		t.Errorf("the overlap has no customer: %s", got)
+	if got := sync(); got == "0 customers read\n" {
+		t.Errorf("an update does not read the new customer again, who is in the overlap: %s", got)
 	}
+}
+
+// firstBooking runs the last commands of the README in a directory like the one in which a reader has
+// run make run, and returns their output.
+func firstBooking(t *testing.T, s *harness.Standalone) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), "clients", "python", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, last, found := strings.Cut(string(text), "```sh\n")
+	commands, _, closed := strings.Cut(last, "```")
+	if !found || !closed {
+		t.Fatal("the README has no commands")
+	}
+	dir := harness.TempDir(t)
+	for link, target := range map[string]string{".run": s.Dir, "clients": filepath.Join(root(t), "clients")} {
+		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "bash", "-eu", "-c", commands)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
 }
 
 // python returns a command that runs Python with the client, in its folder.
