@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from email.message import Message
 from typing import Any
 
-from . import _values
 from ._retries import Limits, Retries
+from ._values import Resource, decode, encode
 from ._version import VERSION
 from .errors import APIError, ConnectionFailed
 
@@ -77,7 +77,7 @@ class Client:
         idempotency_key: str | None = None,
     ) -> Any:
         """Call an operation and return the JSON object of its response."""
-        headers = {}
+        headers: dict[str, str] = {}
         if method != "GET":
             headers["Idempotency-Key"] = idempotency_key or str(uuid.uuid4())
         if if_match is not None:
@@ -85,7 +85,7 @@ class Client:
         url = self._base + path.format(*(urllib.parse.quote(text, safe="") for text in ids))
         if arguments := _arguments(query or {}):
             url += "?" + arguments
-        data = None if body is None else _values.encode(body)
+        data = None if body is None else encode(body)
         return self._send(method, url, headers, data, kind, authorized=True)
 
     def _send(
@@ -136,7 +136,7 @@ class Client:
         except (OSError, EOFError, zlib.error, http.client.HTTPException) as error:
             raise ConnectionFailed(f"{method} {url}: {error}") from error
         try:
-            resource = _values.Resource(_values.decode(text, kind))
+            resource = Resource(decode(text, kind))
         except (ValueError, TypeError) as error:
             raise ConnectionFailed(f"{method} {url}: the response is not a JSON object") from error
         resource.etag = received.get("ETag")
@@ -148,7 +148,7 @@ class Client:
         with self._lock:
             if self._clock() >= self._token_end:
                 url = self._base + self._token_path
-                body = _values.encode(self._token_request())
+                body = encode(self._token_request())
                 response = self._send("POST", url, {}, body, dict, authorized=False)
                 token, lifetime = self._token_response(response)
                 self._token = token
@@ -170,7 +170,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def _arguments(query: Mapping[str, Any]) -> str:
-    texts = {}
+    texts: dict[str, str] = {}
     for name, value in query.items():
         if value is not None:
             texts[name] = str(value).lower() if isinstance(value, bool) else str(value)

@@ -12,14 +12,20 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, NotRequired, TypedDict
+from typing import Any, NotRequired, Protocol, TypedDict
 
 from .errors import ReservationError
 
 TOLERANCE = 300  # seconds by which the time of a Standard Webhooks signature can differ from now
 LEEWAY = 60  # seconds by which the sender's clock can differ, for a JWT
+
+
+class Headers(Protocol):
+    """The headers of a request, as frameworks have them. Their names can have any case."""
+
+    def items(self) -> Iterable[tuple[str, str]]: ...
 
 
 class Message(TypedDict):
@@ -37,7 +43,7 @@ class SignatureError(ReservationError):
 
 
 def receive(
-    headers: Mapping[str, str],
+    headers: Headers,
     body: bytes,
     secrets: Iterable[str],
     *,
@@ -61,7 +67,7 @@ def receive(
 
 
 def verify_standard(
-    headers: Mapping[str, str],
+    headers: Headers,
     body: bytes,
     secrets: Iterable[str],
     *,
@@ -83,7 +89,7 @@ def verify_standard(
 
 
 def verify_jwt(
-    headers: Mapping[str, str],
+    headers: Headers,
     body: bytes,
     secrets: Iterable[str],
     *,
@@ -129,6 +135,6 @@ def _decode(part: str) -> bytes:
     return base64.urlsafe_b64decode(part + "=" * (-len(part) % 4))
 
 
-def _ascii(headers: Mapping[str, str]) -> dict[str, str]:
+def _ascii(headers: Headers) -> dict[str, str]:
     """Return the headers in ASCII, by their names in lower case. Genuine ones are in ASCII."""
     return {name.lower(): value for name, value in headers.items() if value.isascii()}
