@@ -81,10 +81,14 @@ generated: generate
 	@git diff --exit-code --stat -- proto/gen || { echo "proto/gen does not match proto/: run make generate and commit the result"; exit 1; }
 	@test -z "$$(git status --porcelain -- proto/gen)" || { echo "proto/gen has uncommitted files: commit them"; exit 1; }
 
+.PHONY: client-files
+client-files: ## generate the Python client's types and the Postman collections from the OpenAPI descriptions
+	go run ./devkit/clientgen
+
 # The generators of the client libraries, in the versions of tools/clients. npm downloads them once.
 CLIENTS := .cache/clients
 .PHONY: clients
-clients: ## generate the types and calls of the client libraries from the OpenAPI descriptions (needs npm)
+clients: client-files ## generate all that client libraries take from the OpenAPI descriptions (needs npm)
 	@mkdir -p $(CLIENTS)
 	@cp tools/clients/package*.json tools/clients/.npmrc $(CLIENTS)/
 	npm ci --prefix $(CLIENTS) --loglevel error

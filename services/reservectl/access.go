@@ -28,6 +28,11 @@ type access struct {
 	Webhooks  struct {
 		CAFile string `json:"ca_file"`
 	} `json:"webhooks"`
+	InterfaceA struct {
+		BaseURL      string `json:"base_url"`
+		ClientID     string `json:"client_id"`
+		ClientSecret string `json:"client_secret"`
+	} `json:"interface_a"`
 	InterfaceB struct {
 		APIBaseURL string `json:"api_base_url"`
 		APIKey     string `json:"api_key"`
@@ -53,9 +58,7 @@ func (a *access) load() error {
 	if a.GRPC.ServiceToken == "" {
 		a.GRPC.ServiceToken = os.Getenv("RESERVATION_TOKEN")
 	}
-	if a.file == "" {
-		a.file = os.Getenv("RESERVATION_CREDENTIALS")
-	}
+	a.locate()
 	if a.file == "" {
 		if a.GRPC.ServiceToken == "" {
 			return usageError{errors.New("no credentials: set RESERVATION_CREDENTIALS or --credentials to the path of a credentials.json, or give --token and the services' addresses")}
@@ -65,6 +68,9 @@ func (a *access) load() error {
 	f, err := readAccess(a.file)
 	if err != nil {
 		return err
+	}
+	if f.GRPC.ServiceToken == "" && f.GRPC.ServiceCredential.ID == "" {
+		return fmt.Errorf("credentials: %s is not a credentials.json: it has neither grpc.service_token nor grpc.service_credential", a.file)
 	}
 	for _, field := range []struct{ to, from *string }{
 		{&a.CompanyID, &f.CompanyID}, {&a.GRPC.Auth, &f.GRPC.Auth}, {&a.GRPC.Customer, &f.GRPC.Customer},
@@ -82,6 +88,13 @@ func (a *access) load() error {
 	return nil
 }
 
+// locate fills in the path of credentials.json from the environment.
+func (a *access) locate() {
+	if a.file == "" {
+		a.file = os.Getenv("RESERVATION_CREDENTIALS")
+	}
+}
+
 // readAccess reads a credentials.json. Its errors do not show the file's contents.
 func readAccess(path string) (f access, err error) {
 	text, err := os.ReadFile(path)
@@ -95,9 +108,6 @@ func readAccess(path string) (f access, err error) {
 	}
 	if err := json.Unmarshal(text, &f); err != nil {
 		return f, fmt.Errorf("credentials: %s is not a credentials.json: %w", path, err)
-	}
-	if f.GRPC.ServiceToken == "" && f.GRPC.ServiceCredential.ID == "" {
-		return f, fmt.Errorf("credentials: %s is not a credentials.json: it has neither grpc.service_token nor grpc.service_credential", path)
 	}
 	return f, nil
 }

@@ -3,8 +3,8 @@
 // receives webhooks for developers of receivers. It calls the services' gRPC like any other
 // client and has no access to a database.
 //
-//  1. Standard output is for programs: JSON, unless it is a terminal. Progress and errors go to
-//     standard error.
+//  1. Standard output is for programs: JSON, unless it is a terminal; the command token prints the
+//     bare token. Progress and errors go to standard error.
 //  2. A secret is printed once, by the command that creates it. A webhook's secret can also be
 //     printed later.
 //  3. An import can be repeated after any failure: items that are already stored are skipped by
@@ -22,6 +22,6 @@
 // The commands of companies, credentials, administrators and webhooks are written by hand, in a file
 // for each resource. resource.go has the code that they share (list, change, print), and
 // credentials.go builds the commands of all three kinds of credentials.
-// access.go opens sessions with the services, and output.go prints. import.go, records.go,
-// csv.go, columns.go and report.go implement imports.
+// access.go opens sessions with the services, rest.go calls Interfaces A and B, and output.go
+// prints. import.go, records.go, csv.go, columns.go and report.go implement imports.
 package reservectl

@@ -1,13 +1,9 @@
 package reservectl
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"slices"
 	"time"
@@ -15,9 +11,8 @@ import (
 
 // interfaceB calls Interface B for the demonstration.
 type interfaceB struct {
-	base, token string
-	client      *http.Client
-	now         time.Time
+	restClient
+	now time.Time
 }
 
 // The fields of Interface B's resources that the demonstration reads.
@@ -66,60 +61,13 @@ func openInterfaceB(ctx context.Context, base, key, secret string) (*interfaceB,
 	if base == "" || key == "" {
 		return nil, errors.New("credentials.json has no interface_b.api_key: run the platform with its demonstration company (DEMO=on)")
 	}
-	b := &interfaceB{base: base, client: &http.Client{Timeout: 15 * time.Second}, now: time.Now()}
-	var token struct {
-		Token string `json:"token"`
-	}
-	if err := b.post(ctx, "/auth/token", map[string]any{"apiKey": key, "apiSecret": secret}, &token); err != nil {
+	b := &interfaceB{restClient: newRESTClient(base), now: time.Now()}
+	granted, err := b.grant(ctx, restInterfaces()["b"], key, secret)
+	if err != nil {
 		return nil, err
 	}
-	b.token = token.Token
+	b.token = granted.token
 	return b, nil
-}
-
-func (b *interfaceB) get(ctx context.Context, path string, query url.Values, answer any) error {
-	return b.do(ctx, http.MethodGet, path+"?"+query.Encode(), nil, answer)
-}
-
-func (b *interfaceB) post(ctx context.Context, path string, request, answer any) error {
-	body, err := json.Marshal(request)
-	if err != nil {
-		return err
-	}
-	return b.do(ctx, http.MethodPost, path, body, answer)
-}
-
-func (b *interfaceB) do(ctx context.Context, method, path string, body []byte, answer any) error {
-	req, err := http.NewRequestWithContext(ctx, method, b.base+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	if b.token != "" {
-		req.Header.Set("Authorization", "Bearer "+b.token)
-	}
-	res, err := b.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(res.Body, 16<<20))
-	if err != nil {
-		return err
-	}
-	if res.StatusCode/100 != 2 {
-		var refused struct {
-			Error struct{ Code, Message string } `json:"error"`
-		}
-		_ = json.Unmarshal(text, &refused) // without an error in the body, the message has only the status
-		return fmt.Errorf("%s %s: %s: %s %s", method, path, res.Status, refused.Error.Code, refused.Error.Message)
-	}
-	if err := json.Unmarshal(text, answer); err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
-	}
-	return nil
 }
 
 func (b *interfaceB) customer(ctx context.Context) (bCustomer, error) {

@@ -256,6 +256,10 @@ func (o operator) testReceivers(t *testing.T) {
 		{"Python", func(t *testing.T, _ string) []string {
 			return []string{program(t, "python3"), "-B", absolute(t, examples, "python/receiver.py")}
 		}},
+		{"the Python client", func(t *testing.T, _ string) []string {
+			client := absolute(t, "../../clients/python")
+			return []string{program(t, "env"), "PYTHONPATH=" + client + "/src", program(t, "python3"), "-B", client + "/examples/receive_webhooks.py"}
+		}},
 		{"PHP", func(t *testing.T, addr string) []string {
 			return []string{program(t, "php"), "-S", addr, absolute(t, examples, "php/receiver.php")}
 		}},
