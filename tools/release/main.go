@@ -9,7 +9,7 @@
 //  1. A release depends only on the commit, the version and the Go version: two machines that make it
 //     write the same bytes. Every time in it is the time of the commit.
 //  2. DIST/VERSION either does not exist or is complete.
-//  3. What an image runs, and how, is written once, in deploy/Dockerfile.
+//  3. Only deploy/Dockerfile says what an image contains and runs.
 //  4. A release contains only software with a licence of allowedLicences, and all their texts.
 package main
 
