@@ -199,7 +199,7 @@ func readQuery(r *http.Request, route *Route, declared map[string]bounds.Bound) 
 // readBody checks the media type of the body and limits its size.
 func readBody(w http.ResponseWriter, r *http.Request, s *exchange) error {
 	accepted := s.route.media()
-	if !slices.Contains(accepted, mediaOf(r.Header, accepted)) && !(s.route.Bodiless && isEmpty(r)) {
+	if !slices.Contains(accepted, mediaOf(r.Header, accepted)) && (!s.route.Bodiless || !isEmpty(r)) {
 		return fault.New(fault.Invalid, fault.ReasonUnsupportedMediaType,
 			"the Content-Type must be "+strings.Join(accepted, " or "))
 	}

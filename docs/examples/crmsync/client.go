@@ -22,55 +22,63 @@ type client struct {
 // get decodes the response to a GET request. It repeats the request after 429, after 5xx and if there is no response.
 func (c *client) get(path string, query url.Values, result any) error {
 	for attempt := 0; ; attempt++ {
-		response, body, err := c.send(path, query)
+		a, err := c.send(path, query)
 		if err != nil {
-			response = &http.Response{StatusCode: http.StatusServiceUnavailable}
+			a.status = http.StatusServiceUnavailable
 		}
-		switch status := response.StatusCode; {
+		switch status := a.status; {
 		case status == http.StatusOK:
-			return decode(body, result)
+			return decode(a.body, result)
 		case status == http.StatusNotFound:
 			return errNotFound
 		case status == http.StatusUnauthorized && c.token != "" && attempt == 0:
 			c.token = "" // it has expired
 			continue
 		case status < 500 && status != http.StatusTooManyRequests:
-			return fmt.Errorf("GET %s: %s: %s", path, response.Status, body)
+			return fmt.Errorf("GET %s: %d: %s", path, status, a.body)
 		}
-		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After"))
-		wait := time.Duration(max(seconds, 1<<min(attempt, 6))) * time.Second
-		log.Printf("GET %s: %s %v; the next attempt follows in %s", path, response.Status, err, wait)
+		wait := time.Duration(max(a.retryAfter, 1<<min(attempt, 6))) * time.Second
+		log.Printf("GET %s: %d %v; the next attempt follows in %s", path, a.status, err, wait)
 		time.Sleep(wait)
 	}
 }
 
+// An answer is a response whose body has been read.
+type answer struct {
+	status     int
+	retryAfter int // seconds
+	body       []byte
+}
+
 // send sends the request once. If there is no token, it requests one first.
-func (c *client) send(path string, query url.Values) (*http.Response, []byte, error) {
+func (c *client) send(path string, query url.Values) (answer, error) {
 	if c.token == "" {
-		response, body, err := c.do(http.MethodPost, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"apiSecret":%q}`, c.key, c.secret))
-		if err != nil || response.StatusCode != http.StatusOK {
-			return response, body, err
+		a, err := c.do(http.MethodPost, "/auth/token", fmt.Sprintf(`{"apiKey":%q,"apiSecret":%q}`, c.key, c.secret))
+		if err != nil || a.status != http.StatusOK {
+			return a, err
 		}
-		var answer struct{ Token string }
-		if err := decode(body, &answer); err != nil {
-			return nil, nil, err
+		var issued struct{ Token string }
+		if err := decode(a.body, &issued); err != nil {
+			return answer{}, err
 		}
-		c.token = answer.Token
+		c.token = issued.Token
 	}
 	return c.do(http.MethodGet, path+"?"+query.Encode(), "")
 }
 
-func (c *client) do(method, path, body string) (*http.Response, []byte, error) {
+func (c *client) do(method, path, body string) (answer, error) {
 	request, err := http.NewRequest(method, c.base+path, strings.NewReader(body))
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+c.token)
 	response, err := (&http.Client{Timeout: 30 * time.Second}).Do(request)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response, text, err
+	a := answer{status: response.StatusCode}
+	a.retryAfter, _ = strconv.Atoi(response.Header.Get("Retry-After"))
+	a.body, err = io.ReadAll(response.Body)
+	return a, err
 }

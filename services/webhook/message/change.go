@@ -61,7 +61,7 @@ func differences(after, before []edge.Member) (changed []edge.Member) {
 	for _, m := range before {
 		value, exists := now[m.Name]
 		delete(now, m.Name)
-		if m.Name != "updatedAt" && !(exists && bytes.Equal(value, m.Value)) {
+		if m.Name != "updatedAt" && (!exists || !bytes.Equal(value, m.Value)) {
 			changed = append(changed, m)
 		}
 	}
