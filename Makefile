@@ -11,6 +11,9 @@ TOOLS    := .cache/tools
 KUBERNETES := .cache/kubernetes
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
+# The program that makes releases.
+RELEASE := GOWORK=off go run -C tools/release .
+
 # TESTFLAGS is added to every go test: make test TESTFLAGS='-run Booking'.
 TESTFLAGS ?=
 
@@ -65,7 +68,7 @@ end-to-end-slow: postgres chromium ## run the slow tests in test/: long faults, 
 	go test -vet=off -timeout 25m -count=1 -run '^TestSlow' $(TESTFLAGS) $(SLOW_TESTS)
 
 .PHONY: check
-check: generated lint prose ## before a commit: generated code is current, linters pass, texts are plain
+check: generated lint prose release-check ## before a commit: generated code and notices are current, linters pass, texts are plain
 
 .PHONY: prose
 prose: ## check the texts: plain English, 120 columns, known words in OpenAPI summaries
@@ -150,6 +153,25 @@ compose-test: postgres $(addprefix .cache/compose/,docker-compose nats-server ot
 sbom: build .cache/sbom/cyclonedx-gomod ## write a bill of materials (CycloneDX) for every program to bin/sbom
 	@mkdir -p bin/sbom
 	@for p in $(notdir $(PARTS)) reservectl standalone; do .cache/sbom/cyclonedx-gomod bin -json -version "$(VERSION)" -output bin/sbom/$$p.cdx.json bin/$$p; done
+
+# VERSION is a semantic version here, such as v1.2.3, with a section in CHANGELOG.md.
+.PHONY: release
+release: ## write the release VERSION of the checked-out commit to DIST (default dist): programs, images, chart, SBOMs, checksums
+	@$(RELEASE) make '$(VERSION)' '$(abspath $(or $(DIST),dist))'
+
+.PHONY: notices
+notices: ## write the licences of the linked modules and the vendored scripts to THIRD_PARTY_NOTICES.txt
+	@$(RELEASE) notices
+
+.PHONY: release-check
+release-check: ## check that the notices are current, and test the program that makes releases
+	@$(RELEASE) notices --check
+	GOWORK=off go vet -C tools/release .
+	GOWORK=off go test -C tools/release .
+
+.PHONY: release-test
+release-test: ## make a release of the last commit twice, in two directories and with two build caches, and compare them (takes long)
+	GOWORK=off go test -C tools/release -count=1 -timeout 90m -run TestReproducible -release -v .
 
 .PHONY: upgrade-test
 upgrade-test: postgres ## upgrade from the previous release under load, one process at a time, and roll back

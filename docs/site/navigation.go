@@ -55,6 +55,7 @@ func navigation() []group {
 			{Title: "Kubernetes", File: "KUBERNETES.md"},
 			{Title: "Operations", File: "OPERATIONS.md"},
 			{Title: "Upgrades", File: "UPGRADES.md"},
+			{Title: "Releases", File: "RELEASES.md"},
 			{Title: "Backup and restore", File: "BACKUP.md"},
 			{Title: "Observability", File: "OBSERVABILITY.md"},
 			{Title: "Scaling", File: "SCALING.md"},

@@ -49,6 +49,7 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *exchange) (conte
 	if s.route == nil { // an operation without a route has no scope, so it is refused
 		return nil, fault.Missing("operation")
 	}
+	s.route.announce(w.Header())
 	ctx, err := e.authenticate(ctx, r, s)
 	if err != nil {
 		return nil, err

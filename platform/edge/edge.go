@@ -30,6 +30,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,6 +61,9 @@ type Route struct {
 	// Secret means that responses contain a secret. They are not compressed, because the length of a
 	// compressed secret reveals something about it, and their ETag has no digest.
 	Secret bool
+	// Deprecated is the time since when the operation is deprecated, and Sunset the time after which
+	// it can be removed. openapi.yaml has the same times. Zero: not deprecated, no removal is planned.
+	Deprecated, Sunset time.Time
 	// Fail responds to requests that the edge refuses; nil means Edge.Fail.
 	Fail func(e *Edge, w http.ResponseWriter, r *http.Request, f *fault.Error)
 

@@ -186,6 +186,9 @@ func (c *Contract) check(method, path string, code int, header http.Header, body
 	if err != nil {
 		return fmt.Errorf("the status is not described: %w", err)
 	}
+	if err := checkDeprecation(operation, code, header); err != nil {
+		return err
+	}
 	c.mu.Lock()
 	c.seen[method+" "+template+" "+strconv.Itoa(code)] = true
 	c.mu.Unlock()
@@ -214,6 +217,23 @@ func (c *Contract) check(method, path string, code int, header http.Header, body
 		return err
 	}
 	return schema.Validate(value)
+}
+
+// checkDeprecation compares the headers of a response with its operation: a deprecated operation has
+// deprecated: true, the value of Deprecation as x-deprecation, and that of Sunset as x-sunset.
+func checkDeprecation(operation any, code int, header http.Header) error {
+	described, _ := operation.(map[string]any)
+	for name, key := range map[string]string{"Deprecation": "x-deprecation", "Sunset": "x-sunset"} {
+		want, _ := described[key].(string)
+		if (described["deprecated"] == true) != (described["x-deprecation"] != nil) {
+			return fmt.Errorf("the operation has only one of deprecated and x-deprecation")
+		}
+		// The router refuses a malformed path before it knows the operation.
+		if got := header.Get(name); got != want && (got != "" || code < http.StatusBadRequest) {
+			return fmt.Errorf("the header %s is %q, described is %q", name, got, want)
+		}
+	}
+	return nil
 }
 
 func headersOf(response map[string]any) map[string]any {

@@ -47,3 +47,27 @@ func TestPublishedSchemasAllowMembers(t *testing.T) {
 		}
 	}
 }
+
+func TestDeprecation(t *testing.T) {
+	deprecated := map[string]any{"deprecated": true, "x-deprecation": "@1798761600", "x-sunset": "Fri, 31 Dec 2027 00:00:00 GMT"}
+	headers := http.Header{"Deprecation": {"@1798761600"}, "Sunset": {"Fri, 31 Dec 2027 00:00:00 GMT"}}
+	for name, test := range map[string]struct {
+		operation map[string]any
+		code      int
+		header    http.Header
+		allowed   bool
+	}{
+		"neither":                            {map[string]any{}, 200, http.Header{}, true},
+		"both":                               {deprecated, 200, headers, true},
+		"no headers":                         {deprecated, 200, http.Header{}, false},
+		"no headers, but refused":            {deprecated, 400, http.Header{}, true},
+		"another time":                       {deprecated, 400, http.Header{"Deprecation": {"@1"}}, false},
+		"headers that are not described":     {map[string]any{}, 200, headers, false},
+		"a deprecation without a time":       {map[string]any{"deprecated": true}, 200, http.Header{}, false},
+		"a time of a deprecation without it": {map[string]any{"x-deprecation": "@1"}, 400, http.Header{}, false},
+	} {
+		if err := checkDeprecation(test.operation, test.code, test.header); (err == nil) != test.allowed {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
