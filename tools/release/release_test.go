@@ -49,9 +49,10 @@ func TestReproducible(t *testing.T) {
 		t.Skip("takes long: run make release-test")
 	}
 	version := "v" + match(file(t, "CHANGELOG.md"), `(?m)^## \[(\d[^\]]*)\] - `)
+	src := repository(t) // once, because a commit can be made while the test runs
 	var sums []string
 	for _, cache := range []string{"", t.TempDir()} {
-		sums = append(sums, released(t, version, cache))
+		sums = append(sums, released(t, src, version, cache))
 	}
 	if sums[0] != sums[1] {
 		t.Errorf("the releases differ:\n%s\nand\n%s", sums[0], sums[1])
@@ -59,12 +60,13 @@ func TestReproducible(t *testing.T) {
 	t.Logf("two releases %s have the same %d files", version, strings.Count(sums[0], "\n"))
 }
 
-// released makes a release in a clone of the last commit and returns its checksums, after checking
-// them. cache is the build cache; "" is the usual one.
-func released(t *testing.T, version, cache string) string {
+// released makes a release of the commit in a clone and returns its checksums, after checking them.
+// cache is the build cache; "" is the usual one.
+func released(t *testing.T, from *source, version, cache string) string {
 	t.Helper()
 	clone, dist := filepath.Join(t.TempDir(), "clone"), t.TempDir()
-	execute(t, "", "git", "clone", "--quiet", repository(t).root, clone)
+	execute(t, "", "git", "clone", "--quiet", from.root, clone)
+	execute(t, clone, "git", "checkout", "--quiet", "--detach", from.commit)
 	if cache != "" {
 		t.Setenv("GOCACHE", cache)
 	}
