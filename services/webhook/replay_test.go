@@ -139,6 +139,35 @@ func TestReplayOfAFilter(t *testing.T) {
 	})
 }
 
+func TestReplayWithClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	for _, try := range []struct {
+		name  string
+		ahead time.Duration // the server's clock, of the clock of the engine that stores deliveries
+	}{{"the server is ahead", time.Minute}, {"the server is behind", -time.Minute}} {
+		t.Run(try.name, func(t *testing.T) {
+			t.Parallel()
+			w := open(t, quick())
+			w.server.now = func() time.Time { return time.Now().Add(try.ahead) }
+			r := newReceiver(t, nil)
+			w.endpoint(r.URL)
+			w.bookings(3)
+			w.settled()
+			counted := w.countReplays(t, &webhookv1.DeliveryFilter{})
+			w.bookings(2)
+			w.settled()
+			res, err := w.replayAll(w.as(w.company), "a", &webhookv1.DeliveryFilter{}, counted.GetAsOf())
+			if err != nil || res.GetReplayed() != 3 || counted.GetCount() != 3 {
+				t.Errorf("got %v of %v, %v; want the 3 that were counted", res, counted, err)
+			}
+			w.settled()
+			if r.count() != 8 {
+				t.Errorf("%d requests, want 5 and 3 replays", r.count())
+			}
+		})
+	}
+}
+
 func TestFiltersOfAReplay(t *testing.T) {
 	t.Parallel()
 	w := open(t, quick())

@@ -37,7 +37,7 @@ type Server struct {
 // NewServer returns a server that sends test deliveries and wakes queues through engine.
 func NewServer(engine *Engine) *Server {
 	return &Server{
-		engine: engine, store: engine.store, catalogue: message.NewCatalogue(), guard: engine.settings.guard(), resolve: systemResolver, now: time.Now, newID: id.NewUUID, batch: replayBatch,
+		engine: engine, store: engine.store, catalogue: message.NewCatalogue(), guard: engine.settings.guard(), resolve: systemResolver, now: engine.now, newID: id.NewUUID, batch: replayBatch,
 	}
 }
 

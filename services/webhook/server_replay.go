@@ -112,7 +112,10 @@ func (s *Server) CountDeliveries(ctx context.Context, req *webhookv1.CountDelive
 	if err != nil {
 		return nil, err
 	}
-	now := pg.Instant(s.now())
+	now, err := s.store.clock(ctx, company)
+	if err != nil {
+		return nil, err
+	}
 	n, err := s.store.countReplays(ctx, company, filter, now, maxReplayed+1)
 	if err != nil {
 		return nil, err
@@ -138,7 +141,10 @@ func (s *Server) ReplayDeliveries(ctx context.Context, req *webhookv1.ReplayDeli
 	if req.GetFilter() == nil {
 		return s.replayListed(ctx, company, req)
 	}
-	r := filteredReplay{now: pg.Instant(s.now())}
+	r := filteredReplay{}
+	if r.now, err = s.store.clock(ctx, company); err != nil {
+		return nil, err
+	}
 	if r.filter, err = filterOf(req.GetFilter()); err != nil {
 		return nil, err
 	}

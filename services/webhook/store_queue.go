@@ -58,7 +58,7 @@ const queueSQL = `with erased as (
 	), queued as (
 		insert into deliveries (company_id, id, message_id, endpoint_id, event, state, due_at, lease, created_at)
 		select company_id, delivery_id(id, endpoint_id), id, endpoint_id, event, 'pending',
-			case when mine then $9::timestamptz else $10 end, case when mine then $11::uuid end, $10
+			case when mine then $9::timestamptz else $10 end, case when mine then $11::uuid end, now()
 		from wanted
 		on conflict do nothing
 		returning company_id, id, message_id, endpoint_id, lease is not null as leased

@@ -84,6 +84,13 @@ const (
 	countTestsSQL = `select count(*) from (select from deliveries f where f.company_id = $1 and f.test`
 )
 
+// clock returns the time by the database's clock, by which created_at is set too. A delivery that is
+// created later is created after this time, whichever process creates it.
+func (s *store) clock(ctx context.Context, company id.Company) (time.Time, error) {
+	now, err := pg.One[time.Time](ctx, s.DB, pg.For(company), `select now()`)
+	return now, s.Fault(err)
+}
+
 // narrowReplays adds the condition for the deliveries that matched a filter at an instant and were
 // not replayed since.
 func (f logFilter) narrowReplays(s *pg.Statement, asOf time.Time) {
