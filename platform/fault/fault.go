@@ -65,6 +65,7 @@ const (
 	ReasonVersionMismatch       = "VERSION_MISMATCH"
 	ReasonIdempotencyKeyReused  = "IDEMPOTENCY_KEY_REUSED"
 	ReasonIdempotencyInProgress = "IDEMPOTENCY_IN_PROGRESS"
+	ReasonLiveMode              = "LIVE_MODE"
 )
 
 // Field is one failed check of one field of the request.
@@ -197,6 +198,11 @@ func Stale(resource string, version int64) *Error {
 
 // Refuse returns a fault for a request that the current state does not allow.
 func Refuse(reason, message string) *Error { return New(Refused, reason, message) }
+
+// LiveMode refuses an operation that exists in test mode only.
+func LiveMode() *Error {
+	return Refuse(ReasonLiveMode, "this exists in test mode only; use a credential of the test mode")
+}
 
 // MissingScope returns the fault for a token without the scope that the operation needs.
 func MissingScope(scope string) *Error {

@@ -4,6 +4,11 @@
 //
 //	cust_01jb4x9m3vf6ksn8w2d7pq5r0t
 //
+// Companies and credentials exist in live mode or in test mode. In test mode the UUID has
+// version 8, and "test_" follows the prefix:
+//
+//	key_test_01jb4x9m3vg6ksn8w2d7pq5r0t
+//
 // Databases store only the UUID, in a column of type uuid. Each kind of resource has its
 // own Go type, so the compiler refuses a customer's identifier where an event's is expected.
 package id
@@ -11,6 +16,7 @@ package id
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -98,12 +104,19 @@ func Filter[T any, P interface {
 
 func (i *ID[K]) parse(s string) error {
 	var k K
-	p := k.Prefix()
-	if len(s) != len(p)+encodedLen || s[:len(p)] != p {
+	rest, ok := strings.CutPrefix(s, k.Prefix())
+	if !ok {
 		return ErrMalformed
 	}
-	raw, ok := decode(s[len(p):])
+	inTestMode := false
+	if hasMode(k) {
+		rest, inTestMode = strings.CutPrefix(rest, testMark)
+	}
+	raw, ok := decode(rest)
 	if !ok || raw == [16]byte{} { // the zero value would mean that the caller named none
+		return ErrMalformed
+	}
+	if hasMode(k) && UUID(raw).IsTest() != inTestMode {
 		return ErrMalformed
 	}
 	*i = raw
@@ -124,6 +137,9 @@ func (i ID[K]) Append(b []byte) []byte {
 	var enc [encodedLen]byte
 	encode(&enc, i)
 	b = append(b, k.Prefix()...)
+	if hasMode(k) && i.IsTest() {
+		b = append(b, testMark...)
+	}
 	return append(b, enc[:]...)
 }
 

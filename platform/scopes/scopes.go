@@ -42,6 +42,8 @@ const (
 	RegistrationsWrite      = "registrations:write"
 	ServiceCredentialsRead  = "service-credentials:read"
 	ServiceCredentialsWrite = "service-credentials:write"
+	TestModeRead            = "test-mode:read"
+	TestModeWrite           = "test-mode:write"
 	TransactionsRead        = "transactions:read"
 	TransactionsWrite       = "transactions:write"
 	WaitlistRead            = "waitlist:read"
@@ -77,8 +79,8 @@ func InToken(granted []string) []string {
 func InterfaceB() []string {
 	return []string{
 		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, DiscountsRead, DiscountsWrite, EventsRead, EventsWrite,
-		HoldsRead, HoldsWrite, PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite,
-		WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
+		HoldsRead, HoldsWrite, PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite,
+		TestModeRead, TestModeWrite, TransactionsRead, TransactionsWrite, WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
 	}
 }
 
@@ -99,7 +101,7 @@ func Service() []string {
 		WebhooksRead, WebhooksWrite,
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
-		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite)
+		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, TestModeRead, TestModeWrite)
 }
 
 // Staff returns the scopes of an administrator with the role staff.
@@ -108,7 +110,7 @@ func Staff() []string {
 		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, NotesRead, NotesWrite, EventsRead, EventsWrite,
 		BookingsRead, BookingsWrite, RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite,
 		WaitlistRead, WaitlistWrite, PassesRead, PassesWrite, CustomerPassesRead, CustomerPassesWrite, DiscountsRead, DiscountsWrite,
-		AuditWrite,
+		AuditWrite, TestModeRead,
 	}
 }
 
@@ -118,7 +120,7 @@ func Owner() []string {
 	return append(Staff(),
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite, WebhooksRead, WebhooksWrite,
-		AdministratorsRead, AdministratorsWrite, AuditRead, PrivacyRead, PrivacyWrite)
+		AdministratorsRead, AdministratorsWrite, AuditRead, PrivacyRead, PrivacyWrite, TestModeWrite)
 }
 
 // Publishable returns the scopes of a token for a publishable key.

@@ -37,5 +37,6 @@ func (c *client) Company(ctx context.Context, company id.Company) (Company, erro
 	return Company{
 		ID: company, Timezone: in.GetTimezone(), Currency: in.GetCurrency(),
 		UniqueEmails: in.GetUniqueCustomerEmails(), Version: in.GetVersion(),
+		ClockOffset: in.GetClockOffsetSeconds(),
 	}, nil
 }

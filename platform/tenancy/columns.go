@@ -33,6 +33,11 @@ func UniqueEmails() Column {
 	return Column{"unique_emails", func(c *Company) any { return &c.UniqueEmails }, false}
 }
 
+// ClockOffset is the column clock_offset_seconds.
+func ClockOffset() Column {
+	return Column{"clock_offset_seconds", func(c *Company) any { return &c.ClockOffset }, true}
+}
+
 // statements are the SQL statements of a copy.
 type statements struct {
 	columns    []Column

@@ -64,5 +64,6 @@ func FromEvent(m bus.Message) (Company, error) {
 	return Company{
 		ID: company, Timezone: in.GetTimezone(), Currency: in.GetCurrency(),
 		UniqueEmails: in.GetUniqueCustomerEmails(), Version: in.GetVersion(),
+		ClockOffset: in.GetClockOffsetSeconds(),
 	}, err
 }

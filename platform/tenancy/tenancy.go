@@ -33,11 +33,17 @@ type Company struct {
 	Timezone     string // IANA name
 	Currency     string // ISO 4217
 	UniqueEmails bool   // whether each customer must have another e-mail address
+	ClockOffset  int64  // by how many seconds the company's test clock is ahead; 0 in live mode
 	Version      int64  // the company's version that has these facts; 0 if it is not known
 }
 
 // Location returns the company's time zone.
 func (c Company) Location() (*time.Location, error) { return zone.Load(c.Timezone) }
+
+// Now returns the company's time at an instant: in test mode, what its test clock shows then.
+func (c Company) Now(at time.Time) time.Time {
+	return at.Add(time.Duration(c.ClockOffset) * time.Second)
+}
 
 // Newest returns the newer one of c and kept. The copy can be older than a token: after a restore, or
 // until an event arrives.
@@ -97,13 +103,14 @@ func (c *Companies) Of(ctx context.Context) (Company, error) {
 
 // Claimed returns the company that the request of ctx is for, as the caller's token describes it,
 // without a round trip. It falls back to Of if the token does not describe the company, as with a
-// platform credential, or if the service has columns that tokens do not contain.
+// platform credential, if the service has columns that tokens do not contain, and in test mode.
 func (c *Companies) Claimed(ctx context.Context) (Company, error) {
 	company, err := rpc.Tenant(ctx)
 	if err != nil {
 		return Company{}, err
 	}
-	if claims := rpc.CompanyClaims(ctx); claims != nil && c.claimable {
+	// A token can be older than the position of the test clock.
+	if claims := rpc.CompanyClaims(ctx); claims != nil && c.claimable && !company.IsTest() {
 		return Company{}.updated(company, claims), nil
 	}
 	return c.Of(ctx)
@@ -113,6 +120,7 @@ func (c *Companies) Claimed(ctx context.Context) (Company, error) {
 // change.
 func (c Company) updated(company id.Company, claims *token.Claims) Company {
 	c.ID, c.Timezone, c.Currency, c.Version = company, claims.Zone, claims.Currency, claims.CompanyVersion
+	c.ClockOffset = claims.ClockOffset
 	return c
 }
 

@@ -50,7 +50,9 @@ type Claims struct {
 	// CompanyVersion is the version of the company that Zone and Currency are from; 0: an earlier
 	// release issued the token. A service that has a newer copy of the company uses its copy.
 	CompanyVersion int64
-	Scopes         []string
+	// ClockOffset is by how many seconds the test clock of the company is ahead; 0 in live mode.
+	ClockOffset int64
+	Scopes      []string
 	// RateLimit is the number of requests that the credential can make in any 60 seconds; 0: the
 	// gateway's default.
 	RateLimit int
@@ -86,6 +88,7 @@ type wire struct {
 	Zone       string `json:"tz,omitempty"`
 	Currency   string `json:"cur,omitempty"`
 	CompanyVer int64  `json:"cv,omitempty"`
+	Clock      int64  `json:"clk,omitempty"`
 	Scope      string `json:"scope"`
 	RateLimit  int    `json:"rl,omitempty"`
 	Generation int64  `json:"gen"`
@@ -109,8 +112,8 @@ func (w *wire) claims(issuer string) (*Claims, error) {
 	}
 	c := &Claims{
 		Subject: w.RegisteredClaims.Subject, Kind: w.Kind, Session: w.Session, Zone: w.Zone, Currency: w.Currency,
-		CompanyVersion: w.CompanyVer,
-		Scopes:         strings.Fields(w.Scope), RateLimit: w.RateLimit, Generation: w.Generation,
+		CompanyVersion: w.CompanyVer, ClockOffset: w.Clock,
+		Scopes: strings.Fields(w.Scope), RateLimit: w.RateLimit, Generation: w.Generation,
 		ExpiresAt: w.RegisteredClaims.ExpiresAt.Time, ID: w.RegisteredClaims.ID,
 	}
 	if at := w.RegisteredClaims.IssuedAt; at != nil {
@@ -139,8 +142,8 @@ func Sign(key ed25519.PrivateKey, kid, issuer string, c Claims) (string, error) 
 			IssuedAt: jwt.NewNumericDate(c.IssuedAt), ExpiresAt: jwt.NewNumericDate(c.ExpiresAt),
 		},
 		Kind: c.Kind, Session: c.Session, Company: c.Company.String(), Zone: c.Zone, Currency: c.Currency,
-		CompanyVer: c.CompanyVersion,
-		Scope:      strings.Join(c.Scopes, " "), RateLimit: c.RateLimit, Generation: c.Generation,
+		CompanyVer: c.CompanyVersion, Clock: c.ClockOffset,
+		Scope: strings.Join(c.Scopes, " "), RateLimit: c.RateLimit, Generation: c.Generation,
 	}
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, w)
 	t.Header["kid"] = kid

@@ -28,6 +28,32 @@ func newCompanyCopies(conns ...grpc.ClientConnInterface) companyCopies {
 	return all
 }
 
+// testData are the services that store test data.
+type testData []authv1.TestDataServiceClient
+
+// newTestData returns the services behind connections, which delete test data in this order.
+func newTestData(conns ...grpc.ClientConnInterface) testData {
+	all := make(testData, len(conns))
+	for i, conn := range conns {
+		all[i] = authv1.NewTestDataServiceClient(conn)
+	}
+	return all
+}
+
+// delete deletes the test data of a company in one service after the other, with the caller's token,
+// and returns the number of rows. If a service cannot be reached, the error is fault.Unavailable.
+func (all testData) delete(ctx context.Context, company id.Company) (deleted int64, err error) {
+	ctx = rpc.WithCompany(ctx, company)
+	for _, c := range all {
+		resp, err := c.DeleteTestData(ctx, &authv1.DeleteTestDataRequest{})
+		if err != nil {
+			return deleted, fault.Away(err)
+		}
+		deleted += resp.GetDeleted()
+	}
+	return deleted, nil
+}
+
 // refresh updates every copy of a company, with the caller's token. If a service cannot be reached,
 // the error is fault.Unavailable. The change is stored nevertheless, and the same request can be
 // repeated until it succeeds.

@@ -18,6 +18,11 @@ type Company struct {
 	Version      int64     `db:"version"`
 	CreatedAt    time.Time `db:"created_at"`
 	UpdatedAt    time.Time `db:"updated_at"`
+	// LiveVersion is the version of the company in live mode whose settings a company in test mode
+	// has; 0 for a company in live mode.
+	LiveVersion int64 `db:"live_version"`
+	// ClockOffset is by how many seconds the test clock is ahead.
+	ClockOffset int64 `db:"clock_offset_seconds"`
 }
 
 // facts returns what the audit log records of a company.
@@ -25,6 +30,7 @@ func (c *Company) facts() []Detail {
 	return []Detail{
 		{Field: "name", After: c.Name}, {Field: "timezone", After: c.Timezone}, {Field: "currency", After: c.Currency},
 		{Field: "unique_customer_emails", After: strconv.FormatBool(c.UniqueEmails)},
+		{Field: "clock_offset_seconds", After: strconv.FormatInt(c.ClockOffset, 10)},
 	}
 }
 

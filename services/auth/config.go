@@ -16,6 +16,7 @@ type Config struct {
 	CustomerAddr string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"gRPC addresses of the customer service, separated by commas"`
 	BookingAddr  string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"gRPC addresses of the booking service, separated by commas"`
 	PassAddr     string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"gRPC addresses of the pass service, separated by commas"`
+	WebhookAddr  string        `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"gRPC addresses of the webhook service, separated by commas"`
 	Bootstrap    config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to create or update at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
 	Rotation     time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which a signing key is replaced"`
 	Delay        time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new signing key is published before it signs"`

@@ -12,13 +12,14 @@ func companyMessage(c Company) *authv1.Company {
 	return &authv1.Company{
 		Id: c.ID.String(), Name: c.Name, Timezone: c.Timezone, Currency: c.Currency, Version: c.Version,
 		UniqueCustomerEmails: c.UniqueEmails, CreatedAt: timestamppb.New(c.CreatedAt), UpdatedAt: timestamppb.New(c.UpdatedAt),
+		ClockOffsetSeconds: c.ClockOffset,
 	}
 }
 
 func companySnapshot(c Company) *authv1.CompanySnapshot {
 	return &authv1.CompanySnapshot{
 		Id: c.ID.String(), Name: c.Name, Timezone: c.Timezone, Currency: c.Currency, Version: c.Version,
-		UniqueCustomerEmails: c.UniqueEmails,
+		UniqueCustomerEmails: c.UniqueEmails, ClockOffsetSeconds: c.ClockOffset,
 	}
 }
 

@@ -10,6 +10,12 @@ const ReasonInvalidScope = "INVALID_SCOPE"
 // ReasonTooManyKeys: the company has as many publishable keys as it can have.
 const ReasonTooManyKeys = "TOO_MANY_KEYS"
 
+// ReasonTestMode: the operation exists in live mode only.
+const ReasonTestMode = "TEST_MODE"
+
+// testMode refuses an operation that exists in live mode only.
+func testMode(message string) error { return fault.Refuse(ReasonTestMode, message) }
+
 // Reasons of faults about administrators.
 const (
 	ReasonSignInExpired         = "SIGN_IN_EXPIRED"

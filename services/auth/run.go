@@ -52,13 +52,18 @@ func Run(ctx context.Context, h *service.Host) error {
 		interval: cfg.Rotation, delay: cfg.Delay, now: time.Now, log: h.Log,
 	}
 	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
-	for _, to := range []struct{ part, addr string }{{"customer", cfg.CustomerAddr}, {"booking", cfg.BookingAddr}, {"pass", cfg.PassAddr}} {
+	for _, to := range []struct{ part, addr string }{
+		{"booking", cfg.BookingAddr}, {"pass", cfg.PassAddr}, {"customer", cfg.CustomerAddr}, {"webhook", cfg.WebhookAddr},
+	} {
 		conn, err := h.Dial(to.part, to.addr, rpc.DialOptions{})
 		if err != nil {
 			return err
 		}
 		defer conn.Close()
-		server.companyCopies = append(server.companyCopies, newCompanyCopies(conn)...)
+		server.testData = append(server.testData, newTestData(conn)...)
+		if to.part != "webhook" {
+			server.companyCopies = append(server.companyCopies, newCompanyCopies(conn)...)
+		}
 	}
 	feed := server.identityFeed()
 	if err := server.prepare(ctx, feed, kit.Bus, credentials); err != nil {

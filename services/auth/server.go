@@ -26,11 +26,13 @@ type Server struct {
 	authv1.UnimplementedSigningKeyServiceServer
 	authv1.UnimplementedAdministratorServiceServer
 	authv1.UnimplementedAuditServiceServer
+	authv1.UnimplementedTestModeServiceServer
 
 	store         *store
 	outbox        *outbox.Outbox
 	keys          *keyring
 	companyCopies companyCopies
+	testData      testData
 	throttle      *throttle
 	passwords     *passwords
 	sealer        *seal.Sealer
@@ -60,6 +62,7 @@ func (s *Server) register(srv grpc.ServiceRegistrar) {
 	authv1.RegisterSigningKeyServiceServer(srv, s)
 	authv1.RegisterAdministratorServiceServer(srv, s)
 	authv1.RegisterAuditServiceServer(srv, s)
+	authv1.RegisterTestModeServiceServer(srv, s)
 }
 
 // instant returns the current time in the precision of PostgreSQL.

@@ -40,7 +40,7 @@ func (s *Server) CreateAdministrator(ctx context.Context, req *authv1.CreateAdmi
 		return nil, err
 	}
 	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
-		if _, err := s.store.lockCompany(ctx, tx, company); err != nil {
+		if _, err := s.store.lockLiveCompany(ctx, tx, company); err != nil {
 			return err
 		}
 		return s.addAdministrator(ctx, tx, &a, rpc.Caller(ctx))

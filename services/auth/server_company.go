@@ -58,6 +58,9 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 	if err != nil {
 		return nil, err
 	}
+	if company.IsTest() {
+		return nil, testMode("change the company in live mode; the test mode follows")
+	}
 	fields, err := companyFields{name: req.Name, timezone: req.Timezone, currency: req.Currency, uniqueEmails: req.UniqueCustomerEmails}.checked()
 	if err != nil {
 		return nil, err
@@ -81,6 +84,9 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 	})
 	if err == nil && fields.areCopied() {
 		err = s.companyCopies.refresh(ctx, company)
+	}
+	if err == nil {
+		err = s.updateTestCompany(ctx, company)
 	}
 	if err != nil {
 		return nil, err

@@ -36,7 +36,7 @@ func createCredential[R proto.Message](
 		return none, err
 	}
 	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		c, secret := newCredential(k, company, s.newID(), fields, s.instant())
+		c, secret := newCredential(k, company, inModeOf(company, s.newID()), fields, s.instant())
 		answer.credential(c)
 		tx.AfterCommit(func() { *answer.secret = secret })
 		return s.addCredential(ctx, tx, k, c)

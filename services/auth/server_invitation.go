@@ -55,7 +55,7 @@ func (s *Server) InviteAdministrator(ctx context.Context, req *authv1.InviteAdmi
 // token.
 func (s *Server) invite(ctx context.Context, tx *pg.Tx, i *Invitation) (raw string, err error) {
 	// Concurrent invitations of one address are serialized.
-	if _, err := s.store.lockCompany(ctx, tx, i.Company); err != nil {
+	if _, err := s.store.lockLiveCompany(ctx, tx, i.Company); err != nil {
 		return "", err
 	}
 	now := s.instant()

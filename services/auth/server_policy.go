@@ -17,6 +17,7 @@ func Policy() rpc.Policy {
 		&authv1.PublishableKeyService_ServiceDesc,
 		&authv1.ServiceCredentialService_ServiceDesc,
 		&authv1.SigningKeyService_ServiceDesc,
+		&authv1.TestModeService_ServiceDesc,
 		&authv1.TokenService_ServiceDesc,
 		&privacyv1.PersonalDataService_ServiceDesc,
 	)

@@ -34,7 +34,7 @@ func (s *Server) CreatePublishableKey(ctx context.Context, req *authv1.CreatePub
 	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		now := s.instant()
 		k := PublishableKey{
-			Company: company, ID: id.PublishableKey(s.newID()), Name: *fields.name, Origins: *fields.origins,
+			Company: company, ID: id.PublishableKey(inModeOf(company, s.newID())), Name: *fields.name, Origins: *fields.origins,
 			Generation: 1, Version: 1, CreatedAt: now, UpdatedAt: now,
 		}
 		resp.PublishableKey = publishableMessage(k)

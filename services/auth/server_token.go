@@ -141,6 +141,7 @@ func (s *Server) addCompany(ctx context.Context, claims *token.Claims) error {
 		return err
 	}
 	claims.Zone, claims.Currency, claims.CompanyVersion = tenant.Timezone, tenant.Currency, tenant.Version
+	claims.ClockOffset = tenant.ClockOffset
 	return nil
 }
 

@@ -74,8 +74,8 @@ func accessClaims(a Administrator, s Session, c Company, now time.Time) token.Cl
 		expires = s.ExpiresAt
 	}
 	return token.Claims{
-		Subject: a.ID.String(), Kind: token.KindAdministrator, Session: s.ID.String(), Company: a.Company,
-		Zone: c.Timezone, Currency: c.Currency, CompanyVersion: c.Version, Scopes: roleScopes(a.Role), Generation: a.Generation,
+		Subject: a.ID.String(), Kind: token.KindAdministrator, Session: s.ID.String(), Company: c.ID,
+		Zone: c.Timezone, Currency: c.Currency, CompanyVersion: c.Version, ClockOffset: c.ClockOffset, Scopes: roleScopes(a.Role), Generation: a.Generation,
 		IssuedAt: now.Truncate(time.Second), ExpiresAt: expires,
 	}
 }

@@ -68,6 +68,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	bookingv1.RegisterWaitlistServiceServer(srv, server)
 	bookingv1.RegisterVerificationServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 

@@ -17,6 +17,7 @@ func Policy() rpc.Policy {
 		&bookingv1.VerificationService_ServiceDesc,
 		&bookingv1.WaitlistService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
+		&authv1.TestDataService_ServiceDesc,
 		&customerv1.CustomerDeletionService_ServiceDesc,
 		&privacyv1.PersonalDataService_ServiceDesc,
 	)

@@ -61,6 +61,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	customerv1.RegisterCustomerServiceServer(srv, server)
 	customerv1.RegisterNoteServiceServer(srv, Notes{Server: server})
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	privacyv1.RegisterErasureServiceServer(srv, Erasures{Server: server})
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 	forgetting := NewErasureJobs(kit.DB, kit.Outbox, kit.Bus, cfg.Settle, h.Log)

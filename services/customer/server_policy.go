@@ -13,6 +13,7 @@ func Policy() rpc.Policy {
 		&customerv1.CustomerService_ServiceDesc,
 		&customerv1.NoteService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
+		&authv1.TestDataService_ServiceDesc,
 		&privacyv1.ErasureService_ServiceDesc,
 		&privacyv1.PersonalDataService_ServiceDesc,
 	)

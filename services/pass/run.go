@@ -56,6 +56,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	server := NewServer(kit.DB, kit.Outbox, companies, NewCustomers(customerConn, source))
 	passv1.RegisterPassServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 

@@ -39,7 +39,7 @@ func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, cust
 
 // NewCompanies returns the copy of companies in db, which fetches missing companies from auth.
 func NewCompanies(db *pg.DB, auth tenancy.Auth) *tenancy.Companies {
-	return tenancy.New(db, auth, tenancy.Timezone(), tenancy.Currency())
+	return tenancy.New(db, auth, tenancy.Timezone(), tenancy.Currency(), tenancy.ClockOffset())
 }
 
 // tenant is the company of a request, with its time zone.

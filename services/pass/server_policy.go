@@ -13,6 +13,7 @@ func Policy() rpc.Policy {
 	return rpc.PolicyOf(
 		&passv1.PassService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
+		&authv1.TestDataService_ServiceDesc,
 		&customerv1.CustomerDeletionService_ServiceDesc,
 		&privacyv1.PersonalDataService_ServiceDesc,
 	)

@@ -11,6 +11,8 @@ import (
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/seal"
 	"reservation.dev/platform/service"
+	"reservation.dev/platform/tenancy"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 	"reservation.dev/services/webhook/migrations"
@@ -66,6 +68,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	defer stopListening()
 	srv := kit.GRPC(Policy())
 	webhookv1.RegisterWebhookServiceServer(srv, NewServer(engine))
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB, "endpoints", "endpoint_secrets"))
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 	intake := NewIntake(engine, NewClients(customerConn, authConn, cfg.Credential.Source(authConn)))
 

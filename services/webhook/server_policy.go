@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
@@ -10,6 +11,7 @@ import (
 func Policy() rpc.Policy {
 	return rpc.PolicyOf(
 		&webhookv1.WebhookService_ServiceDesc,
+		&authv1.TestDataService_ServiceDesc,
 		&privacyv1.PersonalDataService_ServiceDesc,
 	)
 }

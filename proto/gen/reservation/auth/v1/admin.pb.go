@@ -1952,8 +1952,11 @@ func (x *FinishSignInResponse) GetDeviceTokens() []string {
 }
 
 type AuthenticateRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	SessionToken  string                 `protobuf:"bytes,1,opt,name=session_token,json=sessionToken,proto3" json:"session_token,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	SessionToken string                 `protobuf:"bytes,1,opt,name=session_token,json=sessionToken,proto3" json:"session_token,omitempty"`
+	// If true, the access token is for the company in test mode, which is created if it does not
+	// exist. Everything else in the response is the same.
+	TestMode      bool `protobuf:"varint,2,opt,name=test_mode,json=testMode,proto3" json:"test_mode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1993,6 +1996,13 @@ func (x *AuthenticateRequest) GetSessionToken() string {
 		return x.SessionToken
 	}
 	return ""
+}
+
+func (x *AuthenticateRequest) GetTestMode() bool {
+	if x != nil {
+		return x.TestMode
+	}
+	return false
 }
 
 type AuthenticateResponse struct {
@@ -4199,9 +4209,10 @@ const file_reservation_auth_v1_admin_proto_rawDesc = "" +
 	"\x14FinishSignInResponse\x12#\n" +
 	"\rsession_token\x18\x01 \x01(\tR\fsessionToken\x129\n" +
 	"\bidentity\x18\x02 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\x12#\n" +
-	"\rdevice_tokens\x18\x03 \x03(\tR\fdeviceTokens\"D\n" +
+	"\rdevice_tokens\x18\x03 \x03(\tR\fdeviceTokens\"a\n" +
 	"\x13AuthenticateRequest\x12-\n" +
-	"\rsession_token\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\fsessionToken\"Q\n" +
+	"\rsession_token\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\x80 R\fsessionToken\x12\x1b\n" +
+	"\ttest_mode\x18\x02 \x01(\bR\btestMode\"Q\n" +
 	"\x14AuthenticateResponse\x129\n" +
 	"\bidentity\x18\x01 \x01(\v2\x1d.reservation.auth.v1.IdentityR\bidentity\"?\n" +
 	"\x0eSignOutRequest\x12-\n" +

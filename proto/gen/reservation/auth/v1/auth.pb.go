@@ -226,8 +226,10 @@ type Company struct {
 	Version int64 `protobuf:"varint,7,opt,name=version,proto3" json:"version,omitempty"`
 	// If true, no two customers can have the same e-mail address, except deleted ones.
 	UniqueCustomerEmails bool `protobuf:"varint,8,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// In test mode: by how many seconds the test clock is ahead. Otherwise 0.
+	ClockOffsetSeconds int64 `protobuf:"varint,9,opt,name=clock_offset_seconds,json=clockOffsetSeconds,proto3" json:"clock_offset_seconds,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Company) Reset() {
@@ -314,6 +316,13 @@ func (x *Company) GetUniqueCustomerEmails() bool {
 		return x.UniqueCustomerEmails
 	}
 	return false
+}
+
+func (x *Company) GetClockOffsetSeconds() int64 {
+	if x != nil {
+		return x.ClockOffsetSeconds
+	}
+	return 0
 }
 
 type CreateCompanyRequest struct {
@@ -4430,7 +4439,7 @@ var File_reservation_auth_v1_auth_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xab\x02\n" +
+	"\x1ereservation/auth/v1/auth.proto\x12\x13reservation.auth.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xdd\x02\n" +
 	"\aCompany\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
@@ -4441,7 +4450,8 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
 	"\aversion\x18\a \x01(\x03R\aversion\x124\n" +
-	"\x16unique_customer_emails\x18\b \x01(\bR\x14uniqueCustomerEmails\"\xb3\x01\n" +
+	"\x16unique_customer_emails\x18\b \x01(\bR\x14uniqueCustomerEmails\x120\n" +
+	"\x14clock_offset_seconds\x18\t \x01(\x03R\x12clockOffsetSeconds\"\xb3\x01\n" +
 	"\x14CreateCompanyRequest\x12\x1b\n" +
 	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12#\n" +
 	"\btimezone\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\btimezone\x12#\n" +

@@ -62,7 +62,7 @@ type CompanyServiceClient interface {
 	// be reached, the change is stored and the response is UNAVAILABLE; repeat the request
 	// until it succeeds.
 	UpdateCompany(ctx context.Context, in *UpdateCompanyRequest, opts ...grpc.CallOption) (*UpdateCompanyResponse, error)
-	// ListCompanies lists all companies by id.
+	// ListCompanies lists all companies in live mode by id.
 	ListCompanies(ctx context.Context, in *ListCompaniesRequest, opts ...grpc.CallOption) (*ListCompaniesResponse, error)
 }
 
@@ -131,7 +131,7 @@ type CompanyServiceServer interface {
 	// be reached, the change is stored and the response is UNAVAILABLE; repeat the request
 	// until it succeeds.
 	UpdateCompany(context.Context, *UpdateCompanyRequest) (*UpdateCompanyResponse, error)
-	// ListCompanies lists all companies by id.
+	// ListCompanies lists all companies in live mode by id.
 	ListCompanies(context.Context, *ListCompaniesRequest) (*ListCompaniesResponse, error)
 	mustEmbedUnimplementedCompanyServiceServer()
 }

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: reservation/auth/v1/copies.proto
 
-// The service that the auth service calls in each service that keeps a copy of companies.
+// What the auth service calls in the services that keep copies or test data of companies.
 
 package authv1
 
@@ -105,6 +105,87 @@ func (x *RefreshCompanyResponse) GetVersion() int64 {
 	return 0
 }
 
+type DeleteTestDataRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteTestDataRequest) Reset() {
+	*x = DeleteTestDataRequest{}
+	mi := &file_reservation_auth_v1_copies_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteTestDataRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteTestDataRequest) ProtoMessage() {}
+
+func (x *DeleteTestDataRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_copies_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteTestDataRequest.ProtoReflect.Descriptor instead.
+func (*DeleteTestDataRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_copies_proto_rawDescGZIP(), []int{2}
+}
+
+type DeleteTestDataResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The number of deleted rows.
+	Deleted       int64 `protobuf:"varint,1,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteTestDataResponse) Reset() {
+	*x = DeleteTestDataResponse{}
+	mi := &file_reservation_auth_v1_copies_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteTestDataResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteTestDataResponse) ProtoMessage() {}
+
+func (x *DeleteTestDataResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_copies_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteTestDataResponse.ProtoReflect.Descriptor instead.
+func (*DeleteTestDataResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_copies_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *DeleteTestDataResponse) GetDeleted() int64 {
+	if x != nil {
+		return x.Deleted
+	}
+	return 0
+}
+
 var File_reservation_auth_v1_copies_proto protoreflect.FileDescriptor
 
 const file_reservation_auth_v1_copies_proto_rawDesc = "" +
@@ -112,10 +193,17 @@ const file_reservation_auth_v1_copies_proto_rawDesc = "" +
 	" reservation/auth/v1/copies.proto\x12\x13reservation.auth.v1\x1a\"reservation/access/v1/access.proto\"\x17\n" +
 	"\x15RefreshCompanyRequest\"2\n" +
 	"\x16RefreshCompanyResponse\x12\x18\n" +
-	"\aversion\x18\x01 \x01(\x03R\aversion2\x94\x01\n" +
-	"\x12CompanyCopyService\x12~\n" +
-	"\x0eRefreshCompany\x12*.reservation.auth.v1.RefreshCompanyRequest\x1a+.reservation.auth.v1.RefreshCompanyResponse\"\x13\x8a\xc9\x18\x0f\n" +
-	"\rcompany:writeB6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
+	"\aversion\x18\x01 \x01(\x03R\aversion\"\x17\n" +
+	"\x15DeleteTestDataRequest\"2\n" +
+	"\x16DeleteTestDataResponse\x12\x18\n" +
+	"\adeleted\x18\x01 \x01(\x03R\adeleted2\xa6\x01\n" +
+	"\x12CompanyCopyService\x12\x8f\x01\n" +
+	"\x0eRefreshCompany\x12*.reservation.auth.v1.RefreshCompanyRequest\x1a+.reservation.auth.v1.RefreshCompanyResponse\"$\x8a\xc9\x18 \n" +
+	"\rcompany:write\n" +
+	"\x0ftest-mode:write2\x94\x01\n" +
+	"\x0fTestDataService\x12\x80\x01\n" +
+	"\x0eDeleteTestData\x12*.reservation.auth.v1.DeleteTestDataRequest\x1a+.reservation.auth.v1.DeleteTestDataResponse\"\x15\x8a\xc9\x18\x11\n" +
+	"\x0ftest-mode:writeB6Z4reservation.dev/proto/gen/reservation/auth/v1;authv1b\x06proto3"
 
 var (
 	file_reservation_auth_v1_copies_proto_rawDescOnce sync.Once
@@ -129,16 +217,20 @@ func file_reservation_auth_v1_copies_proto_rawDescGZIP() []byte {
 	return file_reservation_auth_v1_copies_proto_rawDescData
 }
 
-var file_reservation_auth_v1_copies_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_reservation_auth_v1_copies_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_reservation_auth_v1_copies_proto_goTypes = []any{
 	(*RefreshCompanyRequest)(nil),  // 0: reservation.auth.v1.RefreshCompanyRequest
 	(*RefreshCompanyResponse)(nil), // 1: reservation.auth.v1.RefreshCompanyResponse
+	(*DeleteTestDataRequest)(nil),  // 2: reservation.auth.v1.DeleteTestDataRequest
+	(*DeleteTestDataResponse)(nil), // 3: reservation.auth.v1.DeleteTestDataResponse
 }
 var file_reservation_auth_v1_copies_proto_depIdxs = []int32{
 	0, // 0: reservation.auth.v1.CompanyCopyService.RefreshCompany:input_type -> reservation.auth.v1.RefreshCompanyRequest
-	1, // 1: reservation.auth.v1.CompanyCopyService.RefreshCompany:output_type -> reservation.auth.v1.RefreshCompanyResponse
-	1, // [1:2] is the sub-list for method output_type
-	0, // [0:1] is the sub-list for method input_type
+	2, // 1: reservation.auth.v1.TestDataService.DeleteTestData:input_type -> reservation.auth.v1.DeleteTestDataRequest
+	1, // 2: reservation.auth.v1.CompanyCopyService.RefreshCompany:output_type -> reservation.auth.v1.RefreshCompanyResponse
+	3, // 3: reservation.auth.v1.TestDataService.DeleteTestData:output_type -> reservation.auth.v1.DeleteTestDataResponse
+	2, // [2:4] is the sub-list for method output_type
+	0, // [0:2] is the sub-list for method input_type
 	0, // [0:0] is the sub-list for extension type_name
 	0, // [0:0] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
@@ -155,9 +247,9 @@ func file_reservation_auth_v1_copies_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_auth_v1_copies_proto_rawDesc), len(file_reservation_auth_v1_copies_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   4,
 			NumExtensions: 0,
-			NumServices:   1,
+			NumServices:   2,
 		},
 		GoTypes:           file_reservation_auth_v1_copies_proto_goTypes,
 		DependencyIndexes: file_reservation_auth_v1_copies_proto_depIdxs,

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: reservation/auth/v1/copies.proto
 
-// The service that the auth service calls in each service that keeps a copy of companies.
+// What the auth service calls in the services that keep copies or test data of companies.
 
 package authv1
 
@@ -128,6 +128,120 @@ var CompanyCopyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RefreshCompany",
 			Handler:    _CompanyCopyService_RefreshCompany_Handler,
+		},
+	},
+	Streams:  []grpc.StreamDesc{},
+	Metadata: "reservation/auth/v1/copies.proto",
+}
+
+const (
+	TestDataService_DeleteTestData_FullMethodName = "/reservation.auth.v1.TestDataService/DeleteTestData"
+)
+
+// TestDataServiceClient is the client API for TestDataService service.
+//
+// For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
+//
+// TestDataService is served by the services that store what a company sells: customer,
+// booking, pass and webhook.
+type TestDataServiceClient interface {
+	// DeleteTestData deletes everything that the service stores for the company of the call,
+	// which is in test mode, except its copy of the company and its webhook endpoints. A call in
+	// live mode is refused with LIVE_MODE. A repeated call deletes what was added since.
+	DeleteTestData(ctx context.Context, in *DeleteTestDataRequest, opts ...grpc.CallOption) (*DeleteTestDataResponse, error)
+}
+
+type testDataServiceClient struct {
+	cc grpc.ClientConnInterface
+}
+
+func NewTestDataServiceClient(cc grpc.ClientConnInterface) TestDataServiceClient {
+	return &testDataServiceClient{cc}
+}
+
+func (c *testDataServiceClient) DeleteTestData(ctx context.Context, in *DeleteTestDataRequest, opts ...grpc.CallOption) (*DeleteTestDataResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteTestDataResponse)
+	err := c.cc.Invoke(ctx, TestDataService_DeleteTestData_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// TestDataServiceServer is the server API for TestDataService service.
+// All implementations must embed UnimplementedTestDataServiceServer
+// for forward compatibility.
+//
+// TestDataService is served by the services that store what a company sells: customer,
+// booking, pass and webhook.
+type TestDataServiceServer interface {
+	// DeleteTestData deletes everything that the service stores for the company of the call,
+	// which is in test mode, except its copy of the company and its webhook endpoints. A call in
+	// live mode is refused with LIVE_MODE. A repeated call deletes what was added since.
+	DeleteTestData(context.Context, *DeleteTestDataRequest) (*DeleteTestDataResponse, error)
+	mustEmbedUnimplementedTestDataServiceServer()
+}
+
+// UnimplementedTestDataServiceServer must be embedded to have
+// forward compatible implementations.
+//
+// NOTE: this should be embedded by value instead of pointer to avoid a nil
+// pointer dereference when methods are called.
+type UnimplementedTestDataServiceServer struct{}
+
+func (UnimplementedTestDataServiceServer) DeleteTestData(context.Context, *DeleteTestDataRequest) (*DeleteTestDataResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteTestData not implemented")
+}
+func (UnimplementedTestDataServiceServer) mustEmbedUnimplementedTestDataServiceServer() {}
+func (UnimplementedTestDataServiceServer) testEmbeddedByValue()                         {}
+
+// UnsafeTestDataServiceServer may be embedded to opt out of forward compatibility for this service.
+// Use of this interface is not recommended, as added methods to TestDataServiceServer will
+// result in compilation errors.
+type UnsafeTestDataServiceServer interface {
+	mustEmbedUnimplementedTestDataServiceServer()
+}
+
+func RegisterTestDataServiceServer(s grpc.ServiceRegistrar, srv TestDataServiceServer) {
+	// If the following call panics, it indicates UnimplementedTestDataServiceServer was
+	// embedded by pointer and is nil.  This will cause panics if an
+	// unimplemented method is ever invoked, so we test this at initialization
+	// time to prevent it from happening at runtime later due to I/O.
+	if t, ok := srv.(interface{ testEmbeddedByValue() }); ok {
+		t.testEmbeddedByValue()
+	}
+	s.RegisterService(&TestDataService_ServiceDesc, srv)
+}
+
+func _TestDataService_DeleteTestData_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteTestDataRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(TestDataServiceServer).DeleteTestData(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: TestDataService_DeleteTestData_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(TestDataServiceServer).DeleteTestData(ctx, req.(*DeleteTestDataRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+// TestDataService_ServiceDesc is the grpc.ServiceDesc for TestDataService service.
+// It's only intended for direct use with grpc.RegisterService,
+// and not to be introspected or modified (even as a copy)
+var TestDataService_ServiceDesc = grpc.ServiceDesc{
+	ServiceName: "reservation.auth.v1.TestDataService",
+	HandlerType: (*TestDataServiceServer)(nil),
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "DeleteTestData",
+			Handler:    _TestDataService_DeleteTestData_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

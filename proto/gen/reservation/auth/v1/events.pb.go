@@ -123,8 +123,10 @@ type CompanySnapshot struct {
 	// Raised by every change. A consumer keeps the snapshot with the highest version.
 	Version              int64 `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
 	UniqueCustomerEmails bool  `protobuf:"varint,6,opt,name=unique_customer_emails,json=uniqueCustomerEmails,proto3" json:"unique_customer_emails,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// In test mode: by how many seconds the test clock is ahead. Otherwise 0.
+	ClockOffsetSeconds int64 `protobuf:"varint,7,opt,name=clock_offset_seconds,json=clockOffsetSeconds,proto3" json:"clock_offset_seconds,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *CompanySnapshot) Reset() {
@@ -197,6 +199,13 @@ func (x *CompanySnapshot) GetUniqueCustomerEmails() bool {
 		return x.UniqueCustomerEmails
 	}
 	return false
+}
+
+func (x *CompanySnapshot) GetClockOffsetSeconds() int64 {
+	if x != nil {
+		return x.ClockOffsetSeconds
+	}
+	return 0
 }
 
 // CredentialRevoked is published as credential_revoked.<subject>. The stream keeps the
@@ -404,14 +413,15 @@ const file_reservation_auth_v1_events_proto_rawDesc = "" +
 	"\x0eCompanyCreated\x12>\n" +
 	"\acompany\x18\x01 \x01(\v2$.reservation.auth.v1.CompanySnapshotR\acompany\"P\n" +
 	"\x0eCompanyUpdated\x12>\n" +
-	"\acompany\x18\x01 \x01(\v2$.reservation.auth.v1.CompanySnapshotR\acompany\"\xbd\x01\n" +
+	"\acompany\x18\x01 \x01(\v2$.reservation.auth.v1.CompanySnapshotR\acompany\"\xef\x01\n" +
 	"\x0fCompanySnapshot\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1a\n" +
 	"\btimezone\x18\x03 \x01(\tR\btimezone\x12\x1a\n" +
 	"\bcurrency\x18\x04 \x01(\tR\bcurrency\x12\x18\n" +
 	"\aversion\x18\x05 \x01(\x03R\aversion\x124\n" +
-	"\x16unique_customer_emails\x18\x06 \x01(\bR\x14uniqueCustomerEmails\"T\n" +
+	"\x16unique_customer_emails\x18\x06 \x01(\bR\x14uniqueCustomerEmails\x120\n" +
+	"\x14clock_offset_seconds\x18\a \x01(\x03R\x12clockOffsetSeconds\"T\n" +
 	"\x11CredentialRevoked\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12%\n" +
 	"\x0emin_generation\x18\x02 \x01(\x03R\rminGeneration\"k\n" +
