@@ -4,14 +4,26 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // credentialFields are the fields that a request sets; nil: not set.
 type credentialFields struct {
 	name, description *string
 	scopes            []string
-	rateLimit         *int32 // in a change, 0 removes it
+	rateLimit         *int32         // in a change, 0 removes it
+	networks          *[]string      // as given
+	allowedNetworks   token.Networks // the networks as they are stored
 	expiresAfterDays  *int32
+}
+
+// givenNetworks returns the networks of a change; nil: not set.
+func givenNetworks(n *authv1.AllowedNetworks) *[]string {
+	if n == nil {
+		return nil
+	}
+	return &n.Values
 }
 
 // checkedForNew checks the fields of a new credential and returns them as they are stored.
@@ -43,6 +55,9 @@ func (f credentialFields) checked(k credentialKind, leastRateLimit int32) (crede
 	}
 	check.expiry(f.expiresAfterDays)
 	check.rateLimit(f.rateLimit, leastRateLimit)
+	if f.networks != nil {
+		f.allowedNetworks = check.networks("allowed_networks", *f.networks)
+	}
 	return f, check.Err()
 }
 
@@ -51,6 +66,7 @@ func (f credentialFields) checked(k credentialKind, leastRateLimit int32) (crede
 func newCredential(k credentialKind, company id.Company, credential id.UUID, f credentialFields, now time.Time) (c Credential, secret string) {
 	c = Credential{
 		Company: company, ID: credential, Kind: k.name, Scopes: f.scopes, RateLimit: f.rateLimit,
+		Networks:   append(token.Networks{}, f.allowedNetworks...), // not nil, which is NULL
 		Generation: 1, Version: 1, CreatedAt: now, RotatedAt: now,
 	}
 	if f.name != nil {
@@ -75,9 +91,10 @@ func (c *Credential) update(f credentialFields, now time.Time) {
 		c.Description = *f.description
 	}
 	narrower := f.scopes != nil && c.setScopes(f.scopes)
-	// Tokens carry the limit, so a new limit requires new tokens.
+	// Tokens carry the limit and the networks, so new ones require new tokens.
 	limited := f.rateLimit != nil && c.setRateLimit(*f.rateLimit)
-	if narrower || limited {
+	moved := f.networks != nil && c.setNetworks(f.allowedNetworks)
+	if narrower || limited || moved {
 		c.revoke(now)
 	}
 }

@@ -107,12 +107,17 @@ type credentialRequest interface {
 }
 
 // rotateCredential replaces the secret of a credential.
-func rotateCredential[R proto.Message](ctx context.Context, s *Server, k credentialKind, req credentialRequest, resp R, answer credentialAnswer) (R, error) {
+func rotateCredential[R proto.Message](ctx context.Context, s *Server, k credentialKind, req rotationRequest, resp R, answer credentialAnswer) (R, error) {
+	rotation, err := rotationOf(req)
+	if err != nil {
+		var none R
+		return none, err
+	}
 	return writeCredential(ctx, s, k, req, resp, func(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID) error {
-		c, err := s.changeInTx(ctx, tx, company, credential, k, "rotate", func(c *Credential, now time.Time) bool {
-			secret := c.rotate(now)
+		c, err := s.changeInTx(ctx, tx, company, credential, k, "rotate", func(c *Credential, now time.Time) (bool, error) {
+			secret, err := c.rotate(rotation, now)
 			tx.AfterCommit(func() { *answer.secret = secret })
-			return true
+			return true, err
 		})
 		answer.credential(c)
 		return err
@@ -125,7 +130,9 @@ func changeCredential[R proto.Message](
 	decide func(c *Credential, now time.Time) bool, answer func(Credential),
 ) (R, error) {
 	return writeCredential(ctx, s, k, req, resp, func(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID) error {
-		c, err := s.changeInTx(ctx, tx, company, credential, k, verb, decide)
+		c, err := s.changeInTx(ctx, tx, company, credential, k, verb, func(c *Credential, now time.Time) (bool, error) {
+			return decide(c, now), nil
+		})
 		answer(c)
 		return err
 	})
@@ -166,18 +173,20 @@ func writeCredential[R proto.Message](
 }
 
 // changeInTx locks a credential, applies decide, saves the credential, and publishes a raised
-// generation.
+// generation. It also removes a previous secret that has expired.
 func (s *Server) changeInTx(
 	ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID, k credentialKind, verb string,
-	decide func(c *Credential, now time.Time) bool,
+	decide func(c *Credential, now time.Time) (changed bool, err error),
 ) (Credential, error) {
 	c, err := s.store.lockCredential(ctx, tx, company, credential, k.name)
 	if err != nil {
 		return c, err
 	}
-	before, now := c, s.instant()
-	if !decide(&c, now) {
-		return c, nil
+	now := s.instant()
+	c.forgetEnded(now)
+	before := c
+	if changed, err := decide(&c, now); err != nil || !changed {
+		return c, err
 	}
 	if err := s.mayGrant(ctx, tx, before, c); err != nil {
 		return before, err
