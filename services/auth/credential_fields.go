@@ -5,7 +5,6 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/token"
-	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // credentialFields are the fields that a request sets; nil: not set.
@@ -16,14 +15,6 @@ type credentialFields struct {
 	networks          *[]string      // as given
 	allowedNetworks   token.Networks // the networks as they are stored
 	expiresAfterDays  *int32
-}
-
-// givenNetworks returns the networks of a change; nil: not set.
-func givenNetworks(n *authv1.AllowedNetworks) *[]string {
-	if n == nil {
-		return nil
-	}
-	return &n.Values
 }
 
 // checkedForNew checks the fields of a new credential and returns them as they are stored.

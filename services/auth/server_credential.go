@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // This file has what the RPCs of all kinds of credentials share. The stored response of an
@@ -154,6 +155,14 @@ func updateCredential[R proto.Message](
 		c.update(fields, now)
 		return true
 	}, answer)
+}
+
+// givenNetworks returns the networks of a change; nil: not set.
+func givenNetworks(n *authv1.AllowedNetworks) *[]string {
+	if n == nil {
+		return nil
+	}
+	return &n.Values
 }
 
 // writeCredential runs fn in a transaction on the credential that a request names, once per

@@ -189,7 +189,7 @@ func TestSecrets(t *testing.T) {
 		}
 	})
 	t.Run("lists and errors print no secret", func(t *testing.T) {
-		for _, args := range []string{"client list", "client list -o table", "client rotate m2m_1", "company create --name refused --timezone x --currency y"} {
+		for _, args := range []string{"client list", "client list -o table", "client disable m2m_1", "company create --name refused --timezone x --currency y"} {
 			r := run(t, "", strings.Fields(args)...)
 			for _, hidden := range []string{secret, rawToken} {
 				if strings.Contains(r.out+r.errOut, hidden) {
