@@ -17,6 +17,7 @@ import (
 	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
 )
 
 // maxBody is the largest request body, in bytes.
@@ -119,6 +120,9 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is invalid").With("token", "invalid")
 	}
 	s.claims = claims
+	if err := e.checkNetwork(r, claims); err != nil {
+		return nil, err
+	}
 	if err := e.opts.Count(ctx, s.response, claims.Subject, claims.RateLimit); err != nil {
 		return nil, err
 	}
@@ -126,6 +130,15 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 		return nil, fault.MissingScope(s.route.Scope)
 	}
 	return rpc.WithClaims(ctx, claims), nil
+}
+
+// checkNetwork refuses a token from a network that its credential does not allow. The request does not
+// count against the rate limit of the credential, because its owner has not sent it.
+func (e *Edge) checkNetwork(r *http.Request, claims *token.Claims) error {
+	if len(claims.Networks) == 0 {
+		return nil
+	}
+	return claims.Networks.Check(e.opts.Proxies.ClientAddress(r))
 }
 
 // bearer returns the token of the Authorization header.

@@ -4,8 +4,9 @@
 //
 // A request passes through these steps:
 //
-//	request id → route (404, 405) → token (401) → rate limit (429) → scope (403) → query (400)
-//	→ media type (415) → size (413) → JSON (400) → the gateway's facade → ETag (304) → compression
+//	request id → route (404, 405) → token (401) → network (403) → rate limit (429) → scope (403)
+//	→ query (400) → media type (415) → size (413) → JSON (400) → the gateway's facade → ETag (304)
+//	→ compression
 //
 // With a publishable key (publishable.go), the token is the one for which the edge exchanged the key,
 // and the origin of the page takes the place of the scope.

@@ -65,6 +65,7 @@ func (apiKeys) get(r *request, id string) (credentialView, error) {
 func (apiKeys) create(r *request, f *form, c credentialFields) (credentialView, string, error) {
 	res, err := submit(r, f, r.services.keys.CreateApiKey, &authv1.CreateApiKeyRequest{
 		Name: c.name, Description: c.description, Permissions: c.grants, ExpiresAfterDays: c.expires, RateLimit: c.limit,
+		AllowedNetworks: c.networks.GetValues(),
 	})
 	return viewAPIKey(res.GetApiKey()), res.GetApiSecret(), err
 }
@@ -72,13 +73,19 @@ func (apiKeys) create(r *request, f *form, c credentialFields) (credentialView, 
 func (apiKeys) update(r *request, f *form, id string, c credentialFields) error {
 	_, err := submit(r, f, r.services.keys.UpdateApiKey, &authv1.UpdateApiKeyRequest{
 		Id: id, Name: &c.name, Description: &c.description, Permissions: c.grants, RateLimit: c.limit,
+		AllowedNetworks: c.networks,
 	})
 	return err
 }
 
-func (apiKeys) rotate(r *request, id string) (credentialView, string, error) {
-	res, err := perform(r, r.services.keys.RotateApiKeySecret, &authv1.RotateApiKeySecretRequest{Id: id})
+func (apiKeys) rotate(r *request, id string, o overlap) (credentialView, string, error) {
+	res, err := perform(r, r.services.keys.RotateApiKeySecret, &authv1.RotateApiKeySecretRequest{Id: id, OverlapDays: o.days, Force: o.force})
 	return viewAPIKey(res.GetApiKey()), res.GetApiSecret(), err
+}
+
+func (apiKeys) endPrevious(r *request, id string) error {
+	_, err := perform(r, r.services.keys.EndPreviousApiKeySecret, &authv1.EndPreviousApiKeySecretRequest{Id: id})
+	return err
 }
 
 func (apiKeys) disable(r *request, id string) error {

@@ -4366,8 +4366,9 @@ type ClientInterface interface {
 	// Exchanges an API key and its secret for a token.
 	//
 	// A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+	// return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4379,8 +4380,9 @@ type ClientInterface interface {
 	// Exchanges an API key and its secret for a token.
 	//
 	// A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+	// return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5658,8 +5660,9 @@ type ClientInterface interface {
 // Exchanges an API key and its secret for a token.
 //
 // A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+// return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5681,8 +5684,9 @@ func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, bo
 // Exchanges an API key and its secret for a token.
 //
 // A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+// return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13524,8 +13528,9 @@ type ClientWithResponsesInterface interface {
 	// Exchanges an API key and its secret for a token.
 	//
 	// A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+	// return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13537,8 +13542,9 @@ type ClientWithResponsesInterface interface {
 	// Exchanges an API key and its secret for a token.
 	//
 	// A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+	// return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -17799,8 +17805,9 @@ func (r ListWebhookMessagesResponse) ContentType() string {
 // Exchanges an API key and its secret for a token.
 //
 // A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+// return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -17818,8 +17825,9 @@ func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Contex
 // Exchanges an API key and its secret for a token.
 //
 // A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+// return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

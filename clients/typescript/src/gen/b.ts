@@ -18,8 +18,9 @@ export interface paths {
          * @description Exchanges an API key and its secret for a token.
          *
          *     A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-         *     secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-         *     never blocked by failures.
+         *     secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+         *     429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+         *     return 403 with the code `NETWORK_NOT_ALLOWED`.
          */
         post: operations["createToken"];
         delete?: never;
@@ -3503,7 +3504,34 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The API key lacks the permission that the message names. */
+        /**
+         * @description The credentials are right, but the API key does not allow the address that the request came from. The message
+         *     names the address.
+         */
+        TokenForbidden: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "NETWORK_NOT_ALLOWED",
+                 *         "message": "the address 203.0.113.7 is not in the allowed networks of this credential; call from one of them, or have the address added",
+                 *         "details": {
+                 *           "address": "203.0.113.7"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description The API key lacks the permission that the message names. With the code `NETWORK_NOT_ALLOWED`, the key does not
+         *     allow the address that the request came from.
+         */
         Forbidden: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -3835,6 +3863,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["TokenForbidden"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
