@@ -134,8 +134,8 @@ vendor: ## copy the scripts of the documentation site from npm, at the versions 
 
 .PHONY: vet
 vet: ## check the format, and run go vet in each module without the workspace
-	@test -z "$$(gofmt -l $(MODULES) | grep -v proto/gen/ | tee /dev/stderr)"
-	@for m in $(MODULES); do echo "go vet $$m"; GOWORK=off go vet -C $$m ./...; done
+	@test -z "$$(gofmt -l $(MODULES) clients/go | grep -v proto/gen/ | tee /dev/stderr)"
+	@for m in $(MODULES) clients/go; do echo "go vet $$m"; GOWORK=off go vet -C $$m ./...; done
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (default 10s)
