@@ -62,6 +62,9 @@ func NewServer(db *pg.DB, box *outbox.Outbox, customers Customers, companies *te
 	return s
 }
 
+// clock returns the time of a company, by which the service decides and which resources show.
+func (s *Server) clock(company tenancy.Company) time.Time { return company.Now(s.now()) }
+
 // catalogOnly reports whether the caller sees only published events: its token has catalog:read, and not
 // events:read.
 func catalogOnly(ctx context.Context) bool {
