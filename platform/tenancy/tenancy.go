@@ -41,14 +41,13 @@ type Company struct {
 func (c Company) Location() (*time.Location, error) { return zone.Load(c.Timezone) }
 
 // Now returns the company's time at an instant: in test mode, what its test clock shows then.
-func (c Company) Now(at time.Time) time.Time {
-	return at.Add(time.Duration(c.ClockOffset) * time.Second)
-}
+func (c Company) Now(at time.Time) time.Time { return at.Add(c.Ahead()) }
 
 // Real returns the instant at which the company's time is shown. It is the inverse of Now.
-func (c Company) Real(shown time.Time) time.Time {
-	return shown.Add(-time.Duration(c.ClockOffset) * time.Second)
-}
+func (c Company) Real(shown time.Time) time.Time { return shown.Add(-c.Ahead()) }
+
+// Ahead returns how far the company's test clock is ahead; 0 in live mode.
+func (c Company) Ahead() time.Duration { return time.Duration(c.ClockOffset) * time.Second }
 
 // Newest returns the newer one of c and kept. The copy can be older than a token: after a restore, or
 // until an event arrives.

@@ -244,7 +244,7 @@ func (c *sharedCommit) settle(p *purchase) error {
 	if p.Status == model.Pending { // it is undone by the real time
 		p.ExpiresAt = c.clock.Real(c.now).Add(model.PendingTime)
 	}
-	p.Settle(c.offer, c.now, p.company.Newest(c.kept).Timezone, c.newID)
+	p.Settle(c.offer, c.now, p.company.Newest(c.kept).Timezone, c.newIDs(c.clock))
 	if p.Refused != nil {
 		return nil
 	}
