@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
 )
@@ -304,5 +305,113 @@ func TestTestClockAndPurchasesByPass(t *testing.T) { // invariants 15 and 30
 		test.wantEntry(entry, "WAITING", 1, model.PassedOverPassAway)
 		live.later(model.PendingTime + 2*retryAfter + time.Minute)
 		test.eventually("the booking", func() bool { return test.entry(entry).GetState() == bookingv1.WaitlistState_WAITLIST_STATE_BOOKED })
+	})
+}
+
+func TestTestClocksOfManyCompanies(t *testing.T) { // invariant 30
+	t.Parallel()
+	w := newWorld(t)
+	const most = expiryBatch
+	// holds adds n holds of a company that expire in a minute, one after the other.
+	holds := func(company id.Company, n int) {
+		w.exec(`insert into transactions (company_id, id, purchaser_id, purchased_at, timezone, source, status, expires_at, hold_expires_at)
+			select $1, gen_random_uuid(), gen_random_uuid(), date_trunc('second', now()), 'UTC', 'live', 'held', e.at, e.at
+			from (select now() + interval '1 minute' + n * interval '1 ms' as at from generate_series(1, $2::integer) n) e`, company, n)
+	}
+	busy, quiet, unmoved := w.of(id.New[id.Company]().Test()), w.of(id.New[id.Company]().Test()), w.of(id.New[id.Company]().Test())
+	for _, test := range []*world{busy, quiet} {
+		test.setClock(time.Hour, 2)
+	}
+	unmoved.setClock(0, 2)
+	holds(busy.company, most)
+	holds(quiet.company, most)
+	holds(unmoved.company, 5)
+	holds(w.company, most+5)
+	found := func(at time.Time) map[id.Company]int {
+		t.Helper()
+		due, err := w.server.store.ExpiredHolds(t.Context(), at, most)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count, seen := map[id.Company]int{}, map[id.Transaction]bool{}
+		for _, d := range due {
+			if seen[d.ID] {
+				t.Errorf("%s is found twice", d.ID)
+			}
+			seen[d.ID] = true
+			count[d.Company]++
+		}
+		return count
+	}
+	t.Run("finds holds by test clocks that are ahead, of every such company, and no others", func(t *testing.T) {
+		got := found(time.Now())
+		if got[w.company]+got[unmoved.company] > 0 || got[busy.company] == 0 || got[quiet.company] == 0 || got[busy.company]+got[quiet.company] != most {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("they take nothing from the limit of holds that have expired by the real time", func(t *testing.T) {
+		w.exec(`update transactions set expires_at = now() - interval '1 minute' where company_id = $1`, w.company)
+		if got := found(time.Now()); got[w.company] != most || got[busy.company]+got[quiet.company] != most {
+			t.Errorf("got %v", got)
+		}
+	})
+	t.Run("a clock that is set back to the present finds no more", func(t *testing.T) {
+		busy.setClock(0, 3)
+		if got := found(time.Now()); got[busy.company] != 0 || got[quiet.company] != most {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestDeletedTestData(t *testing.T) {
+	t.Parallel()
+	live, test := inModes(newWorld(t))
+	neighbour := live.of(id.New[id.Company]().Test())
+	events, bookings := map[*world]*bookingv1.Event{}, map[*world]string{}
+	for _, w := range []*world{live, test, neighbour} {
+		e := w.passEvent(new(int32(5)), month, nil)
+		ann := w.customer(w.company, "ann")
+		events[w], bookings[w] = e, w.mustBook(w.ctx, ann, e, 1).GetBookings()[0].GetId()
+		w.hold(ann, e, 1, "")
+		w.code(percent("TEN", 1000))
+	}
+	t.Run("a company in live mode cannot delete its data", func(t *testing.T) {
+		_, err := authv1.NewTestDataServiceClient(live.conn).DeleteTestData(live.asPlatform(live.company), &authv1.DeleteTestDataRequest{})
+		wantFault(t, err, fault.Refused, fault.ReasonLiveMode)
+	})
+	deleted, err := authv1.NewTestDataServiceClient(live.conn).DeleteTestData(live.asPlatform(test.company), &authv1.DeleteTestDataRequest{})
+	if err != nil || deleted.GetDeleted() == 0 {
+		t.Fatalf("got %v, %v", deleted, err)
+	}
+	t.Run("no process shows or sells what was deleted", func(t *testing.T) {
+		for _, w := range []*world{test, test.process().of(test.company)} {
+			_, err := w.events.GetEvent(w.ctx, &bookingv1.GetEventRequest{Id: events[test].GetId()})
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+			if got, err := w.events.ListEvents(w.ctx, &bookingv1.ListEventsRequest{}); err != nil || got.GetTotal() != 0 {
+				t.Errorf("got %v, %v", got, err)
+			}
+			if got := w.registrations(&bookingv1.ListRegistrationsRequest{}); len(got) != 0 {
+				t.Errorf("got the registrations %v", got)
+			}
+			ben := w.customer(w.company, "ben")
+			_, err = w.book(w.ctx, ben, events[test], 1)
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+			_, err = w.byPass(w.ctx, ben, events[test], 1) // names only the event
+			wantFault(t, err, fault.NotFound, fault.ReasonNotFound)
+		}
+	})
+	t.Run("the company in live mode and other companies keep their data", func(t *testing.T) {
+		for _, w := range []*world{live, neighbour} {
+			if w.booked(events[w]) != 2 || w.registration(bookings[w]).GetBooking().GetId() != bookings[w] {
+				t.Errorf("the data of %s changed", w.company)
+			}
+		}
+	})
+	t.Run("the company starts again", func(t *testing.T) {
+		e := test.passEvent(new(int32(5)), month, nil)
+		test.mustBook(test.ctx, test.customer(test.company, "ann"), e, 1)
+		test.code(percent("TEN", 1000))
+		live.inStep()
+		test.verify()
 	})
 }

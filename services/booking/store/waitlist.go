@@ -94,7 +94,7 @@ const (
 	promotingSQL = `update event_dates set promoting = $3 where company_id = $1 and id = any($2)`
 
 	// In random order, so that a date that cannot be served does not block the others.
-	toPromoteSQL = `(select company_id, id from event_dates where promoting order by random() limit $3)
+	ToPromoteSQL = `(select company_id, id from event_dates where promoting order by random() limit $3)
 		union
 		(select w.company_id, w.event_date_id from waitlist_entries w` + servable + ` and d.starts_at > $1
 			where w.state = 'waiting' and w.passed_over_reason = '` + model.PassedOverPassAway + `' and w.passed_over_at <= $2
@@ -279,7 +279,7 @@ func (s *Store) PromoteLater(ctx context.Context, tx *pg.Tx, company id.Company,
 // could not be checked and that were passed over before.
 func (s *Store) ToPromote(ctx context.Context, now, before time.Time, limit int) ([]OwnedDate, error) {
 	var due []OwnedDate
-	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: toPromoteSQL, Args: []any{now, before, limit}, Scan: scanDatesOf(&due)})
+	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: ToPromoteSQL, Args: []any{now, before, limit}, Scan: scanDatesOf(&due)})
 	return due, s.Fault(err)
 }
 
