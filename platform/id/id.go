@@ -14,9 +14,11 @@
 package id
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -32,6 +34,15 @@ type UUID [16]byte
 // NewUUID returns a time-ordered UUID (version 7). Later calls in one process
 // sort after earlier ones.
 func NewUUID() UUID { return UUID(uuid.Must(uuid.NewV7())) }
+
+// After returns u with its time of creation moved later by d. u must be time-ordered.
+func (u UUID) After(d time.Duration) UUID {
+	var at [8]byte
+	copy(at[2:], u[:6])
+	binary.BigEndian.PutUint64(at[:], binary.BigEndian.Uint64(at[:])+uint64(d.Milliseconds()))
+	copy(u[:6], at[2:])
+	return u
+}
 
 // String returns u as 26 characters of Crockford base32.
 func (u UUID) String() string {
