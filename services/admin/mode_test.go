@@ -139,7 +139,7 @@ func TestEveryPageSaysTestMode(t *testing.T) { // invariant 10
 		shown++
 		banner, title := "This page shows test data only", "<title>Test mode: "
 		if r.alwaysLive {
-			banner, title = "This page belongs to the company itself", "<title>"
+			banner, title = "This page is the same in both modes", "<title>"
 		}
 		a.must(t, banner, title, `<section class="mode" aria-label="Test mode">`, `hx-headers='{"Dashboard-Mode":"test"}'`, `aria-checked="true"`)
 	}
