@@ -13,21 +13,27 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// newTestWorld is a dashboard in test mode, at noon of a day.
-func newTestWorld(t *testing.T, day string) *world {
+// newTestWorld is a dashboard in test mode, at noon of 23 November 2026.
+func newTestWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	now, err := time.Parse(time.DateOnly, day)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.web.now = func() time.Time { return now.Add(12 * time.Hour) }
+	w.atNoon("2026-11-23")
 	w.signIn()
 	w.enter(testMode)
 	on(w.backend, "AdvanceTestClock", func(req *authv1.AdvanceTestClockRequest) (*authv1.AdvanceTestClockResponse, error) {
 		return &authv1.AdvanceTestClockResponse{Clock: &authv1.TestClock{Now: req.GetTo()}}, nil
 	})
 	return w
+}
+
+// atNoon sets the clock of the dashboard.
+func (w *world) atNoon(day string) {
+	w.t.Helper()
+	midnight, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.web.now = func() time.Time { return midnight.Add(12 * time.Hour) }
 }
 
 // move sends the form that moves the clock.
@@ -40,8 +46,19 @@ func (w *world) move(pairs ...string) answer {
 	return w.send(testModePath+"/clock", values, nil)
 }
 
+// movedTo returns the time to which the only call moves the clock.
+func (w *world) movedTo() string {
+	w.t.Helper()
+	calls := w.backend.called("AdvanceTestClock")
+	if len(calls) != 1 {
+		w.t.Fatalf("the clock is moved %d times", len(calls))
+	}
+	return calls[0].req.(*authv1.AdvanceTestClockRequest).GetTo().AsTime().Format(time.RFC3339)
+}
+
 func TestMovingTheTestClock(t *testing.T) {
 	t.Parallel()
+	w := newTestWorld(t)
 	for _, c := range []struct{ day, step, want string }{
 		{"2026-11-23", "hour", "2026-11-23T13:00:00Z"},
 		{"2026-11-23", "day", "2026-11-24T12:00:00Z"},
@@ -51,19 +68,18 @@ func TestMovingTheTestClock(t *testing.T) {
 		{"2027-12-31", "month", "2028-01-31T12:00:00Z"},
 		{"2027-03-27", "day", "2027-03-28T11:00:00Z"}, // the clocks go forward in London
 	} {
-		w := newTestWorld(t, c.day)
+		w.atNoon(c.day)
+		w.backend.count()
 		from := w.web.now().Format(time.RFC3339)
 		w.get(testModePath).must(t, `name="from" value="`+from, `name="step" value="`+c.step+`"`)
 		if a := w.move("step", c.step, "from", from); a.to() != testModePath {
 			t.Error(describe(a))
 		}
-		for _, call := range w.backend.called("AdvanceTestClock") {
-			if got := call.req.(*authv1.AdvanceTestClockRequest).GetTo().AsTime().Format(time.RFC3339); got != c.want {
-				t.Errorf("a %s from %s leads to %s, want %s", c.step, c.day, got, c.want)
-			}
+		if got := w.movedTo(); got != c.want {
+			t.Errorf("a %s from %s leads to %s, want %s", c.step, c.day, got, c.want)
 		}
 	}
-	w := newTestWorld(t, "2027-06-01")
+	w.atNoon("2027-06-01")
 	from := w.web.now().Format(time.RFC3339)
 	t.Run("repeats a form that is sent twice with the same key, and another one with another key", func(t *testing.T) {
 		w.backend.count()
@@ -78,7 +94,7 @@ func TestMovingTheTestClock(t *testing.T) {
 	t.Run("takes a time in the company's zone", func(t *testing.T) {
 		w.backend.count()
 		a := w.move("to", "2027-07-01T09:30")
-		if got := w.backend.called("AdvanceTestClock")[0].req.(*authv1.AdvanceTestClockRequest).GetTo().AsTime().Format(time.RFC3339); got != "2027-07-01T08:30:00Z" {
+		if got := w.movedTo(); got != "2027-07-01T08:30:00Z" {
 			t.Error(got)
 		}
 		w.get(a.to()).must(t, "The test clock shows Thu 1 Jul 2027, 09:30.")
@@ -122,7 +138,7 @@ func TestMovingTheTestClock(t *testing.T) {
 
 func TestDeletingTestData(t *testing.T) {
 	t.Parallel()
-	w := newTestWorld(t, "2026-11-23")
+	w := newTestWorld(t)
 	on(w.backend, "ResetTestData", func(*authv1.ResetTestDataRequest) (*authv1.ResetTestDataResponse, error) {
 		return &authv1.ResetTestDataResponse{Clock: &authv1.TestClock{Now: timestamppb.New(w.web.now())}, Deleted: 1234}, nil
 	})
@@ -146,7 +162,7 @@ func TestDeletingTestData(t *testing.T) {
 
 func TestStaffSeeTheTestClock(t *testing.T) {
 	t.Parallel()
-	w := newTestWorld(t, "2026-11-23")
+	w := newTestWorld(t)
 	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
 	w.ahead = time.Hour
 	a := w.get(testModePath)
