@@ -28,6 +28,8 @@ var keyPermissions = []grant{
 	{Name: scopes.CustomerPassesWrite, Title: msg("settings.api_key.permission.customer_passes_write.title"), About: msg("settings.api_key.permission.customer_passes_write.about")},
 	{Name: scopes.WebhooksRead, Title: msg("settings.api_key.permission.webhooks_read.title"), About: msg("settings.api_key.permission.webhooks_read.about")},
 	{Name: scopes.WebhooksWrite, Title: msg("settings.api_key.permission.webhooks_write.title"), About: msg("settings.api_key.permission.webhooks_write.about")},
+	{Name: scopes.TestModeRead, Title: msg("settings.api_key.permission.test_mode_read.title"), About: msg("settings.api_key.permission.test_mode_read.about")},
+	{Name: scopes.TestModeWrite, Title: msg("settings.api_key.permission.test_mode_write.title"), About: msg("settings.api_key.permission.test_mode_write.about")},
 }
 
 // apiKeyKind returns the credentials of Interface B.

@@ -90,6 +90,9 @@ func TestActionsListAllTheirEffects(t *testing.T) {
 	for action, n := range endpointEffects {
 		effects["settings.webhook.confirm."+action] = n
 	}
+	for action, n := range testModeEffects {
+		effects["settings.test_mode.confirm."+action] = n
+	}
 	for action, n := range publishableEffects {
 		effects["settings.publishable.confirm."+action] = n
 	}

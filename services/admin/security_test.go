@@ -86,13 +86,13 @@ func TestForgery(t *testing.T) {
 		return &authv1.DisableApiClientResponse{}, nil
 	})
 	const path = "/settings/api-clients/m2m_1/disable"
-	good := url.Values{csrfField: {tokenOf(sessionToken)}}
+	good := url.Values{csrfField: {tokenOf(sessionToken, liveMode)}}
 	for name, try := range map[string]struct {
 		values url.Values
 		header map[string]string
 	}{
 		"without the token":             {url.Values{}, nil},
-		"with another session's token":  {url.Values{csrfField: {tokenOf(strings.Repeat("x", sessionTokenLen))}}, nil},
+		"with another session's token":  {url.Values{csrfField: {tokenOf(strings.Repeat("x", sessionTokenLen), liveMode)}}, nil},
 		"with the session token itself": {url.Values{csrfField: {sessionToken}}, nil},
 		"from another site":             {good, map[string]string{"Sec-Fetch-Site": "cross-site"}},
 		"from another subdomain":        {good, map[string]string{"Sec-Fetch-Site": "same-site"}},

@@ -36,7 +36,7 @@ func (w *world) places(t *testing.T, b *tab) []place {
 		{"today", "/"}, {"week", "/week"}, {"events", "/events"}, {"new event", "/events/new"}, {"customers", "/customers"},
 		{"new customer", "/customers/new"}, {"discount codes", "/discounts"}, {"new discount code", "/discounts/new"}, {"pass types", "/pass-types"}, {"new pass type", "/pass-types/new"}, {"account", "/account"},
 		{"API clients", "/settings/api-clients"}, {"new API client", "/settings/api-clients/new"},
-		{"API keys", "/settings/api-keys"}, {"new API key", "/settings/api-keys/new"}, {"company", "/settings/company"},
+		{"API keys", "/settings/api-keys"}, {"new API key", "/settings/api-keys/new"}, {"company", "/settings/company"}, {"test mode", "/test-mode"},
 		{"administrators", "/settings/administrators"}, {"audit log", "/settings/audit"},
 		{"webhooks", "/settings/webhooks"}, {"new endpoint", "/settings/webhooks/new"},
 		{"deliveries", "/settings/webhooks/deliveries"}, {"replay", "/settings/webhooks/replay"},
