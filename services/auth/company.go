@@ -27,14 +27,14 @@ type Company struct {
 
 // facts returns what the audit log records of a company.
 func (c *Company) facts() []Detail {
-	facts := []Detail{
+	all := []Detail{
 		{Field: "name", After: c.Name}, {Field: "timezone", After: c.Timezone}, {Field: "currency", After: c.Currency},
 		{Field: "unique_customer_emails", After: strconv.FormatBool(c.UniqueEmails)},
 	}
 	if c.ID.IsTest() {
-		facts = append(facts, Detail{Field: "clock_offset_seconds", After: strconv.FormatInt(c.ClockOffset, 10)})
+		all = append(all, Detail{Field: "clock_offset_seconds", After: strconv.FormatInt(c.ClockOffset, 10)})
 	}
-	return facts
+	return all
 }
 
 // companyFields are the fields that a change sets; nil: unchanged.
