@@ -9,8 +9,10 @@
 package id
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -32,6 +34,20 @@ func (u UUID) String() string {
 	var b [encodedLen]byte
 	encode(&b, u)
 	return string(b[:])
+}
+
+// Time returns the time at which a time-ordered UUID was made, to the millisecond.
+func (u UUID) Time() time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8]) >> 16)).UTC()
+}
+
+// First returns the lowest UUID that is made at t or later: the UUIDs whose Time is not before t are
+// those from First(t) on. It is the zero value for times before 1970.
+func First(t time.Time) (u UUID) {
+	if ms := t.Add(time.Millisecond - 1).UnixMilli(); ms > 0 {
+		binary.BigEndian.PutUint64(u[:8], uint64(ms)<<16)
+	}
+	return u
 }
 
 // IsZero reports whether u is the zero value.

@@ -40,6 +40,7 @@ const (
 	RedemptionsWrite        = "redemptions:write"
 	RegistrationsRead       = "registrations:read"
 	RegistrationsWrite      = "registrations:write"
+	RequestsRead            = "requests:read"
 	ServiceCredentialsRead  = "service-credentials:read"
 	ServiceCredentialsWrite = "service-credentials:write"
 	TransactionsRead        = "transactions:read"
@@ -77,7 +78,7 @@ func InToken(granted []string) []string {
 func InterfaceB() []string {
 	return []string{
 		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, DiscountsRead, DiscountsWrite, EventsRead, EventsWrite,
-		HoldsRead, HoldsWrite, PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite,
+		HoldsRead, HoldsWrite, PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite, RequestsRead, TransactionsRead, TransactionsWrite,
 		WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
 	}
 }
@@ -99,7 +100,7 @@ func Service() []string {
 		WebhooksRead, WebhooksWrite,
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
-		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite)
+		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, RequestsRead)
 }
 
 // Staff returns the scopes of an administrator with the role staff.
@@ -118,7 +119,7 @@ func Owner() []string {
 	return append(Staff(),
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite, WebhooksRead, WebhooksWrite,
-		AdministratorsRead, AdministratorsWrite, AuditRead, PrivacyRead, PrivacyWrite)
+		AdministratorsRead, AdministratorsWrite, AuditRead, PrivacyRead, PrivacyWrite, RequestsRead)
 }
 
 // Publishable returns the scopes of a token for a publishable key.

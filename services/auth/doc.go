@@ -89,4 +89,7 @@
 //  18. A token that names a company is bound to it, even a token of the platform: it cannot be
 //     used for another company, and neither reads nor changes anything of the platform. The same
 //     holds for a call whose metadata name a company.
+//  19. A request is in the request log of the company of its credential, at most once, and in no
+//     other. The log has no body, no header and no value of a query. A request for a token without a
+//     valid secret is in the log of the credential that it names, if that exists.
 package auth

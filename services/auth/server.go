@@ -26,6 +26,7 @@ type Server struct {
 	authv1.UnimplementedSigningKeyServiceServer
 	authv1.UnimplementedAdministratorServiceServer
 	authv1.UnimplementedAuditServiceServer
+	authv1.UnimplementedRequestLogServiceServer
 
 	store         *store
 	outbox        *outbox.Outbox
@@ -60,6 +61,7 @@ func (s *Server) register(srv grpc.ServiceRegistrar) {
 	authv1.RegisterSigningKeyServiceServer(srv, s)
 	authv1.RegisterAdministratorServiceServer(srv, s)
 	authv1.RegisterAuditServiceServer(srv, s)
+	authv1.RegisterRequestLogServiceServer(srv, s)
 }
 
 // instant returns the current time in the precision of PostgreSQL.
