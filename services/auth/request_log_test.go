@@ -97,7 +97,6 @@ func (w *logWorld) await(company string, n int) []*authv1.LoggedRequest {
 	return got
 }
 
-
 func TestRequestLog(t *testing.T) {
 	t.Parallel()
 	w := newLogWorld(t)

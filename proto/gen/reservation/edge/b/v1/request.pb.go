@@ -23,8 +23,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Request is an entry of the request log.
-type Request struct {
+// LoggedRequest is an entry of the request log.
+type LoggedRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// req_ identifier.
 	Id         string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -51,20 +51,20 @@ type Request struct {
 	sizeCache      protoimpl.SizeCache
 }
 
-func (x *Request) Reset() {
-	*x = Request{}
+func (x *LoggedRequest) Reset() {
+	*x = LoggedRequest{}
 	mi := &file_reservation_edge_b_v1_request_proto_msgTypes[0]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Request) String() string {
+func (x *LoggedRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Request) ProtoMessage() {}
+func (*LoggedRequest) ProtoMessage() {}
 
-func (x *Request) ProtoReflect() protoreflect.Message {
+func (x *LoggedRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_reservation_edge_b_v1_request_proto_msgTypes[0]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -76,117 +76,117 @@ func (x *Request) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Request.ProtoReflect.Descriptor instead.
-func (*Request) Descriptor() ([]byte, []int) {
+// Deprecated: Use LoggedRequest.ProtoReflect.Descriptor instead.
+func (*LoggedRequest) Descriptor() ([]byte, []int) {
 	return file_reservation_edge_b_v1_request_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *Request) GetId() string {
+func (x *LoggedRequest) GetId() string {
 	if x != nil {
 		return x.Id
 	}
 	return ""
 }
 
-func (x *Request) GetReceivedAt() string {
+func (x *LoggedRequest) GetReceivedAt() string {
 	if x != nil {
 		return x.ReceivedAt
 	}
 	return ""
 }
 
-func (x *Request) GetCredentialId() string {
+func (x *LoggedRequest) GetCredentialId() string {
 	if x != nil {
 		return x.CredentialId
 	}
 	return ""
 }
 
-func (x *Request) GetInterface() string {
+func (x *LoggedRequest) GetInterface() string {
 	if x != nil {
 		return x.Interface
 	}
 	return ""
 }
 
-func (x *Request) GetMethod() string {
+func (x *LoggedRequest) GetMethod() string {
 	if x != nil {
 		return x.Method
 	}
 	return ""
 }
 
-func (x *Request) GetPath() string {
+func (x *LoggedRequest) GetPath() string {
 	if x != nil {
 		return x.Path
 	}
 	return ""
 }
 
-func (x *Request) GetRoute() *v1.NullableText {
+func (x *LoggedRequest) GetRoute() *v1.NullableText {
 	if x != nil {
 		return x.Route
 	}
 	return nil
 }
 
-func (x *Request) GetStatus() int32 {
+func (x *LoggedRequest) GetStatus() int32 {
 	if x != nil {
 		return x.Status
 	}
 	return 0
 }
 
-func (x *Request) GetErrorCode() *v1.NullableText {
+func (x *LoggedRequest) GetErrorCode() *v1.NullableText {
 	if x != nil {
 		return x.ErrorCode
 	}
 	return nil
 }
 
-func (x *Request) GetRequestId() string {
+func (x *LoggedRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
 	}
 	return ""
 }
 
-func (x *Request) GetDurationMs() int64 {
+func (x *LoggedRequest) GetDurationMs() int64 {
 	if x != nil {
 		return x.DurationMs
 	}
 	return 0
 }
 
-func (x *Request) GetClientAddress() string {
+func (x *LoggedRequest) GetClientAddress() string {
 	if x != nil {
 		return x.ClientAddress
 	}
 	return ""
 }
 
-func (x *Request) GetRequestBytes() int64 {
+func (x *LoggedRequest) GetRequestBytes() int64 {
 	if x != nil {
 		return x.RequestBytes
 	}
 	return 0
 }
 
-func (x *Request) GetResponseBytes() int64 {
+func (x *LoggedRequest) GetResponseBytes() int64 {
 	if x != nil {
 		return x.ResponseBytes
 	}
 	return 0
 }
 
-func (x *Request) GetIdempotencyKey() bool {
+func (x *LoggedRequest) GetIdempotencyKey() bool {
 	if x != nil {
 		return x.IdempotencyKey
 	}
 	return false
 }
 
-func (x *Request) GetReplayed() bool {
+func (x *LoggedRequest) GetReplayed() bool {
 	if x != nil {
 		return x.Replayed
 	}
@@ -313,7 +313,7 @@ func (x *ListRequestsRequest) GetRequestId() string {
 // ListRequestsResponse is the response of GET /requests. next_cursor is absent on the last page.
 type ListRequestsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Requests      []*Request             `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	Requests      []*LoggedRequest       `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
 	Total         int64                  `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	Page          int32                  `protobuf:"varint,3,opt,name=page,proto3" json:"page,omitempty"`
 	PerPage       int32                  `protobuf:"varint,4,opt,name=per_page,json=perPage,proto3" json:"per_page,omitempty"`
@@ -352,7 +352,7 @@ func (*ListRequestsResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_edge_b_v1_request_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *ListRequestsResponse) GetRequests() []*Request {
+func (x *ListRequestsResponse) GetRequests() []*LoggedRequest {
 	if x != nil {
 		return x.Requests
 	}
@@ -433,7 +433,7 @@ func (x *GetRequestRequest) GetId() string {
 
 type GetRequestResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Request       *Request               `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	Request       *LoggedRequest         `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -468,7 +468,7 @@ func (*GetRequestResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_edge_b_v1_request_proto_rawDescGZIP(), []int{4}
 }
 
-func (x *GetRequestResponse) GetRequest() *Request {
+func (x *GetRequestResponse) GetRequest() *LoggedRequest {
 	if x != nil {
 		return x.Request
 	}
@@ -479,8 +479,8 @@ var File_reservation_edge_b_v1_request_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_request_proto_rawDesc = "" +
 	"\n" +
-	"#reservation/edge/b/v1/request.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1freservation/edge/v1/types.proto\"\xb4\x04\n" +
-	"\aRequest\x12\x0e\n" +
+	"#reservation/edge/b/v1/request.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1freservation/edge/v1/types.proto\"\xba\x04\n" +
+	"\rLoggedRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vreceived_at\x18\x02 \x01(\tR\n" +
 	"receivedAt\x12#\n" +
@@ -525,9 +525,9 @@ const file_reservation_edge_b_v1_request_proto_rawDesc = "" +
 	"\a_statusB\b\n" +
 	"\x06_sinceB\b\n" +
 	"\x06_untilB\r\n" +
-	"\v_request_id\"\xcd\x01\n" +
-	"\x14ListRequestsResponse\x12:\n" +
-	"\brequests\x18\x01 \x03(\v2\x1e.reservation.edge.b.v1.RequestR\brequests\x12\x14\n" +
+	"\v_request_id\"\xd3\x01\n" +
+	"\x14ListRequestsResponse\x12@\n" +
+	"\brequests\x18\x01 \x03(\v2$.reservation.edge.b.v1.LoggedRequestR\brequests\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04page\x18\x03 \x01(\x05R\x04page\x12\x19\n" +
 	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
@@ -535,9 +535,9 @@ const file_reservation_edge_b_v1_request_proto_rawDesc = "" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
 	"\f_next_cursor\",\n" +
 	"\x11GetRequestRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"N\n" +
-	"\x12GetRequestResponse\x128\n" +
-	"\arequest\x18\x01 \x01(\v2\x1e.reservation.edge.b.v1.RequestR\arequestB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"T\n" +
+	"\x12GetRequestResponse\x12>\n" +
+	"\arequest\x18\x01 \x01(\v2$.reservation.edge.b.v1.LoggedRequestR\arequestB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
 
 var (
 	file_reservation_edge_b_v1_request_proto_rawDescOnce sync.Once
@@ -553,7 +553,7 @@ func file_reservation_edge_b_v1_request_proto_rawDescGZIP() []byte {
 
 var file_reservation_edge_b_v1_request_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_reservation_edge_b_v1_request_proto_goTypes = []any{
-	(*Request)(nil),              // 0: reservation.edge.b.v1.Request
+	(*LoggedRequest)(nil),        // 0: reservation.edge.b.v1.LoggedRequest
 	(*ListRequestsRequest)(nil),  // 1: reservation.edge.b.v1.ListRequestsRequest
 	(*ListRequestsResponse)(nil), // 2: reservation.edge.b.v1.ListRequestsResponse
 	(*GetRequestRequest)(nil),    // 3: reservation.edge.b.v1.GetRequestRequest
@@ -561,10 +561,10 @@ var file_reservation_edge_b_v1_request_proto_goTypes = []any{
 	(*v1.NullableText)(nil),      // 5: reservation.edge.v1.NullableText
 }
 var file_reservation_edge_b_v1_request_proto_depIdxs = []int32{
-	5, // 0: reservation.edge.b.v1.Request.route:type_name -> reservation.edge.v1.NullableText
-	5, // 1: reservation.edge.b.v1.Request.error_code:type_name -> reservation.edge.v1.NullableText
-	0, // 2: reservation.edge.b.v1.ListRequestsResponse.requests:type_name -> reservation.edge.b.v1.Request
-	0, // 3: reservation.edge.b.v1.GetRequestResponse.request:type_name -> reservation.edge.b.v1.Request
+	5, // 0: reservation.edge.b.v1.LoggedRequest.route:type_name -> reservation.edge.v1.NullableText
+	5, // 1: reservation.edge.b.v1.LoggedRequest.error_code:type_name -> reservation.edge.v1.NullableText
+	0, // 2: reservation.edge.b.v1.ListRequestsResponse.requests:type_name -> reservation.edge.b.v1.LoggedRequest
+	0, // 3: reservation.edge.b.v1.GetRequestResponse.request:type_name -> reservation.edge.b.v1.LoggedRequest
 	4, // [4:4] is the sub-list for method output_type
 	4, // [4:4] is the sub-list for method input_type
 	4, // [4:4] is the sub-list for extension type_name
