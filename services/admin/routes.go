@@ -168,6 +168,8 @@ func companyRoutes() []route {
 		get("/settings/administrators/{id}/{action}", owner, (*request).confirmAdministrator),
 		post("/settings/administrators/{id}/{action}", owner, byAuth(), (*request).changeAdministrator),
 		get("/settings/audit", owner, (*request).auditLog),
+		get(requestsPath, owner, (*request).requestLog),
+		get(requestsPath+"/{id}", owner, show("request", (*request).findRequest)),
 		get("/settings/company", owner, (*request).company),
 		post("/settings/company", owner, byAuth(), (*request).updateCompany),
 	}
@@ -178,7 +180,7 @@ func publishableRoutes() []route {
 		get(publishablePath, owner, (*request).publishableKeys),
 		get(publishablePath+"/new", owner, show("publishable-key", (*request).findPublishable)),
 		post(publishablePath, owner, byAuth(), (*request).addPublishable),
-		get(publishablePath+"/{id}", owner, show("publishable-key", (*request).findPublishable)),
+		get(publishablePath+"/{id}", owner, (*request).showPublishable),
 		post(publishablePath+"/{id}", owner, byAuth(), (*request).updatePublishable),
 		get(publishablePath+"/{id}/{action}", owner, (*request).confirmPublishable),
 		post(publishablePath+"/{id}/{action}", owner, byAuth(), (*request).changePublishable),
