@@ -7,8 +7,8 @@
 //
 // # Invariants
 //
-//  1. Record does not wait for NATS, and cannot fail. What does not fit into the buffer is dropped and
-//     counted.
+//  1. Record does not wait for NATS, and cannot fail. It drops and counts an entry that does not fit into
+//     the buffer.
 //  2. A company has at most 1,024 of the 16,384 entries of the buffer, and takes at most half of what is
 //     free. So the requests of one company leave room for another's. Requests whose credential proved
 //     nothing share the room of 256 entries.

@@ -72,14 +72,14 @@ func requestFilterOf(req *authv1.ListRequestsRequest) (requestFilter, error) {
 	}
 	if req.GetCredentialId() != "" {
 		credential, kind, _ := loggedCredential(req.GetCredentialId())
-		f.credential, f.kind = &credential, kind // zero, which no row has, if it is malformed
+		f.credential, f.kind = &credential, kind // null, which no row has, if it is malformed
 	}
 	return f, nil
 }
 
 // statusOf checks a limit of the status; 0 is none.
 func statusOf(parameter string, status int32) (int16, error) {
-	if status != 0 && (status < 100 || status > 599) {
+	if status != 0 && (status < 100 || status > highestStatus) {
 		return 0, fault.InvalidParameter(parameter, "range", "must be 100 to 599")
 	}
 	return int16(status), nil

@@ -65,13 +65,17 @@ func (r *LoggedRequest) requestID() string {
 	return r.ID.UUID().String()
 }
 
-// leastError is the lowest status of an error. The indexes of errors have the same number.
-const leastError = 400
+const (
+	// leastError is the lowest status of an error. The indexes of errors have the same number.
+	leastError = 400
+	// highestStatus is the highest status of all.
+	highestStatus = 599
+)
 
 // requestFilter limits a list of requests; zero fields match every request.
 type requestFilter struct {
-	credential           *id.UUID // of this kind
-	kind                 int16
+	credential           *id.UUID
+	kind                 int16 // of the credential
 	interfaceID          int16
 	method               string
 	minStatus, maxStatus int16
@@ -79,4 +83,10 @@ type requestFilter struct {
 	requestID            string
 	// only is the one request that can match; nil: any.
 	only *id.LoggedRequest
+}
+
+// fits reports whether requests of the filter's credential are those of its kind. All requests of a
+// credential have one kind.
+func (f *requestFilter) fits(list []LoggedRequest) bool {
+	return f.credential == nil || len(list) == 0 || list[0].Kind == f.kind
 }

@@ -187,9 +187,10 @@ func TestRequestLogFilters(t *testing.T) {
 		req  *authv1.ListRequestsRequest
 		want func(e requestlog.Entry) bool
 	}{
-		"all":                        {&authv1.ListRequestsRequest{}, func(requestlog.Entry) bool { return true }},
-		"a credential":               {&authv1.ListRequestsRequest{CredentialId: key}, func(e requestlog.Entry) bool { return e.Credential == key }},
-		"a credential of no company": {&authv1.ListRequestsRequest{CredentialId: "key_x"}, func(requestlog.Entry) bool { return false }},
+		"all":                                 {&authv1.ListRequestsRequest{}, func(requestlog.Entry) bool { return true }},
+		"a credential":                        {&authv1.ListRequestsRequest{CredentialId: key}, func(e requestlog.Entry) bool { return e.Credential == key }},
+		"a credential of no company":          {&authv1.ListRequestsRequest{CredentialId: "key_x"}, func(requestlog.Entry) bool { return false }},
+		"a credential as one of another kind": {&authv1.ListRequestsRequest{CredentialId: "m2m_" + key[len("key_"):]}, func(requestlog.Entry) bool { return false }},
 		"an interface": {&authv1.ListRequestsRequest{Interface: authv1.PublicInterface_PUBLIC_INTERFACE_A}, func(e requestlog.Entry) bool {
 			return e.Interface == authv1.PublicInterface_PUBLIC_INTERFACE_A
 		}},

@@ -31,8 +31,8 @@ func (s *Server) ListRequests(ctx context.Context, req *authv1.ListRequestsReque
 		return nil, err
 	}
 	list, err := s.store.requests(ctx, company, filter, p)
-	if err != nil {
-		return nil, err
+	if err != nil || !filter.fits(list) {
+		return &authv1.ListRequestsResponse{}, err
 	}
 	list, next := page.Cut(p, list, func(r *LoggedRequest) page.Cursor { return page.Cursor{ID: r.ID.UUID()} })
 	resp := &authv1.ListRequestsResponse{Requests: requestMessages(list), NextPageToken: next}

@@ -10,7 +10,8 @@
 //
 // A gateway publishes the requests in batches after it has answered them, so
 // they appear a moment later. If a gateway gets more requests than it can log,
-// or is lost, some are missing: the log is no proof of what did not happen.
+// or is lost, some are missing: the log does not prove that a request was never
+// sent.
 
 package authv1
 
@@ -107,7 +108,7 @@ type LoggedRequest struct {
 	RequestId            string `protobuf:"bytes,10,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	DurationMicroseconds int64  `protobuf:"varint,11,opt,name=duration_microseconds,json=durationMicroseconds,proto3" json:"duration_microseconds,omitempty"`
 	ClientAddress        string `protobuf:"bytes,12,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
-	// Of the bodies, as they were transferred.
+	// The sizes of the bodies, as they were transferred.
 	RequestBytes  int64 `protobuf:"varint,13,opt,name=request_bytes,json=requestBytes,proto3" json:"request_bytes,omitempty"`
 	ResponseBytes int64 `protobuf:"varint,14,opt,name=response_bytes,json=responseBytes,proto3" json:"response_bytes,omitempty"`
 	// Whether the request had an Idempotency-Key.

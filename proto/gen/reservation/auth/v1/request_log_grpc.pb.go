@@ -10,7 +10,8 @@
 //
 // A gateway publishes the requests in batches after it has answered them, so
 // they appear a moment later. If a gateway gets more requests than it can log,
-// or is lost, some are missing: the log is no proof of what did not happen.
+// or is lost, some are missing: the log does not prove that a request was never
+// sent.
 
 package authv1
 
