@@ -59,7 +59,7 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *exchange) (conte
 		return nil, err
 	}
 	if s.route.hasBody() || r.Method == http.MethodDelete {
-		if ctx, err = withIdempotencyKey(ctx, r.Header); err != nil {
+		if ctx, err = withIdempotencyKey(ctx, s, r.Header); err != nil {
 			return nil, err
 		}
 	}
@@ -70,7 +70,7 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *exchange) (conte
 }
 
 // withIdempotencyKey returns ctx with the request's Idempotency-Key, if it has one.
-func withIdempotencyKey(ctx context.Context, h http.Header) (context.Context, error) {
+func withIdempotencyKey(ctx context.Context, s *exchange, h http.Header) (context.Context, error) {
 	keys := h.Values("Idempotency-Key")
 	if len(keys) == 0 {
 		return ctx, nil
@@ -79,7 +79,7 @@ func withIdempotencyKey(ctx context.Context, h http.Header) (context.Context, er
 	if !rpc.IsVisibleASCII(key, rpc.MaxIdempotencyKey) {
 		return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
 	}
-	return rpc.WithIdempotencyKey(ctx, key), nil
+	return rpc.WithReplayed(rpc.WithIdempotencyKey(ctx, key), &s.replayed), nil
 }
 
 // maxPathValue is longer than any identifier.
@@ -109,6 +109,7 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 		return e.authenticatePublishable(ctx, r, s, raw)
 	}
 	claims, err := e.opts.Verifier.Verify(ctx, raw)
+	s.caller.know(claims, err)
 	if err != nil {
 		f := fault.From(err)
 		if f.Kind == fault.Unauthenticated {

@@ -26,6 +26,7 @@ var keyPermissions = []grant{
 	{Name: scopes.PassesWrite, Title: msg("settings.api_key.permission.passes_write.title"), About: msg("settings.api_key.permission.passes_write.about")},
 	{Name: scopes.CustomerPassesRead, Title: msg("settings.api_key.permission.customer_passes_read.title"), About: msg("settings.api_key.permission.customer_passes_read.about")},
 	{Name: scopes.CustomerPassesWrite, Title: msg("settings.api_key.permission.customer_passes_write.title"), About: msg("settings.api_key.permission.customer_passes_write.about")},
+	{Name: scopes.RequestsRead, Title: msg("settings.api_key.permission.requests_read.title"), About: msg("settings.api_key.permission.requests_read.about")},
 	{Name: scopes.WebhooksRead, Title: msg("settings.api_key.permission.webhooks_read.title"), About: msg("settings.api_key.permission.webhooks_read.about")},
 	{Name: scopes.WebhooksWrite, Title: msg("settings.api_key.permission.webhooks_write.title"), About: msg("settings.api_key.permission.webhooks_write.about")},
 	{Name: scopes.TestModeRead, Title: msg("settings.api_key.permission.test_mode_read.title"), About: msg("settings.api_key.permission.test_mode_read.about")},

@@ -81,6 +81,8 @@ type credentialView struct {
 	credential
 	Grants []string
 	limit  *int32
+	// Recent are the latest requests, on the credential's page.
+	Recent *recentRequests
 }
 
 // credential is what API clients and API keys have in common.
@@ -254,6 +256,7 @@ func (k credentialKind) show(r *request) error {
 	if c.limit != nil {
 		f.values.Set("limit", strconv.Itoa(int(*c.limit)))
 	}
+	c.Recent = r.recentRequests(c.GetId())
 	return r.render("credential", credentialPage{k, f, &c})
 }
 

@@ -97,4 +97,7 @@
 //  20. A credential gets no token from outside its allowed networks, and its tokens carry them.
 //     Only a caller with a valid secret learns of the networks, and such a refusal is not counted
 //     as a failure.
+//  21. A request is in the request log of the company of its credential, at most once, and in no
+//     other. The log has no body, no header and no value of a query. A request for a token without a
+//     valid secret is in the log of the credential that it names, if that exists.
 package auth
