@@ -107,6 +107,10 @@ func routes() []edge.Route {
 		{Method: http.MethodPost, Path: "/webhook-deliveries/{id}/replay", Scope: scopes.WebhooksWrite, Bodiless: true},
 		{Method: http.MethodPost, Path: "/webhook-deliveries/replay", Scope: scopes.WebhooksWrite},
 		{Method: http.MethodGet, Path: "/webhook-messages", Scope: scopes.WebhooksRead, Query: []string{"perPage", "cursor", "event", "since"}},
+
+		{Method: http.MethodGet, Path: "/test-clock", Scope: scopes.TestModeRead},
+		{Method: http.MethodPost, Path: "/test-clock/advance", Scope: scopes.TestModeWrite},
+		{Method: http.MethodPost, Path: "/test-data/reset", Scope: scopes.TestModeWrite, Bodiless: true},
 	}
 	for i := range all {
 		all[i].Path = base + all[i].Path

@@ -12,7 +12,7 @@
 // 1. A credential in test mode reads and changes only test data. A credential in live mode reads
 //    and changes only live data.
 // 2. The company in test mode has the name, time zone, currency and other settings of the one in
-//    live mode. Only the company in live mode can be changed; the other follows in the same commit.
+//    live mode. Only the company in live mode can be changed; the other follows within a second.
 // 3. A test clock only moves forward, until ResetTestData sets it back to the present. Whatever the
 //    platform decides by the time, it decides for a company in test mode by its test clock: whether
 //    a pass has expired, a hold has ended or a date lies in the past, and when something was created
