@@ -311,7 +311,7 @@ export interface components {
     schemas: {
         /** @description The credentials of an API client, as JSON. */
         TokenRequest: {
-            /** @description The client's id (`m2m_…`). Required unless you send it by HTTP Basic. */
+            /** @description The client's id (`m2m_…`, or `m2m_test_…` in test mode). Required unless you send it by HTTP Basic. */
             client_id?: string;
             /** @description The client's secret, 64 hexadecimal characters. Required unless you send it by HTTP Basic. */
             client_secret?: string;
@@ -328,7 +328,7 @@ export interface components {
              * @constant
              */
             grant_type: "client_credentials";
-            /** @description The client's id (`m2m_…`). Omit it if you send it by HTTP Basic. */
+            /** @description The client's id (`m2m_…`, or `m2m_test_…` in test mode). Omit it if you send it by HTTP Basic. */
             client_id?: string;
             /** @description The client's secret. Omit it if you send it by HTTP Basic. */
             client_secret?: string;
@@ -744,6 +744,7 @@ export interface components {
         NotModified: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -938,6 +939,8 @@ export interface components {
     headers: {
         /** @description The id of this request. It is the id that you sent, if it has at most 128 visible ASCII characters. */
         "X-Request-Id": string;
+        /** @description Present only in responses to a credential in test mode, errors too. */
+        "Reservation-Mode": "test";
         /**
          * @description The version and a digest of the body. Send it as `If-Match` with an update or deletion, or as `If-None-Match`
          *     when you read again.
@@ -985,6 +988,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1034,6 +1038,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1086,6 +1091,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1157,6 +1163,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1225,6 +1232,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1320,6 +1328,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1417,6 +1426,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1511,6 +1521,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1583,6 +1594,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1659,6 +1671,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
@@ -1721,6 +1734,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1799,6 +1813,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1870,6 +1885,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     [name: string]: unknown;
                 };
                 content: {
