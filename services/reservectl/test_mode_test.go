@@ -10,7 +10,7 @@ import (
 	"reservation.dev/platform/id"
 )
 
-func TestTestMode(t *testing.T) {
+func TestTestMode(t *testing.T) { // invariant 7
 	w := newRPCWorld(t)
 	live, err := id.Parse[id.Company](companyID)
 	if err != nil {

@@ -25,7 +25,7 @@ const (
 // TestClock is the clock of a company in test mode.
 type TestClock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the clock shows.
+	// The time on the clock.
 	Now string `protobuf:"bytes,1,opt,name=now,proto3" json:"now,omitempty"`
 	// By how many seconds the clock is ahead of the real time.
 	OffsetSeconds int64 `protobuf:"varint,2,opt,name=offset_seconds,json=offsetSeconds,proto3" json:"offset_seconds,omitempty"`
