@@ -73,6 +73,7 @@ type caller struct {
 	steps   []step
 	values  map[string]string
 	seen    map[string]bool // the identifiers in the responses
+	marker  string          // is added to the texts of the requests
 }
 
 // mostRequests is the largest limit that a credential can have.
@@ -123,9 +124,13 @@ func (c *caller) request(s step) harness.Request {
 		for name, value := range c.values {
 			r.Body = strings.ReplaceAll(r.Body, strconv.Quote("$"+name), strconv.Quote(value))
 		}
+		r.Body = texts.ReplaceAllString(r.Body, `"$1":"$2`+c.marker+`"`)
 	}
 	return r
 }
+
+// texts matches the members of a body that are texts without a meaning for the platform.
+var texts = regexp.MustCompile(`"(title|description|firstName|firstname|lastName|lastname|location|reason|body|author)":"([^"]*)"`)
 
 // value returns the value of a variable, or any other text unchanged.
 func (c *caller) value(text string) string {
@@ -148,7 +153,7 @@ func (c *caller) path(template string, s step) string {
 }
 
 // identifier matches an identifier: its prefix and the rest.
-var identifier = regexp.MustCompile(`\b([a-z0-9]+(?:_|-))([0-9a-hjkmnp-tv-z]{26})\b`)
+var identifier = regexp.MustCompile(`\b([a-z0-9]+(?:_test_|_|-))([0-9a-hjkmnp-tv-z]{26})\b`)
 
 // send makes a request, and notes the identifiers in its response.
 func (c *caller) send(t *testing.T, r harness.Request) harness.Answer {
