@@ -5421,8 +5421,8 @@ type ClientInterface interface {
 	//
 	// Requires the permission `test-mode:write`.
 	//
-	// Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-	// the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
 	// 400 `LIVE_MODE`.
 	//
 	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
@@ -5437,8 +5437,8 @@ type ClientInterface interface {
 	//
 	// Requires the permission `test-mode:write`.
 	//
-	// Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-	// the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
 	// 400 `LIVE_MODE`.
 	//
 	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
@@ -7548,8 +7548,8 @@ func (c *Client) GetTestClock(ctx context.Context, params *GetTestClockParams, r
 //
 // Requires the permission `test-mode:write`.
 //
-// Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-// the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
 // 400 `LIVE_MODE`.
 //
 // If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
@@ -7574,8 +7574,8 @@ func (c *Client) AdvanceTestClockWithBody(ctx context.Context, params *AdvanceTe
 //
 // Requires the permission `test-mode:write`.
 //
-// Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-// the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
 // 400 `LIVE_MODE`.
 //
 // If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
@@ -14916,8 +14916,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `test-mode:write`.
 	//
-	// Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-	// the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
 	// 400 `LIVE_MODE`.
 	//
 	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
@@ -14932,8 +14932,8 @@ type ClientWithResponsesInterface interface {
 	//
 	// Requires the permission `test-mode:write`.
 	//
-	// Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-	// the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
 	// 400 `LIVE_MODE`.
 	//
 	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
@@ -19841,8 +19841,8 @@ func (c *ClientWithResponses) GetTestClockWithResponse(ctx context.Context, para
 //
 // Requires the permission `test-mode:write`.
 //
-// Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-// the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
 // 400 `LIVE_MODE`.
 //
 // If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
@@ -19863,8 +19863,8 @@ func (c *ClientWithResponses) AdvanceTestClockWithBodyWithResponse(ctx context.C
 //
 // Requires the permission `test-mode:write`.
 //
-// Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-// the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
 // 400 `LIVE_MODE`.
 //
 // If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with

@@ -2384,8 +2384,8 @@ class Operations(Client):
 
         Requires the permission `test-mode:write`.
 
-        Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-        the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+        Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+        expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
         400 `LIVE_MODE`.
 
         If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with

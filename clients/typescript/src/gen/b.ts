@@ -1439,8 +1439,8 @@ export interface paths {
          * Advance the test clock
          * @description Requires the permission `test-mode:write`.
          *
-         *     Moves the test clock forward to a time, and returns it. What becomes due follows within seconds: holds and offers of
-         *     the waitlist expire. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+         *     Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+         *     expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
          *     400 `LIVE_MODE`.
          *
          *     If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
@@ -3279,7 +3279,7 @@ export interface components {
         };
         /** @description The clock of a company in test mode. */
         TestClock: {
-            /** @description What the clock shows. */
+            /** @description The time on the clock. */
             now: components["schemas"]["Timestamp"];
             /** @description By how many seconds the clock is ahead of the real time. */
             offsetSeconds: number;
