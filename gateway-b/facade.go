@@ -26,6 +26,7 @@ type facade struct {
 	discounts bookingv1.DiscountServiceClient
 	webhooks  webhookv1.WebhookServiceClient
 	requests  authv1.RequestLogServiceClient
+	testMode  authv1.TestModeServiceClient
 }
 
 // setCreated makes the response a 201 with the Location and the ETag of the created resource, and

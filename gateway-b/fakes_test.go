@@ -65,6 +65,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		&customerv1.CustomerService_ServiceDesc, &bookingv1.EventService_ServiceDesc, &bookingv1.BookingService_ServiceDesc,
 		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc, &authv1.RequestLogService_ServiceDesc,
+		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc, &authv1.TestModeService_ServiceDesc,
 	} {
 		for method := range rpc.PolicyOf(desc) {
 			policy[method] = rpc.AnyToken
@@ -80,6 +81,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		bookingv1.RegisterDiscountServiceServer(s, fakeDiscounts{fakes: g.services})
 		webhookv1.RegisterWebhookServiceServer(s, fakeWebhooks{fakes: g.services})
 		authv1.RegisterRequestLogServiceServer(s, fakeRequests{fakes: g.services})
+		authv1.RegisterTestModeServiceServer(s, fakeTestMode{fakes: g.services})
 	})
 
 	options := edge.Options{Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: limiter, RateLimit: 100}
@@ -88,6 +90,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn), waitlist: bookingv1.NewWaitlistServiceClient(conn),
 		passes: passv1.NewPassServiceClient(conn), discounts: bookingv1.NewDiscountServiceClient(conn), webhooks: webhookv1.NewWebhookServiceClient(conn),
 		requests: authv1.NewRequestLogServiceClient(conn),
+		testMode: authv1.NewTestModeServiceClient(conn),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -42,6 +42,7 @@ func navigation() []group {
 			{Title: "Interface B: reference", Path: "/docs/interface-b"},
 			{Title: "Webhooks: guide", File: "WEBHOOKS.md"},
 			{Title: "Webhooks: reference", Path: "/docs/webhooks-reference"},
+			{Title: "Test mode", File: "TEST_MODE.md"},
 			{Title: "Errors", File: "ERRORS.md"},
 			{Title: "Examples", File: "EXAMPLES.md"},
 		}},

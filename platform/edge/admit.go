@@ -120,7 +120,7 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 	if claims.Kind != e.api.Kind {
 		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is invalid").With("token", "invalid")
 	}
-	s.claims = claims
+	s.identify(claims)
 	if err := e.checkNetwork(r, claims); err != nil {
 		return nil, err
 	}

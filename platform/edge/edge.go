@@ -22,6 +22,7 @@
 //  5. A publishable key reaches only the operations that are marked for it, and the page of an origin
 //     that the key does not list can read errors only. No page can read a response to another token.
 //  6. The memory and the calls that unknown keys cause are bounded.
+//  7. Every response to a credential in test mode says so (mode.go), and no other response does.
 package edge
 
 import (

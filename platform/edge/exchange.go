@@ -40,6 +40,12 @@ type exchange struct {
 	span   trace.Span
 }
 
+// identify sets the claims of the caller, and announces the test mode in the response.
+func (s *exchange) identify(claims *token.Claims) {
+	s.claims = claims
+	announceMode(s.response, claims.Company.IsTest())
+}
+
 type exchangeKey struct{}
 
 func exchangeOf(ctx context.Context) *exchange {

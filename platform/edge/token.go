@@ -25,6 +25,7 @@ func (e *Edge) IssueToken(w http.ResponseWriter, r *http.Request, auth authv1.To
 	if err != nil {
 		return nil, err
 	}
+	announceMode(w.Header(), isTestCredential(req.GetClientId()))
 	return res, e.opts.Count(r.Context(), w.Header(), req.GetClientId(), int(res.GetRateLimit()))
 }
 

@@ -19,7 +19,8 @@ func (a *app) clientCommand() *cobra.Command {
 		listShort: "List the company's API clients", none: "no API clients yet; see reservectl client create --help",
 		listExample: "  reservectl client list --company comp_… --output table",
 		createExample: `  reservectl client create --company comp_… --name "CRM" --scopes customers:read,bookings:read
-  reservectl client create --company comp_… --name "Audit" --scopes bookings:read --expires-days 30`,
+  reservectl client create --company comp_… --name "Audit" --scopes bookings:read --expires-days 30
+  reservectl client create --company comp_… --test --name "CRM" --scopes customers:read`,
 		grants: "scopes", grantsUsage: "scopes to grant: " + strings.Join(scopes.InterfaceA(), ", "), knownGrants: scopes.InterfaceA(),
 		limitUsage: limitUsage, limitDefault: "no limit", required: []string{"name", "scopes"},
 		updateExample: "  reservectl client update m2m_… --company comp_… --network 203.0.113.0/24,2001:db8::/32",

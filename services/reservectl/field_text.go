@@ -159,6 +159,9 @@ var fieldTexts = map[string]string{
 	"mobile":     "telephone number",
 	"pinned":     "show the note above the others",
 
+	// The test clock
+	"AdvanceTestClockRequest.to": "new time of the clock",
+
 	// Publishable keys
 	"enabled": "false disables the key, and true enables it again",
 	"name":    nameUsage,

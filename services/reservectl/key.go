@@ -24,9 +24,10 @@ func (a *app) keyCommand() *cobra.Command {
 		resource: resource[service]{a, a.forCompany(a.auth), authv1.NewApiKeyServiceClient, "key", "API_KEY", "key_… --company comp_…"},
 		about:    "Manage API keys, the credentials of programs that use Interface B", noun: "an API key",
 		listShort: "List the company's API keys", none: "no API keys yet; see reservectl key create --help",
-		listExample:   "  reservectl key list --company comp_… --output table",
-		createExample: `  reservectl key create --company comp_… --name "Website" --permissions events:read,registrations:write --rate-limit 300`,
-		grants:        "permissions", grantsUsage: "permissions to grant: " + strings.Join(keyPermissions(), ", ") + " (default: *, everything)", knownGrants: keyPermissions(),
+		listExample: "  reservectl key list --company comp_… --output table",
+		createExample: `  reservectl key create --company comp_… --name "Website" --permissions events:read,registrations:write --rate-limit 300
+  reservectl key create --company comp_… --test --name "Website"`,
+		grants: "permissions", grantsUsage: "permissions to grant: " + strings.Join(keyPermissions(), ", ") + " (default: *, everything)", knownGrants: keyPermissions(),
 		limitUsage: limitUsage, limitDefault: "the platform's RATE_LIMIT", required: []string{"name"},
 		updateExample: `  reservectl key update key_… --company comp_… --rate-limit 300
   reservectl key update key_… --company comp_… --network 203.0.113.0/24,2001:db8::/32`,

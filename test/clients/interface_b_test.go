@@ -12,7 +12,7 @@ func soon(days int) string {
 	return time.Now().UTC().AddDate(0, 0, days).Truncate(time.Hour).Format(time.RFC3339)
 }
 
-// stepsOfB is a scenario that calls every operation of Interface B.
+// stepsOfB is a scenario that calls every operation of Interface B, with a key in test mode.
 func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) {
 	given := map[string]string{"apiKey": c.InterfaceB.APIKey, "apiSecret": c.InterfaceB.APISecret}
 	steps := []step{
@@ -160,6 +160,10 @@ func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		{operation: "cancelRegistrationById", path: []string{"$mine"}},
 		{operation: "deleteEvent", path: []string{"$event"}},
 		{operation: "deleteCustomer", path: []string{"$customer"}},
+		// The test mode.
+		{operation: "getTestClock"},
+		{operation: "advanceTestClock", body: object{"to": soon(90)}},
+		{operation: "resetTestData"},
 	}
 	return steps, given
 }

@@ -27,7 +27,7 @@ func filterPrefixes() map[string]string {
 // testLists checks the rules that all lists of an interface share.
 func (r *routes) testLists(t *testing.T) {
 	c := r.caller(t)
-	c.play(t, "deleteEvent", "deleteCustomer", "deleteNote", "deleteWebhookEndpoint")
+	c.play(t, "deleteEvent", "deleteCustomer", "deleteNote", "deleteWebhookEndpoint", "advanceTestClock", "resetTestData")
 	size := map[string]string{"a": "pageSize", "b": "perPage"}[r.name]
 	lists := 0
 	for _, s := range c.first() {

@@ -52,6 +52,7 @@ type Operator struct {
 	Keys            authv1.SigningKeyServiceClient
 	Administrators  authv1.AdministratorServiceClient
 	Requests        authv1.RequestLogServiceClient
+	TestMode        authv1.TestModeServiceClient
 	Customers       customerv1.CustomerServiceClient
 	Notes           customerv1.NoteServiceClient
 	Events          bookingv1.EventServiceClient
@@ -85,8 +86,8 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth), PublishableKeys: authv1.NewPublishableKeyServiceClient(auth),
 		Requests:    authv1.NewRequestLogServiceClient(auth),
 		Credentials: authv1.NewServiceCredentialServiceClient(auth), Keys: authv1.NewSigningKeyServiceClient(auth),
-		Administrators: authv1.NewAdministratorServiceClient(auth),
-		Customers:      customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),
+		Administrators: authv1.NewAdministratorServiceClient(auth), TestMode: authv1.NewTestModeServiceClient(auth),
+		Customers: customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),
 		Events: bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking), Waitlist: bookingv1.NewWaitlistServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
 	}
@@ -143,6 +144,16 @@ func (op *Operator) Company(id string) *Company { return &Company{ID: id, op: op
 
 // Ctx returns a context with which the operator makes calls on behalf of the company.
 func (c *Company) Ctx(ctx context.Context) context.Context { return c.op.As(ctx, c.ID) }
+
+// TestMode returns the company in test mode that belongs to the company.
+func (c *Company) TestMode(t testing.TB) *Company {
+	t.Helper()
+	res, err := c.op.TestMode.EnableTestMode(c.Ctx(t.Context()), &authv1.EnableTestModeRequest{}, waitForReady)
+	if err != nil {
+		t.Fatalf("test mode: %v", err)
+	}
+	return c.op.Company(res.GetCompany().GetId())
+}
 
 // Operator returns the operator that created the company.
 func (c *Company) Operator() *Operator { return c.op }

@@ -691,7 +691,7 @@ type NoteUpdateKind string
 
 // OAuthTokenRequest A client-credentials request of OAuth 2 (RFC 6749), form-encoded.
 type OAuthTokenRequest struct {
-	// ClientID The client's id (`m2m_…`). Omit it if you send it by HTTP Basic.
+	// ClientID The client's id (`m2m_…`, or `m2m_test_…` in test mode). Omit it if you send it by HTTP Basic.
 	ClientID *string `json:"client_id,omitempty"`
 
 	// ClientSecret The client's secret. Omit it if you send it by HTTP Basic.
@@ -854,7 +854,7 @@ type ProfileUpdate struct {
 
 // TokenRequest The credentials of an API client, as JSON.
 type TokenRequest struct {
-	// ClientID The client's id (`m2m_…`). Required unless you send it by HTTP Basic.
+	// ClientID The client's id (`m2m_…`, or `m2m_test_…` in test mode). Required unless you send it by HTTP Basic.
 	ClientID *string `json:"client_id,omitempty"`
 
 	// ClientSecret The client's secret, 64 hexadecimal characters. Required unless you send it by HTTP Basic.

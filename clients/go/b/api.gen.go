@@ -803,6 +803,21 @@ func (e WebhookEndpointDisabledReason) Valid() bool {
 	}
 }
 
+// Defines values for WebhookMessageMode.
+const (
+	Test WebhookMessageMode = "test"
+)
+
+// Valid indicates whether the value is a known member of the WebhookMessageMode enum.
+func (e WebhookMessageMode) Valid() bool {
+	switch e {
+	case Test:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for WebhookMessageTest.
 const (
 	WebhookMessageTestTrue WebhookMessageTest = true
@@ -2628,12 +2643,36 @@ type ScheduledDate struct {
 // ScheduledDateStatus Whether the date takes place.
 type ScheduledDateStatus string
 
+// TestClock The clock of a company in test mode.
+type TestClock struct {
+	// Now A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	Now Timestamp `json:"now"`
+
+	// OffsetSeconds By how many seconds the clock is ahead of the real time.
+	OffsetSeconds int `json:"offsetSeconds"`
+}
+
+// TestClockAdvance A move of the test clock.
+type TestClockAdvance struct {
+	// To The new time, with an offset: not before what the clock shows, and at most 5 years after the real time.
+	To time.Time `json:"to"`
+}
+
+// TestDataReset The result of a reset.
+type TestDataReset struct {
+	// Clock The clock of a company in test mode.
+	Clock TestClock `json:"clock"`
+
+	// Deleted The number of deleted rows in the databases of the platform.
+	Deleted int `json:"deleted"`
+}
+
 // Timestamp A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 type Timestamp = string
 
 // TokenRequest An API key and its secret.
 type TokenRequest struct {
-	// APIKey The API key's id (`key_…`).
+	// APIKey The API key's id (`key_…`, or `key_test_…` in test mode).
 	APIKey string `json:"apiKey"`
 
 	// APISecret The API key's secret, 64 hexadecimal characters.
@@ -3054,6 +3093,9 @@ type WebhookMessage struct {
 	// ID The message's id.
 	ID string `json:"id"`
 
+	// Mode Present only in test mode.
+	Mode *WebhookMessageMode `json:"mode,omitempty"`
+
 	// Test Present only in a test.
 	Test *WebhookMessageTest `json:"test,omitempty"`
 
@@ -3061,6 +3103,9 @@ type WebhookMessage struct {
 	Timestamp            Timestamp              `json:"timestamp"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
+
+// WebhookMessageMode Present only in test mode.
+type WebhookMessageMode string
 
 // WebhookMessageTest Present only in a test.
 type WebhookMessageTest bool
@@ -3981,6 +4026,28 @@ type GetRequestParams struct {
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
+// GetTestClockParams defines parameters for GetTestClock.
+type GetTestClockParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// AdvanceTestClockParams defines parameters for AdvanceTestClock.
+type AdvanceTestClockParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ResetTestDataParams defines parameters for ResetTestData.
+type ResetTestDataParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListTransactionsParams defines parameters for ListTransactions.
 type ListTransactionsParams struct {
 	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
@@ -4328,6 +4395,9 @@ type CancelRegistrationByIDJSONRequestBody = CancellationWrite
 // RefundRegistrationJSONRequestBody defines body for RefundRegistration for application/json ContentType.
 type RefundRegistrationJSONRequestBody = RefundWrite
 
+// AdvanceTestClockJSONRequestBody defines body for AdvanceTestClock for application/json ContentType.
+type AdvanceTestClockJSONRequestBody = TestClockAdvance
+
 // CreateTransactionJSONRequestBody defines body for CreateTransaction for application/json ContentType.
 type CreateTransactionJSONRequestBody = TransactionWrite
 
@@ -4401,6 +4471,14 @@ func (a *WebhookMessage) UnmarshalJSON(b []byte) error {
 		delete(object, "id")
 	}
 
+	if raw, found := object["mode"]; found {
+		err = json.Unmarshal(raw, &a.Mode)
+		if err != nil {
+			return fmt.Errorf("error reading 'mode': %w", err)
+		}
+		delete(object, "mode")
+	}
+
 	if raw, found := object["test"]; found {
 		err = json.Unmarshal(raw, &a.Test)
 		if err != nil {
@@ -4451,6 +4529,13 @@ func (a WebhookMessage) MarshalJSON() ([]byte, error) {
 	object["id"], err = json.Marshal(a.ID)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	if a.Mode != nil {
+		object["mode"], err = json.Marshal(a.Mode)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'mode': %w", err)
+		}
 	}
 
 	if a.Test != nil {
@@ -5530,6 +5615,61 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
 	GetRequest(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTestClock Get the test clock
+	//
+	// Requires the permission `test-mode:read`.
+	//
+	// Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+	//
+	// Corresponds with GET /test-clock (the `GetTestClock` operationId).
+	GetTestClock(ctx context.Context, params *GetTestClockParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AdvanceTestClockWithBody Advance the test clock
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// 400 `LIVE_MODE`.
+	//
+	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+	// the same `Idempotency-Key` until it returns 200.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+	AdvanceTestClockWithBody(ctx context.Context, params *AdvanceTestClockParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AdvanceTestClock Advance the test clock
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// 400 `LIVE_MODE`.
+	//
+	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+	// the same `Idempotency-Key` until it returns 200.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+	AdvanceTestClock(ctx context.Context, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResetTestData Delete all test data
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+	// credentials, webhook endpoints and the audit log remain. The request needs no body. In live mode, it deletes nothing
+	// and the response is 400 `LIVE_MODE`.
+	//
+	// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+	// `Idempotency-Key` of a completed reset deletes nothing.
+	//
+	// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
+	ResetTestData(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTransactions List transactions
 	//
@@ -7624,6 +7764,101 @@ func (c *Client) ListRequests(ctx context.Context, params *ListRequestsParams, r
 // Corresponds with GET /requests/{id} (the `GetRequest` operationId).
 func (c *Client) GetRequest(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRequestRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTestClock Get the test clock
+//
+// Requires the permission `test-mode:read`.
+//
+// Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+//
+// Corresponds with GET /test-clock (the `GetTestClock` operationId).
+func (c *Client) GetTestClock(ctx context.Context, params *GetTestClockParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTestClockRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AdvanceTestClockWithBody Advance the test clock
+//
+// Requires the permission `test-mode:write`.
+//
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// 400 `LIVE_MODE`.
+//
+// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+// the same `Idempotency-Key` until it returns 200.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+func (c *Client) AdvanceTestClockWithBody(ctx context.Context, params *AdvanceTestClockParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAdvanceTestClockRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AdvanceTestClock Advance the test clock
+//
+// Requires the permission `test-mode:write`.
+//
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// 400 `LIVE_MODE`.
+//
+// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+// the same `Idempotency-Key` until it returns 200.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+func (c *Client) AdvanceTestClock(ctx context.Context, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAdvanceTestClockRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResetTestData Delete all test data
+//
+// Requires the permission `test-mode:write`.
+//
+// Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+// credentials, webhook endpoints and the audit log remain. The request needs no body. In live mode, it deletes nothing
+// and the response is 400 `LIVE_MODE`.
+//
+// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+// `Idempotency-Key` of a completed reset deletes nothing.
+//
+// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
+func (c *Client) ResetTestData(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetTestDataRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -12399,6 +12634,145 @@ func NewGetRequestRequest(server string, id LoggedRequestID, params *GetRequestP
 	return req, nil
 }
 
+// NewGetTestClockRequest constructs an http.Request for the GetTestClock method
+func NewGetTestClockRequest(server string, params *GetTestClockParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/test-clock")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewAdvanceTestClockRequest calls the generic AdvanceTestClock builder with application/json body
+func NewAdvanceTestClockRequest(server string, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAdvanceTestClockRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewAdvanceTestClockRequestWithBody constructs an http.Request for the AdvanceTestClock method, with any body, and a specified content type
+func NewAdvanceTestClockRequestWithBody(server string, params *AdvanceTestClockParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/test-clock/advance")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewResetTestDataRequest constructs an http.Request for the ResetTestData method
+func NewResetTestDataRequest(server string, params *ResetTestDataParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/test-data/reset")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListTransactionsRequest constructs an http.Request for the ListTransactions method
 func NewListTransactionsRequest(server string, params *ListTransactionsParams) (*http.Request, error) {
 	var err error
@@ -15027,6 +15401,65 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
 	GetRequestWithResponse(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*GetRequestResponse, error)
 
+	// GetTestClockWithResponse Get the test clock
+	//
+	// Requires the permission `test-mode:read`.
+	//
+	// Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /test-clock (the `GetTestClock` operationId).
+	GetTestClockWithResponse(ctx context.Context, params *GetTestClockParams, reqEditors ...RequestEditorFn) (*GetTestClockResponse, error)
+
+	// AdvanceTestClockWithBodyWithResponse Advance the test clock
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// 400 `LIVE_MODE`.
+	//
+	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+	// the same `Idempotency-Key` until it returns 200.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+	AdvanceTestClockWithBodyWithResponse(ctx context.Context, params *AdvanceTestClockParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AdvanceTestClockResponse, error)
+
+	// AdvanceTestClockWithResponse Advance the test clock
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// 400 `LIVE_MODE`.
+	//
+	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+	// the same `Idempotency-Key` until it returns 200.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+	AdvanceTestClockWithResponse(ctx context.Context, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*AdvanceTestClockResponse, error)
+
+	// ResetTestDataWithResponse Delete all test data
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+	// credentials, webhook endpoints and the audit log remain. The request needs no body. In live mode, it deletes nothing
+	// and the response is 400 `LIVE_MODE`.
+	//
+	// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+	// `Idempotency-Key` of a completed reset deletes nothing.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
+	ResetTestDataWithResponse(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*ResetTestDataResponse, error)
+
 	// ListTransactionsWithResponse List transactions
 	//
 	// Requires the permission `transactions:read`.
@@ -17515,6 +17948,129 @@ func (r GetRequestResponse) ContentType() string {
 	return ""
 }
 
+type GetTestClockResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestClock
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTestClockResponse) GetJSON200() *TestClock {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTestClockResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTestClockResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTestClockResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTestClockResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AdvanceTestClockResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestClock
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AdvanceTestClockResponse) GetJSON200() *TestClock {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r AdvanceTestClockResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AdvanceTestClockResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AdvanceTestClockResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AdvanceTestClockResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ResetTestDataResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestDataReset
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ResetTestDataResponse) GetJSON200() *TestDataReset {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ResetTestDataResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResetTestDataResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResetTestDataResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResetTestDataResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListTransactionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -19883,6 +20439,89 @@ func (c *ClientWithResponses) GetRequestWithResponse(ctx context.Context, id Log
 	return ParseGetRequestResponse(rsp)
 }
 
+// GetTestClockWithResponse Get the test clock
+//
+// Requires the permission `test-mode:read`.
+//
+// Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /test-clock (the `GetTestClock` operationId).
+func (c *ClientWithResponses) GetTestClockWithResponse(ctx context.Context, params *GetTestClockParams, reqEditors ...RequestEditorFn) (*GetTestClockResponse, error) {
+	rsp, err := c.GetTestClock(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTestClockResponse(rsp)
+}
+
+// AdvanceTestClockWithBodyWithResponse Advance the test clock
+//
+// Requires the permission `test-mode:write`.
+//
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// 400 `LIVE_MODE`.
+//
+// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+// the same `Idempotency-Key` until it returns 200.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+func (c *ClientWithResponses) AdvanceTestClockWithBodyWithResponse(ctx context.Context, params *AdvanceTestClockParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AdvanceTestClockResponse, error) {
+	rsp, err := c.AdvanceTestClockWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAdvanceTestClockResponse(rsp)
+}
+
+// AdvanceTestClockWithResponse Advance the test clock
+//
+// Requires the permission `test-mode:write`.
+//
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// 400 `LIVE_MODE`.
+//
+// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+// the same `Idempotency-Key` until it returns 200.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+func (c *ClientWithResponses) AdvanceTestClockWithResponse(ctx context.Context, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*AdvanceTestClockResponse, error) {
+	rsp, err := c.AdvanceTestClock(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAdvanceTestClockResponse(rsp)
+}
+
+// ResetTestDataWithResponse Delete all test data
+//
+// Requires the permission `test-mode:write`.
+//
+// Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+// credentials, webhook endpoints and the audit log remain. The request needs no body. In live mode, it deletes nothing
+// and the response is 400 `LIVE_MODE`.
+//
+// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+// `Idempotency-Key` of a completed reset deletes nothing.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
+func (c *ClientWithResponses) ResetTestDataWithResponse(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*ResetTestDataResponse, error) {
+	rsp, err := c.ResetTestData(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResetTestDataResponse(rsp)
+}
+
 // ListTransactionsWithResponse List transactions
 //
 // Requires the permission `transactions:read`.
@@ -21754,6 +22393,84 @@ func ParseGetRequestResponse(rsp *http.Response) (*GetRequestResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest LoggedRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTestClockResponse parses an HTTP response from a GetTestClockWithResponse call
+func ParseGetTestClockResponse(rsp *http.Response) (*GetTestClockResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTestClockResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestClock
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAdvanceTestClockResponse parses an HTTP response from a AdvanceTestClockWithResponse call
+func ParseAdvanceTestClockResponse(rsp *http.Response) (*AdvanceTestClockResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AdvanceTestClockResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestClock
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseResetTestDataResponse parses an HTTP response from a ResetTestDataWithResponse call
+func ParseResetTestDataResponse(rsp *http.Response) (*ResetTestDataResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResetTestDataResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestDataReset
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -936,8 +936,29 @@ class WebhookMessage(TypedDict):
     id: str
     event: str
     timestamp: Timestamp
+    mode: NotRequired[Literal["test"]]
     test: NotRequired[Literal[True]]
     data: dict[str, Any]
+
+
+class TestClock(TypedDict):
+    """The clock of a company in test mode."""
+
+    now: Timestamp
+    offsetSeconds: int
+
+
+class TestClockAdvance(TypedDict):
+    """A move of the test clock."""
+
+    to: str
+
+
+class TestDataReset(TypedDict):
+    """The result of a reset."""
+
+    deleted: int
+    clock: TestClock
 
 
 class ErrorErrorDetails(TypedDict):
@@ -2422,3 +2443,51 @@ class Operations(Client):
         Returns one request of the last 30 days.
         """
         return self._call("GET", "/requests/{}", (request_id,), LoggedRequest)
+
+    def get_test_clock(
+        self,
+    ) -> TestClock:
+        """Get the test clock.
+
+        Requires the permission `test-mode:read`.
+
+        Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+        """
+        return self._call("GET", "/test-clock", (), TestClock)
+
+    def advance_test_clock(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[TestClockAdvance],
+    ) -> TestClock:
+        """Advance the test clock.
+
+        Requires the permission `test-mode:write`.
+
+        Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+        expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+        400 `LIVE_MODE`.
+
+        If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+        the same `Idempotency-Key` until it returns 200.
+        """
+        return self._call("POST", "/test-clock/advance", (), TestClock, idempotency_key=idempotency_key, body=body)
+
+    def reset_test_data(
+        self,
+        *,
+        idempotency_key: str | None = None,
+    ) -> TestDataReset:
+        """Delete all test data.
+
+        Requires the permission `test-mode:write`.
+
+        Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+        credentials, webhook endpoints and the audit log remain. The request needs no body. In live mode, it deletes nothing
+        and the response is 400 `LIVE_MODE`.
+
+        If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+        `Idempotency-Key` of a completed reset deletes nothing.
+        """
+        return self._call("POST", "/test-data/reset", (), TestDataReset, idempotency_key=idempotency_key)

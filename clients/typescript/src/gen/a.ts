@@ -312,7 +312,7 @@ export interface components {
     schemas: {
         /** @description The credentials of an API client, as JSON. */
         TokenRequest: {
-            /** @description The client's id (`m2m_…`). Required unless you send it by HTTP Basic. */
+            /** @description The client's id (`m2m_…`, or `m2m_test_…` in test mode). Required unless you send it by HTTP Basic. */
             client_id?: string;
             /** @description The client's secret, 64 hexadecimal characters. Required unless you send it by HTTP Basic. */
             client_secret?: string;
@@ -329,7 +329,7 @@ export interface components {
              * @constant
              */
             grant_type: "client_credentials";
-            /** @description The client's id (`m2m_…`). Omit it if you send it by HTTP Basic. */
+            /** @description The client's id (`m2m_…`, or `m2m_test_…` in test mode). Omit it if you send it by HTTP Basic. */
             client_id?: string;
             /** @description The client's secret. Omit it if you send it by HTTP Basic. */
             client_secret?: string;
@@ -745,6 +745,7 @@ export interface components {
         NotModified: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -967,6 +968,8 @@ export interface components {
     headers: {
         /** @description The id of this request. It is the id that you sent, if it has at most 128 visible ASCII characters. */
         "X-Request-Id": string;
+        /** @description Present only in responses to a credential in test mode, errors too. */
+        "Reservation-Mode": "test";
         /**
          * @description The version and a digest of the body. Send it as `If-Match` with an update or deletion, or as `If-None-Match`
          *     when you read again.
@@ -1014,6 +1017,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1064,6 +1068,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1116,6 +1121,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1187,6 +1193,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1255,6 +1262,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1350,6 +1358,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1447,6 +1456,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1541,6 +1551,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1613,6 +1624,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1689,6 +1701,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
@@ -1751,6 +1764,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1829,6 +1843,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1900,6 +1915,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -90,6 +90,9 @@ const (
 	InterfaceBService_ListWebhookMessages_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListWebhookMessages"
 	InterfaceBService_ListRequests_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/ListRequests"
 	InterfaceBService_GetRequest_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetRequest"
+	InterfaceBService_GetTestClock_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/GetTestClock"
+	InterfaceBService_AdvanceTestClock_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/AdvanceTestClock"
+	InterfaceBService_ResetTestData_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ResetTestData"
 )
 
 // InterfaceBServiceClient is the client API for InterfaceBService service.
@@ -228,6 +231,12 @@ type InterfaceBServiceClient interface {
 	ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error)
 	// GetRequest is GET /requests/{id}.
 	GetRequest(ctx context.Context, in *GetRequestRequest, opts ...grpc.CallOption) (*GetRequestResponse, error)
+	// GetTestClock is GET /test-clock.
+	GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error)
+	// AdvanceTestClock is POST /test-clock/advance.
+	AdvanceTestClock(ctx context.Context, in *AdvanceTestClockRequest, opts ...grpc.CallOption) (*AdvanceTestClockResponse, error)
+	// ResetTestData is POST /test-data/reset.
+	ResetTestData(ctx context.Context, in *ResetTestDataRequest, opts ...grpc.CallOption) (*ResetTestDataResponse, error)
 }
 
 type interfaceBServiceClient struct {
@@ -888,6 +897,36 @@ func (c *interfaceBServiceClient) GetRequest(ctx context.Context, in *GetRequest
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTestClockResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetTestClock_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) AdvanceTestClock(ctx context.Context, in *AdvanceTestClockRequest, opts ...grpc.CallOption) (*AdvanceTestClockResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdvanceTestClockResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_AdvanceTestClock_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ResetTestData(ctx context.Context, in *ResetTestDataRequest, opts ...grpc.CallOption) (*ResetTestDataResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResetTestDataResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ResetTestData_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InterfaceBServiceServer is the server API for InterfaceBService service.
 // All implementations must embed UnimplementedInterfaceBServiceServer
 // for forward compatibility.
@@ -1024,6 +1063,12 @@ type InterfaceBServiceServer interface {
 	ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error)
 	// GetRequest is GET /requests/{id}.
 	GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error)
+	// GetTestClock is GET /test-clock.
+	GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error)
+	// AdvanceTestClock is POST /test-clock/advance.
+	AdvanceTestClock(context.Context, *AdvanceTestClockRequest) (*AdvanceTestClockResponse, error)
+	// ResetTestData is POST /test-data/reset.
+	ResetTestData(context.Context, *ResetTestDataRequest) (*ResetTestDataResponse, error)
 	mustEmbedUnimplementedInterfaceBServiceServer()
 }
 
@@ -1228,6 +1273,15 @@ func (UnimplementedInterfaceBServiceServer) ListRequests(context.Context, *ListR
 }
 func (UnimplementedInterfaceBServiceServer) GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetRequest not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTestClock not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) AdvanceTestClock(context.Context, *AdvanceTestClockRequest) (*AdvanceTestClockResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AdvanceTestClock not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ResetTestData(context.Context, *ResetTestDataRequest) (*ResetTestDataResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResetTestData not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) mustEmbedUnimplementedInterfaceBServiceServer() {}
 func (UnimplementedInterfaceBServiceServer) testEmbeddedByValue()                           {}
@@ -2420,6 +2474,60 @@ func _InterfaceBService_GetRequest_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_GetTestClock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTestClockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetTestClock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetTestClock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetTestClock(ctx, req.(*GetTestClockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_AdvanceTestClock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdvanceTestClockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).AdvanceTestClock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_AdvanceTestClock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).AdvanceTestClock(ctx, req.(*AdvanceTestClockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ResetTestData_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResetTestDataRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ResetTestData(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ResetTestData_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ResetTestData(ctx, req.(*ResetTestDataRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InterfaceBService_ServiceDesc is the grpc.ServiceDesc for InterfaceBService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -2686,6 +2794,18 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetRequest",
 			Handler:    _InterfaceBService_GetRequest_Handler,
+		},
+		{
+			MethodName: "GetTestClock",
+			Handler:    _InterfaceBService_GetTestClock_Handler,
+		},
+		{
+			MethodName: "AdvanceTestClock",
+			Handler:    _InterfaceBService_AdvanceTestClock_Handler,
+		},
+		{
+			MethodName: "ResetTestData",
+			Handler:    _InterfaceBService_ResetTestData_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
