@@ -2,7 +2,6 @@ package gatewayb
 
 import (
 	"context"
-	"time"
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
@@ -27,7 +26,6 @@ type facade struct {
 	discounts bookingv1.DiscountServiceClient
 	webhooks  webhookv1.WebhookServiceClient
 	testMode  authv1.TestModeServiceClient
-	now       func() time.Time
 }
 
 // setCreated makes the response a 201 with the Location and the ETag of the created resource, and
