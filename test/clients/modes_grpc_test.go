@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -29,7 +30,7 @@ import (
 // modeWorld is a platform with a company in both modes.
 type modeWorld struct {
 	platform  *harness.Standalone
-	databases []database
+	databases []*pgx.Conn
 	conns     map[string]*grpc.ClientConn // by the name of the service
 }
 
