@@ -25,6 +25,7 @@ type facade struct {
 	passes    passv1.PassServiceClient
 	discounts bookingv1.DiscountServiceClient
 	webhooks  webhookv1.WebhookServiceClient
+	requests  authv1.RequestLogServiceClient
 	testMode  authv1.TestModeServiceClient
 }
 

@@ -44,6 +44,7 @@ func Run(ctx context.Context, h *service.Host) error {
 			passes:    passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
 			discounts: bookingv1.NewDiscountServiceClient(booking),
 			webhooks:  webhookv1.NewWebhookServiceClient(s.Dial("webhook", cfg.WebhookAddr)),
+			requests:  authv1.NewRequestLogServiceClient(auth),
 			testMode:  authv1.NewTestModeServiceClient(auth),
 		})
 	})
@@ -59,6 +60,7 @@ type services struct {
 	passes    passv1.PassServiceClient
 	discounts bookingv1.DiscountServiceClient
 	webhooks  webhookv1.WebhookServiceClient
+	requests  authv1.RequestLogServiceClient
 	testMode  authv1.TestModeServiceClient
 }
 
@@ -73,7 +75,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
 			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
-			discounts: s.discounts, webhooks: s.webhooks, testMode: s.testMode,
+			discounts: s.discounts, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

@@ -170,7 +170,7 @@ Exit status:
 		a.seedCommand(), a.demoCommand(), a.demonstrationCommand(), a.testModeCommand())
 	root.AddCommand(a.withTestMode(a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.publishableKeyCommand(),
 		a.customerCommand(), a.noteCommand(), a.eventCommand(), a.eventDateCommand(), a.registrationCommand(), a.transactionCommand(),
-		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(),
+		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.requestCommand(),
 		a.webhookCommand(), a.listenCommand())...)
 	return root
 }

@@ -52,6 +52,7 @@ type Operator struct {
 	Keys            authv1.SigningKeyServiceClient
 	Administrators  authv1.AdministratorServiceClient
 	TestMode        authv1.TestModeServiceClient
+	Requests        authv1.RequestLogServiceClient
 	Customers       customerv1.CustomerServiceClient
 	Notes           customerv1.NoteServiceClient
 	Events          bookingv1.EventServiceClient
@@ -83,6 +84,7 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
 		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth), PublishableKeys: authv1.NewPublishableKeyServiceClient(auth),
+		Requests:    authv1.NewRequestLogServiceClient(auth),
 		Credentials: authv1.NewServiceCredentialServiceClient(auth), Keys: authv1.NewSigningKeyServiceClient(auth),
 		Administrators: authv1.NewAdministratorServiceClient(auth), TestMode: authv1.NewTestModeServiceClient(auth),
 		Customers: customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),

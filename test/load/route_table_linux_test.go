@@ -114,6 +114,9 @@ func tableOfB() []route {
 		post("/webhook-deliveries/{delivery!}/replay", ""),
 		post("/webhook-deliveries/replay", `{"endpointId":"{endpoint}","status":"failed","since":"{now}"}`),
 		read("/webhook-messages"),
+		// The request log.
+		read("/requests"),
+		read("/requests/{request}"),
 		del("/webhook-endpoints/{endpoint!}").atMost(endpoints),
 		// The test mode. The clock moves forward only, so its moves take turns.
 		read("/test-clock").inTestMode(),
