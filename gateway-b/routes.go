@@ -110,6 +110,7 @@ func routes() []edge.Route {
 
 		{Method: http.MethodGet, Path: "/requests", Scope: scopes.RequestsRead, Query: []string{"page", "perPage", "cursor", "credentialId", "interface", "method", "status", "since", "until", "requestId"}},
 		{Method: http.MethodGet, Path: "/requests/{id}", Scope: scopes.RequestsRead},
+
 		{Method: http.MethodGet, Path: "/test-clock", Scope: scopes.TestModeRead},
 		{Method: http.MethodPost, Path: "/test-clock/advance", Scope: scopes.TestModeWrite},
 		{Method: http.MethodPost, Path: "/test-data/reset", Scope: scopes.TestModeWrite, Bodiless: true},

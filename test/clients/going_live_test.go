@@ -3,7 +3,6 @@ package clients
 import (
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -79,8 +78,8 @@ func TestSlowGoingLive(t *testing.T) {
 	live := platform.Operator(t).Company(platform.Credentials.CompanyID)
 	company := live.TestMode(t)
 	test, bodies := newIntegrator(t, c.BaseURL, company.NewKey(t, 0)), &transcript{}
-	w := &modeWorld{platform: platform, databases: databases(t, postgres)}
-	before := w.settled(t, live)
+	databases := databases(t, postgres)
+	before := harness.SettledRows(t, databases, live.ID)
 
 	example := filepath.Join(harness.TempDir(t), "book")
 	command(t, t.Context(), filepath.Join(root(t), "clients", "go"), []string{"GOFLAGS=-mod=readonly"}, "go", "build", "-o", example, "./examples/book")
@@ -109,9 +108,7 @@ func TestSlowGoingLive(t *testing.T) {
 		}
 	})
 	t.Run("live mode is as before", func(t *testing.T) {
-		if after := w.settled(t, live); !maps.Equal(before, after) {
-			t.Errorf("the rows were\n%v\nand are\n%v", before, after)
-		}
+		harness.SameRows(t, before, harness.SettledRows(t, databases, live.ID))
 	})
 	t.Run("the program books in live mode with another key", func(t *testing.T) { book(t, harness.Credential{ID: c.APIKey, Secret: c.APISecret}) })
 }

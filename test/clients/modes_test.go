@@ -111,7 +111,7 @@ func (w *modeWorld) side(t *testing.T, operator *harness.Operator, company *harn
 	s.tokens["of a service credential"], s.tokens["of an owner"] = issued.GetAccessToken(), signed.GetIdentity().GetAccessToken()
 	s.tokens["of a publishable key"], s.tokens[publishable] = exchanged.GetAccessToken(), published.GetPublishableKey().GetId()
 	w.collect(t, s)
-	// What both modes know: the company, the owner, and the platform's credential in the audit log.
+	// Both modes know the company, the owner, and the platform's credential, which is in the audit log.
 	for _, shared := range []string{company.ID, signed.GetIdentity().GetAdministrator().GetId(), w.platform.OperatorCredential.ID} {
 		delete(s.seen, shared)
 	}

@@ -51,8 +51,8 @@ type Operator struct {
 	Credentials     authv1.ServiceCredentialServiceClient
 	Keys            authv1.SigningKeyServiceClient
 	Administrators  authv1.AdministratorServiceClient
-	Requests        authv1.RequestLogServiceClient
 	TestMode        authv1.TestModeServiceClient
+	Requests        authv1.RequestLogServiceClient
 	Customers       customerv1.CustomerServiceClient
 	Notes           customerv1.NoteServiceClient
 	Events          bookingv1.EventServiceClient

@@ -2484,8 +2484,8 @@ class Operations(Client):
         Requires the permission `test-mode:write`.
 
         Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
-        credentials, webhook endpoints and the audit log remain. The request needs no body. In live mode, it deletes nothing
-        and the response is 400 `LIVE_MODE`.
+        credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
+        deletes nothing and the response is 400 `LIVE_MODE`.
 
         If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
         `Idempotency-Key` of a completed reset deletes nothing.
