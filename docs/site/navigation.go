@@ -31,6 +31,9 @@ func navigation() []group {
 	return []group{
 		{Title: "Start", Entries: []entry{
 			{Title: "Overview", File: "README.md"},
+			{Title: "With Docker", File: "START_DOCKER.md"},
+			{Title: "With Go", File: "START_GO.md"},
+			{Title: "With Kubernetes", File: "START_KUBERNETES.md"},
 		}},
 		{Title: "Integrators", Entries: []entry{
 			{Title: "Interface A: guide", File: "INTERFACE_A.md", Path: "/docs/interface-a-guide"},

@@ -79,11 +79,13 @@ func (e *Edge) isPublishable(raw string) bool {
 // authenticatePublishable admits a request with a publishable key.
 func (e *Edge) authenticatePublishable(ctx context.Context, r *http.Request, s *exchange, key string) (context.Context, error) {
 	s.response.Add("Vary", "Origin")
+	s.caller.claim(key)
 	if !s.route.Publishable {
 		return nil, fault.New(fault.Forbidden, fault.ReasonForbidden, "a publishable key cannot be used for this operation; use an API key")
 	}
 	network := ratelimit.Network(e.opts.Proxies.ClientAddress(r))
 	claims, origins, err := e.publishableClaims(ctx, key, network)
+	s.caller.know(claims, err)
 	if err != nil {
 		return nil, err
 	}

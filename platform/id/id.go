@@ -14,9 +14,11 @@
 package id
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -33,11 +35,34 @@ type UUID [16]byte
 // sort after earlier ones.
 func NewUUID() UUID { return UUID(uuid.Must(uuid.NewV7())) }
 
+// After returns u with its time of creation moved later by d. u must be time-ordered.
+func (u UUID) After(d time.Duration) UUID {
+	var at [8]byte
+	copy(at[2:], u[:6])
+	binary.BigEndian.PutUint64(at[:], binary.BigEndian.Uint64(at[:])+uint64(d.Milliseconds()))
+	copy(u[:6], at[2:])
+	return u
+}
+
 // String returns u as 26 characters of Crockford base32.
 func (u UUID) String() string {
 	var b [encodedLen]byte
 	encode(&b, u)
 	return string(b[:])
+}
+
+// Time returns the time at which a time-ordered UUID was made, to the millisecond.
+func (u UUID) Time() time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8]) >> 16)).UTC()
+}
+
+// First returns the lowest UUID that is made at t or later: the UUIDs whose Time is not before t are
+// those from First(t) on. It is the zero value for times before 1970.
+func First(t time.Time) (u UUID) {
+	if ms := t.Add(time.Millisecond - 1).UnixMilli(); ms > 0 {
+		binary.BigEndian.PutUint64(u[:8], uint64(ms)<<16)
+	}
+	return u
 }
 
 // IsZero reports whether u is the zero value.

@@ -1,9 +1,13 @@
 package id_test
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"reservation.dev/platform/id"
 )
@@ -46,4 +50,16 @@ func TestModes(t *testing.T) {
 			t.Errorf("%s: %s, %v", c, got, err)
 		}
 	})
+}
+
+func TestAfter(t *testing.T) {
+	t.Parallel()
+	u := id.NewUUID()
+	later := u.After(time.Hour + time.Millisecond)
+	if got := uuid.UUID(later).Time() - uuid.UUID(u).Time(); got != 36_000_010_000 { // in units of 100 ns
+		t.Errorf("%s is %d later than %s", later, got, u)
+	}
+	if !bytes.Equal(later[6:], u[6:]) || u.After(0) != u {
+		t.Errorf("%s and %s differ in more than the time", later, u)
+	}
 }

@@ -27,7 +27,8 @@ func TestMain(m *testing.M) { testkit.Main(m) }
 
 var schema = pg.Migrations{Part: "sample", FS: fstest.MapFS{
 	"0001_companies.sql": {Data: []byte(`-- +goose Up
-create table companies (company_id uuid primary key, timezone text not null, unique_emails boolean not null, version bigint not null);
+create table companies (company_id uuid primary key, timezone text not null, unique_emails boolean not null default false,
+	clock_offset_seconds bigint not null default 0, version bigint not null);
 select tenant_table('companies');
 `)},
 }}

@@ -211,7 +211,7 @@ func (l auditLine) value(field, value string) *message {
 		if minor, err := strconv.ParseInt(strings.Replace(value, ".", "", 1), 10, 64); err == nil && strings.Contains(value, ".") {
 			return bare(priceText(minor, l.currency))
 		}
-	case "expires_at", "since":
+	case "expires_at", "previous_secret_expires_at", "since":
 		if at, err := time.Parse(time.RFC3339, value); err == nil {
 			return bare(l.clock.Time(timestamppb.New(at)))
 		}

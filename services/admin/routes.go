@@ -32,7 +32,7 @@ func routes() []route {
 	return slices.Concat(
 		alwaysLive(signInRoutes(), accountRoutes(), companyRoutes(), []route{post(testModePath, staff, byAuth(), (*request).switchMode)}),
 		eventRoutes(), bookingRoutes(), customerRoutes(), discountRoutes(), passRoutes(),
-		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), auditRoutes(), testModeRoutes())
+		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes())
 }
 
 // alwaysLive returns routes for what belongs to the company itself, not to one of its modes.
@@ -185,8 +185,12 @@ func companyRoutes() []route {
 	}
 }
 
-func auditRoutes() []route {
-	return []route{get("/settings/audit", owner, (*request).auditLog)}
+func logRoutes() []route {
+	return []route{
+		get("/settings/audit", owner, (*request).auditLog),
+		get(requestsPath, owner, (*request).requestLog),
+		get(requestsPath+"/{id}", owner, show("request", (*request).findRequest)),
+	}
 }
 
 func testModeRoutes() []route {
@@ -203,7 +207,7 @@ func publishableRoutes() []route {
 		get(publishablePath, owner, (*request).publishableKeys),
 		get(publishablePath+"/new", owner, show("publishable-key", (*request).findPublishable)),
 		post(publishablePath, owner, byAuth(), (*request).addPublishable),
-		get(publishablePath+"/{id}", owner, show("publishable-key", (*request).findPublishable)),
+		get(publishablePath+"/{id}", owner, (*request).showPublishable),
 		post(publishablePath+"/{id}", owner, byAuth(), (*request).updatePublishable),
 		get(publishablePath+"/{id}/{action}", owner, (*request).confirmPublishable),
 		post(publishablePath+"/{id}/{action}", owner, byAuth(), (*request).changePublishable),

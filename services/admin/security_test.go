@@ -281,7 +281,7 @@ func TestStaffCannotOpenSettings(t *testing.T) {
 	w := newWorld(t)
 	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
 	w.signIn()
-	for _, path := range []string{"/settings/api-clients", "/settings/api-keys", "/settings/publishable-keys", "/settings/webhooks", "/settings/company", "/settings/administrators", "/settings/audit"} {
+	for _, path := range []string{"/settings/api-clients", "/settings/api-keys", "/settings/publishable-keys", "/settings/requests", "/settings/webhooks", "/settings/company", "/settings/administrators", "/settings/audit"} {
 		a := w.get(path)
 		if a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "Only owners") {
 			t.Errorf("%s: %s", path, describe(a))

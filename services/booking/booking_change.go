@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
@@ -134,14 +135,14 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 		if err := of.check(t); err != nil {
 			return err
 		}
-		now := pg.Instant(s.now())
+		now := pg.Instant(s.clock(company))
 		done, err := takeSteps(company.ID, t, now, plan(found, now))
 		if err != nil {
 			return err
 		}
 		answer(convert.Registration(&model.Registration{Transaction: *t}), done.changed)
 		returns = done.returns
-		return s.saveBooking(ctx, tx, company.ID, t, done)
+		return s.saveBooking(ctx, tx, company, t, done)
 	})
 	if err == nil {
 		s.returnCredits(ctx, returns)
@@ -150,14 +151,14 @@ func (s *Server) changeBooking(ctx context.Context, req, resp proto.Message, of 
 }
 
 // saveBooking stores a change of the only booking of t with its events, and serves the waitlist.
-func (s *Server) saveBooking(ctx context.Context, tx *pg.Tx, company id.Company, t *model.Transaction, done bookingEffect) error {
+func (s *Server) saveBooking(ctx context.Context, tx *pg.Tx, company tenancy.Company, t *model.Transaction, done bookingEffect) error {
 	if !done.changed {
 		return nil
 	}
-	if err := s.store.SaveBooking(ctx, tx, company, t, done.frees); err != nil {
+	if err := s.store.SaveBooking(ctx, tx, company.ID, t, done.frees); err != nil {
 		return err
 	}
-	if err := s.oweCredits(ctx, tx, company, done.returns); err != nil {
+	if err := s.oweCredits(ctx, tx, company.ID, done.returns); err != nil {
 		return err
 	}
 	if err := s.append(ctx, tx, company, t.UpdatedAt, done.events...); err != nil || done.frees == 0 {

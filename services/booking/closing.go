@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
+	"reservation.dev/platform/tenancy"
 	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/store"
 )
@@ -46,7 +47,7 @@ func (s *Server) emptyEvent(ctx context.Context, company id.Company, e id.Event)
 func (s *Server) emptyDate(ctx context.Context, company id.Company, date id.EventDate, l store.EmptyingLock) error {
 	for {
 		more := false
-		err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		err := s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx, company tenancy.Company) error {
 			more = false
 			locked, err := s.store.LockEmptying(ctx, tx, date, l)
 			if err == nil && locked {
@@ -62,11 +63,11 @@ func (s *Server) emptyDate(ctx context.Context, company id.Company, date id.Even
 
 // emptyBatch cancels a batch of bookings of a date, or releases a batch of holds, or closes a batch of
 // waitlist entries, and reports whether there may be more. When nothing is left, it removes the mark of the date.
-func (s *Server) emptyBatch(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (more bool, err error) {
+func (s *Server) emptyBatch(ctx context.Context, tx *pg.Tx, company tenancy.Company, date id.EventDate) (more bool, err error) {
 	if cancelled, err := s.cancelBookings(ctx, tx, company, date); err != nil || cancelled > 0 {
 		return true, err
 	}
-	holds, err := s.store.HoldsOf(ctx, tx, company, date, releaseBatch)
+	holds, err := s.store.HoldsOf(ctx, tx, company.ID, date, releaseBatch)
 	if err != nil {
 		return false, err
 	}
@@ -78,29 +79,29 @@ func (s *Server) emptyBatch(ctx context.Context, tx *pg.Tx, company id.Company, 
 	if closed, err := s.closeWaitlist(ctx, tx, company, date); err != nil || closed > 0 {
 		return true, err
 	}
-	return false, s.store.FinishClosing(ctx, tx, company, date)
+	return false, s.store.FinishClosing(ctx, tx, company.ID, date)
 }
 
 // cancelBookings cancels up to one batch of a date's bookings, with one event each, and returns the
 // number of bookings it cancelled.
-func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (int, error) {
-	booked, err := s.store.LockBooked(ctx, tx, company, date, cancelBatch)
+func (s *Server) cancelBookings(ctx context.Context, tx *pg.Tx, company tenancy.Company, date id.EventDate) (int, error) {
+	booked, err := s.store.LockBooked(ctx, tx, company.ID, date, cancelBatch)
 	if err != nil || len(booked) == 0 {
 		return 0, err
 	}
-	reason, err := s.store.ClosingReason(ctx, tx, company, date)
+	reason, err := s.store.ClosingReason(ctx, tx, company.ID, date)
 	if err != nil {
 		return 0, err
 	}
-	now := pg.Instant(s.now())
-	returns, events, err := cancelAll(company, booked, reason, now)
+	now := pg.Instant(s.clock(company))
+	returns, events, err := cancelAll(company.ID, booked, reason, now)
 	if err != nil {
 		return 0, err
 	}
-	if err := s.store.SaveCancelled(ctx, tx, company, date, booked, reason, now); err != nil {
+	if err := s.store.SaveCancelled(ctx, tx, company.ID, date, booked, reason, now); err != nil {
 		return 0, err
 	}
-	if err := s.oweCredits(ctx, tx, company, returns); err != nil {
+	if err := s.oweCredits(ctx, tx, company.ID, returns); err != nil {
 		return 0, err
 	}
 	tx.AfterCommit(func() { s.returnCreditsLater(returns) })

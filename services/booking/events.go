@@ -8,6 +8,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/subjects"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
@@ -132,15 +133,15 @@ func holdExpired(h, before *model.Hold) outbox.Event {
 	return outbox.Event{Subject: subjectHoldExpired, Payload: &bookingv1.HoldExpired{Hold: convert.Hold(h), Previous: convert.Hold(before)}}
 }
 
-// append adds events of the company to the commit of tx.
-func (s *Server) append(ctx context.Context, tx *pg.Tx, company id.Company, at time.Time, events ...outbox.Event) error {
+// append adds events of the company to the commit of tx. at is the company's time.
+func (s *Server) append(ctx context.Context, tx *pg.Tx, company tenancy.Company, at time.Time, events ...outbox.Event) error {
 	return s.outbox.Append(ctx, tx, s.stamp(company, at, events)...)
 }
 
-// stamp sets the company, the time and the identifier of each event.
-func (s *Server) stamp(company id.Company, at time.Time, events []outbox.Event) []outbox.Event {
+// stamp sets the company, the real time and the identifier of each event.
+func (s *Server) stamp(company tenancy.Company, at time.Time, events []outbox.Event) []outbox.Event {
 	for i := range events {
-		events[i].Company, events[i].OccurredAt, events[i].ID = company, at, s.newID()
+		events[i].Company, events[i].OccurredAt, events[i].ID = company.ID, company.Real(at), s.newID()
 	}
 	return events
 }

@@ -24,10 +24,12 @@ type plan struct {
 	Table string  `json:"Relation Name"`
 	Index string  `json:"Index Name"`
 	Rows  float64 `json:"Actual Rows"`
-	Loops float64 `json:"Actual Loops"`
-	Hit   float64 `json:"Shared Hit Blocks"`
-	Read  float64 `json:"Shared Read Blocks"`
-	Plans []plan  `json:"Plans"`
+	// Removed is the number of rows that a filter removes.
+	Removed float64 `json:"Rows Removed by Filter"`
+	Loops   float64 `json:"Actual Loops"`
+	Hit     float64 `json:"Shared Hit Blocks"`
+	Read    float64 `json:"Shared Read Blocks"`
+	Plans   []plan  `json:"Plans"`
 }
 
 func (p plan) walk(visit func(plan)) {
@@ -46,8 +48,14 @@ func (p plan) String() string {
 // A generic plan is made without knowing the arguments, as on a long-lived connection.
 func explain(t *testing.T, db *pg.DB, company id.Company, mode, sql string, args ...any) plan {
 	t.Helper()
+	return explainIn(t, db, pg.For(company), mode, sql, args...)
+}
+
+// explainIn is explain under the policies for a job, or for a company.
+func explainIn(t *testing.T, db *pg.DB, scope pg.Scope, mode, sql string, args ...any) plan {
+	t.Helper()
 	var out []struct{ Plan plan }
-	err := db.InTx(t.Context(), pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
+	err := db.InTx(t.Context(), scope, func(ctx context.Context, tx *pg.Tx) error {
 		var names, values []string
 		for _, a := range args {
 			name, value := literal(a)

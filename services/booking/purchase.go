@@ -134,7 +134,8 @@ type sharedCommit struct {
 	payable store.Payable
 	begun   map[string]store.Begun
 
-	now    time.Time
+	clock  tenancy.Company // the newest facts
+	now    time.Time       // by the company's clock
 	sale   store.Sale
 	events []outbox.Event
 }
@@ -188,7 +189,11 @@ func (c *sharedCommit) lock(ctx context.Context, wait, alone bool, first ...pg.Q
 func (c *sharedCommit) decide(ctx context.Context) error {
 	// The clock is read under the lock, so that a buyer who waited for the lock past the
 	// start time is refused.
-	c.now = pg.Instant(c.Server.now())
+	c.clock = c.kept
+	for _, p := range c.purchases {
+		c.clock = p.company.Newest(c.clock)
+	}
+	c.now = pg.Instant(c.Server.clock(c.clock))
 	for i, p := range c.purchases {
 		p.Refused, p.replayed = nil, false // the commit may be a retry
 		if p.key != nil {
@@ -236,7 +241,10 @@ func (c *sharedCommit) decideOne(ctx context.Context, p *purchase) error {
 
 // settle grants or refuses an order.
 func (c *sharedCommit) settle(p *purchase) error {
-	p.Settle(c.offer, c.now, p.company.Newest(c.kept).Timezone, c.newID)
+	if p.Status == model.Pending { // it is undone by the real time
+		p.ExpiresAt = c.clock.Real(c.now).Add(model.PendingTime)
+	}
+	p.Settle(c.offer, c.now, p.company.Newest(c.kept).Timezone, c.newIDs(c.clock))
 	if p.Refused != nil {
 		return nil
 	}
@@ -315,7 +323,7 @@ func (c *sharedCommit) respond(p *purchase) error {
 func (c *sharedCommit) save(ctx context.Context) error {
 	c.sale.Offer, c.sale.Now = c.offer, c.now
 	store.SaveSale(c.tx, c.company, c.sale)
-	return c.append(ctx, c.tx, c.company, c.now, c.events...)
+	return c.append(ctx, c.tx, c.clock, c.now, c.events...)
 }
 
 // settle decides purchases of one company in their order within tx, and stores the granted ones with

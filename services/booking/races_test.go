@@ -10,6 +10,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/store"
@@ -105,7 +106,7 @@ func TestWaitlistLockOrder(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return w.server.promote(ctx, tx, w.company, idOf[id.EventDate](t, full.GetDates()[0].GetId()))
+			return w.server.promote(ctx, tx, tenancy.Company{ID: w.company}, idOf[id.EventDate](t, full.GetDates()[0].GetId()))
 		})
 		var expiry, leaving sync.WaitGroup
 		runs, expiries := 0, 0
@@ -119,7 +120,7 @@ func TestWaitlistLockOrder(t *testing.T) {
 				expiry.Go(func() { // takes its locks in their order
 					err := w.server.store.Write(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
 						expiries++
-						_, err := w.server.release(ctx, tx, w.company, []id.Transaction{found.Transaction}, model.HoldExpired, model.Held)
+						_, err := w.server.release(ctx, tx, tenancy.Company{ID: w.company}, []id.Transaction{found.Transaction}, model.HoldExpired, model.Held)
 						return err
 					})
 					if err != nil {
@@ -127,7 +128,7 @@ func TestWaitlistLockOrder(t *testing.T) {
 					}
 				})
 				w.eventually("the expiry waits", func() bool { return one[int64](w, waitingSQL, "") > 0 })
-				return w.server.leaveWaitlist(ctx, tx, w.company, found, time.Now())
+				return w.server.leaveWaitlist(ctx, tx, tenancy.Company{ID: w.company}, found, time.Now())
 			})
 			if err != nil {
 				t.Error(err)
@@ -169,7 +170,7 @@ func TestWaitlistLockOrder(t *testing.T) {
 		done.Go(func() {
 			err := w.server.store.Write(t.Context(), w.company, func(ctx context.Context, tx *pg.Tx) error {
 				releases++
-				_, err := w.server.release(ctx, tx, w.company, []id.Transaction{pending}, model.HoldExpired, model.Pending)
+				_, err := w.server.release(ctx, tx, tenancy.Company{ID: w.company}, []id.Transaction{pending}, model.HoldExpired, model.Pending)
 				return err
 			})
 			if err != nil {

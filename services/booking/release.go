@@ -11,6 +11,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/service"
+	"reservation.dev/platform/tenancy"
 	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/store"
@@ -45,21 +46,22 @@ const (
 // release frees the spaces of the transactions that have one of the statuses, and returns their
 // number. It reduces the use counts of their discount codes, and the freed spaces go to the
 // waitlist. Holds among them end with the status end.
-func (s *Server) release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, end model.HoldStatus, from ...model.TransactionStatus) (int, error) {
-	done, err := s.store.Release(ctx, tx, company, all, from)
+func (s *Server) release(ctx context.Context, tx *pg.Tx, company tenancy.Company, all []id.Transaction, end model.HoldStatus, from ...model.TransactionStatus) (int, error) {
+	now := s.now()
+	done, err := s.store.Release(ctx, tx, company.ID, all, from, now)
 	if err != nil || done.Count() == 0 {
 		return 0, err
 	}
-	if err := s.endHolds(ctx, tx, company, done.Holds, end); err != nil {
+	if err := s.endHolds(ctx, tx, company, done.Holds, end, now); err != nil {
 		return 0, err
 	}
 	return done.Count(), s.promoteReleased(ctx, tx, company, done.Dates, done.Waiters)
 }
 
 // endHolds keeps holds whose spaces are free, so that they can still be read, and publishes the
-// expired ones. The end of an offer is published as the end of its waitlist entry.
-func (s *Server) endHolds(ctx context.Context, tx *pg.Tx, company id.Company, holds []*model.Hold, end model.HoldStatus) error {
-	now := s.now()
+// expired ones. The end of an offer is published as the end of its waitlist entry. now is the real time,
+// by which ended holds are removed.
+func (s *Server) endHolds(ctx context.Context, tx *pg.Tx, company tenancy.Company, holds []*model.Hold, end model.HoldStatus, now time.Time) error {
 	ended := make([]store.EndedHold, len(holds))
 	var events []outbox.Event
 	for i, h := range holds {
@@ -73,13 +75,25 @@ func (s *Server) endHolds(ctx context.Context, tx *pg.Tx, company id.Company, ho
 			events = append(events, holdExpired(after, h))
 		}
 	}
-	store.KeepEndedHolds(tx, company, ended, pg.Instant(now))
-	return s.append(ctx, tx, company, now, events...)
+	store.KeepEndedHolds(tx, company.ID, ended, pg.Instant(now))
+	return s.append(ctx, tx, company, company.Now(now), events...)
+}
+
+// inCompany runs fn in one transaction of a company, with the company's test clock. fn must be
+// repeatable.
+func (s *Server) inCompany(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx, company tenancy.Company) error) error {
+	return s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		clocked, err := s.companies.ClockedInTx(ctx, tx, company)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, tx, clocked)
+	})
 }
 
 // releaseUndone releases a transaction whose redemption is cancelled.
 func (s *Server) releaseUndone(ctx context.Context, company id.Company, t id.Transaction) error {
-	return s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	return s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx, company tenancy.Company) error {
 		_, err := s.release(ctx, tx, company, []id.Transaction{t}, model.HoldExpired, model.Undoing)
 		return err
 	})
@@ -143,7 +157,7 @@ func (s *Server) expireHolds(ctx context.Context) error {
 // expireTogether releases expired holds of a company in one commit.
 func (s *Server) expireTogether(ctx context.Context, company id.Company, holds []id.Transaction) error {
 	released := 0
-	err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+	err := s.inCompany(ctx, company, func(ctx context.Context, tx *pg.Tx, company tenancy.Company) (err error) {
 		released, err = s.release(ctx, tx, company, holds, model.HoldExpired, model.Held)
 		return err
 	})

@@ -51,7 +51,7 @@ func (s *Server) PreviewCancellation(ctx context.Context, req *bookingv1.Preview
 		return nil, err
 	}
 	b := &found.Transaction.Bookings[0]
-	o := found.Policy.Outcome(b, false, s.now())
+	o := found.Policy.Outcome(b, false, s.clock(company))
 	return &bookingv1.PreviewCancellationResponse{Outcome: convert.CancellationOutcome(&o), AlreadyCancelled: b.Cancelled}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/services/booking/model"
 )
@@ -49,7 +50,7 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 	leaver := &leaver{store: s.store, outbox: s.outbox, now: s.now, newID: s.newID}
 	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error { return leaver.leave(ctx, tx, deleted) })
 	if err == nil {
-		err = s.endHoldsOf(ctx, company.ID, customer)
+		err = s.endHoldsOf(ctx, company, customer)
 	}
 	if err != nil {
 		return nil, err
@@ -59,11 +60,11 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 
 // endHoldsOf releases the holds and offers that name a deleted customer, batch by batch. None can be
 // confirmed any more.
-func (s *Server) endHoldsOf(ctx context.Context, company id.Company, customer id.Customer) error {
+func (s *Server) endHoldsOf(ctx context.Context, company tenancy.Company, customer id.Customer) error {
 	for released := 1; released > 0; {
-		err := s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+		err := s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
 			released = 0
-			holds, err := s.store.HoldsOfCustomer(ctx, tx, company, customer, releaseBatch)
+			holds, err := s.store.HoldsOfCustomer(ctx, tx, company.ID, customer, releaseBatch)
 			if err == nil && len(holds) > 0 {
 				released, err = s.release(ctx, tx, company, holds, model.HoldExpired, model.Held)
 			}

@@ -27,7 +27,7 @@ func (s *Server) CreateDiscountCode(ctx context.Context, req *bookingv1.CreateDi
 	if err != nil {
 		return nil, err
 	}
-	c.ID, c.CreatedAt = id.DiscountCode(s.newID()), pg.Instant(s.now())
+	c.ID, c.CreatedAt = id.DiscountCode(s.newID()), pg.Instant(s.clock(company))
 	c.UpdatedAt = c.CreatedAt
 	resp := &bookingv1.CreateDiscountCodeResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
@@ -151,7 +151,7 @@ func (s *Server) UpdateDiscountCode(ctx context.Context, req *bookingv1.UpdateDi
 			return nil
 		}
 		c.Version++
-		c.UpdatedAt = pg.Instant(s.now())
+		c.UpdatedAt = pg.Instant(s.clock(company))
 		resp.DiscountCode = convert.DiscountCode(c)
 		return s.store.SaveDiscount(ctx, tx, company.ID, c)
 	})

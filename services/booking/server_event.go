@@ -32,19 +32,19 @@ func (s *Server) CreateEvent(ctx context.Context, req *bookingv1.CreateEventRequ
 	e := &made.Event
 	resp := &bookingv1.CreateEventResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		s.name(e)
+		s.name(e, pg.Instant(s.clock(company)))
 		if err := s.store.InsertEvent(ctx, tx, company.ID, e); err != nil {
 			return err
 		}
 		resp.Event = convert.Event(e.Summarized(e.CreatedAt))
-		return s.append(ctx, tx, company.ID, e.CreatedAt, eventCreated(resp.Event))
+		return s.append(ctx, tx, company, e.CreatedAt, eventCreated(resp.Event))
 	})
 }
 
 // name assigns identifiers to a new event, its dates and its options.
-func (s *Server) name(e *model.Event) {
+func (s *Server) name(e *model.Event, now time.Time) {
 	e.ID, e.Version = id.Event(s.newID()), 1
-	e.CreatedAt = pg.Instant(s.now())
+	e.CreatedAt = now
 	e.UpdatedAt = e.CreatedAt
 	s.nameOptions(e.Options)
 	s.nameDates(e, e.Dates)
@@ -77,7 +77,7 @@ func (s *Server) GetEvent(ctx context.Context, req *bookingv1.GetEventRequest) (
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.store.Event(ctx, company.ID, which, store.EventView{MaxDates: most, Published: catalogOnly(ctx), Now: s.now()})
+	e, err := s.store.Event(ctx, company.ID, which, store.EventView{MaxDates: most, Published: catalogOnly(ctx), Now: s.clock(company)})
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s *Server) ListEvents(ctx context.Context, req *bookingv1.ListEventsReques
 	if err != nil {
 		return nil, err
 	}
-	q.Published, q.Now = catalogOnly(ctx), s.now()
+	q.Published, q.Now = catalogOnly(ctx), s.clock(company)
 	events, more, total, err := s.store.Events(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
@@ -210,11 +210,11 @@ func (s *Server) DeleteEvent(ctx context.Context, req *bookingv1.DeleteEventRequ
 		if e.Occupied() {
 			return fault.Refuse(model.ReasonHasRegistrations, "the event has registrations: cancel the event first")
 		}
-		e.Raise(s.now())
+		e.Raise(s.clock(company))
 		if err := s.store.DeleteEvent(ctx, tx, company.ID, e); err != nil {
 			return err
 		}
-		return s.append(ctx, tx, company.ID, e.UpdatedAt, eventDeleted(e))
+		return s.append(ctx, tx, company, e.UpdatedAt, eventDeleted(e))
 	})
 }
 
@@ -238,7 +238,7 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 		if err != nil {
 			return err
 		}
-		now := s.now()
+		now := s.clock(company)
 		if e.Status != model.Cancelled {
 			before := e.Clone()
 			e.Raise(now)
@@ -253,7 +253,7 @@ func (s *Server) CancelEvent(ctx context.Context, req *bookingv1.CancelEventRequ
 			if err := s.store.SetClosingReason(ctx, tx, company.ID, upcoming, reason); err != nil {
 				return err
 			}
-			if err := s.append(ctx, tx, company.ID, e.UpdatedAt, eventCancelled(model.EventStep{Before: before, After: e}, reason, now)); err != nil {
+			if err := s.append(ctx, tx, company, e.UpdatedAt, eventCancelled(model.EventStep{Before: before, After: e}, reason, now)); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	"reservation.dev/services/booking/convert"
 	"reservation.dev/services/booking/model"
@@ -38,13 +39,13 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 		if err != nil {
 			return err
 		}
-		now, before := s.now(), e.Clone()
+		now, before := s.clock(company), e.Clone()
 		p, err := change.Apply(e, company.Currency, now)
 		if err != nil {
 			return err
 		}
 		if p.Changes() {
-			if err := s.saveEvent(ctx, tx, company.ID, p, before, now); err != nil {
+			if err := s.saveEvent(ctx, tx, company, p, before, now); err != nil {
 				return err
 			}
 		}
@@ -62,7 +63,7 @@ func (s *Server) UpdateEvent(ctx context.Context, req *bookingv1.UpdateEventRequ
 
 // saveEvent stores the changes of an event, appends their events, and serves the waitlist. before is the
 // event before the changes.
-func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p *model.EventPlan, before *model.Event, now time.Time) error {
+func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company tenancy.Company, p *model.EventPlan, before *model.Event, now time.Time) error {
 	e := p.Event
 	e.Raise(now)
 	s.nameOptions(p.AddedOptions)
@@ -75,12 +76,12 @@ func (s *Server) saveEvent(ctx context.Context, tx *pg.Tx, company id.Company, p
 			p.ChangedDates[i].Date.Timezone = e.Timezone
 		}
 	}
-	if err := s.store.SaveEvent(ctx, tx, company, p); err != nil {
+	if err := s.store.SaveEvent(ctx, tx, company.ID, p); err != nil {
 		return err
 	}
 	e.Dates = append(e.Dates, p.AddedDates...)
 	model.SortDates(e.Dates)
-	events, err := s.eventsOf(ctx, tx, company, p, before)
+	events, err := s.eventsOf(ctx, tx, company.ID, p, before)
 	if err != nil {
 		return err
 	}
@@ -146,12 +147,12 @@ func (s *Server) AddEventDates(ctx context.Context, req *bookingv1.AddEventDates
 				return err
 			}
 		}
-		now, before := s.now(), e.Clone()
+		now, before := s.clock(company), e.Clone()
 		p, err := adds.Apply(e, company.Currency, now)
 		if err != nil {
 			return err
 		}
-		if err := s.saveEvent(ctx, tx, company.ID, p, before, now); err != nil {
+		if err := s.saveEvent(ctx, tx, company, p, before, now); err != nil {
 			return err
 		}
 		resp.Dates = convert.Dates(p.AddedDates)

@@ -31,7 +31,7 @@ func (s *Server) ListEventDates(ctx context.Context, req *bookingv1.ListEventDat
 	if err != nil {
 		return nil, err
 	}
-	q.Published, q.Now = catalogOnly(ctx), s.now()
+	q.Published, q.Now = catalogOnly(ctx), s.clock(company)
 	dates, total, err := s.store.ScheduledDates(ctx, company.ID, q)
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *Server) GetEventDate(ctx context.Context, req *bookingv1.GetEventDateRe
 	if err != nil {
 		return nil, err
 	}
-	now := s.now()
+	now := s.clock(company)
 	d, err := s.store.ScheduledDate(ctx, company.ID, which, now, catalogOnly(ctx))
 	if err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 		if err != nil {
 			return err
 		}
-		now, before := s.now(), e.Clone()
+		now, before := s.clock(company), e.Clone()
 		done, err := change.ApplyToOnlyDate(e)
 		if err != nil {
 			return err
@@ -128,10 +128,10 @@ func (s *Server) UpdateEventDate(ctx context.Context, req *bookingv1.UpdateEvent
 		if err := s.store.SaveDate(ctx, tx, company.ID, e, done); err != nil {
 			return err
 		}
-		if err := s.append(ctx, tx, company.ID, e.UpdatedAt, d.updated(now)); err != nil {
+		if err := s.append(ctx, tx, company, e.UpdatedAt, d.updated(now)); err != nil {
 			return err
 		}
-		return s.promote(ctx, tx, company.ID, done.Date.ID)
+		return s.promote(ctx, tx, company, done.Date.ID)
 	})
 	var taken *fault.Error
 	if errors.As(err, &taken) {
@@ -163,7 +163,7 @@ func (s *Server) CancelEventDate(ctx context.Context, req *bookingv1.CancelEvent
 		if err != nil {
 			return err
 		}
-		now, before, d := s.now(), e.Clone(), &e.Dates[0]
+		now, before, d := s.clock(company), e.Clone(), &e.Dates[0]
 		resp.Changed = d.Status != model.DateCancelled
 		if resp.Changed {
 			if resp.CancelledBookings, err = s.store.CountBooked(ctx, tx, company.ID, []id.EventDate{d.ID}); err != nil {
@@ -183,7 +183,7 @@ func (s *Server) CancelEventDate(ctx context.Context, req *bookingv1.CancelEvent
 		if err := s.store.SetClosingReason(ctx, tx, company.ID, []id.EventDate{d.ID}, reason); err != nil {
 			return err
 		}
-		return s.append(ctx, tx, company.ID, e.UpdatedAt, step.cancelled(reason, now))
+		return s.append(ctx, tx, company, e.UpdatedAt, step.cancelled(reason, now))
 	})
 	if err == nil {
 		err = s.emptyDate(ctx, company.ID, which, store.WaitForOthers)

@@ -43,8 +43,8 @@ func (s *Server) HoldPlaces(ctx context.Context, req *bookingv1.HoldPlacesReques
 	}
 	resp := &bookingv1.HoldPlacesResponse{}
 	order := convert.OrderRequest{Purchaser: req.GetPurchaserId(), Lines: req.GetLines(), Code: req.GetDiscountCode()}
-	err = s.withOrder(ctx, company.ID, order, func(o model.Order) error {
-		expiresAt := pg.Instant(s.now().Add(time.Duration(minutes) * time.Minute))
+	err = s.withOrder(ctx, company, order, func(o model.Order) error {
+		expiresAt := pg.Instant(s.clock(company).Add(time.Duration(minutes) * time.Minute))
 		p, err := newPurchase(ctx, req, resp, company, model.Purchase{Order: o, Status: model.Held, ExpiresAt: expiresAt})
 		if err != nil {
 			return err
@@ -72,17 +72,17 @@ func (s *Server) ReleaseHold(ctx context.Context, req *bookingv1.ReleaseHoldRequ
 	}
 	resp := &bookingv1.ReleaseHoldResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) (err error) {
-		if resp.Changed, err = s.releaseHeld(ctx, tx, company.ID, which, req.ExpectedVersion); err != nil {
+		if resp.Changed, err = s.releaseHeld(ctx, tx, company, which, req.ExpectedVersion); err != nil {
 			return err
 		}
-		resp.Hold, err = s.readHold(s.store.HoldInTx(ctx, tx, company.ID, which, s.now()))
+		resp.Hold, err = s.readHold(s.store.HoldInTx(ctx, tx, company.ID, which, s.clock(company)))
 		return err
 	})
 }
 
 // releaseHeld releases a hold that is active, and reports whether it did. It ends a hold whose time
 // has passed as expired.
-func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company, which id.Transaction, expected *int64) (bool, error) {
+func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company, which id.Transaction, expected *int64) (bool, error) {
 	h, err := s.lockHold(ctx, tx, s.store.LockHold, company, which, expected)
 	end := model.HoldReleased
 	switch {
@@ -92,7 +92,7 @@ func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company,
 		return false, err
 	case h.Status == model.Confirmed || h.Status == model.Pending || h.Status == model.Undoing:
 		return false, fault.Refuse(ReasonHoldConfirmed, "the hold is already confirmed: cancel its bookings instead")
-	case !s.now().Before(h.ExpiresAt):
+	case !s.clock(company).Before(h.ExpiresAt):
 		end = model.HoldExpired
 	}
 	n, err := s.release(ctx, tx, company, []id.Transaction{which}, end, model.Held)
@@ -100,12 +100,12 @@ func (s *Server) releaseHeld(ctx context.Context, tx *pg.Tx, company id.Company,
 }
 
 // lockHold locks a hold, and refuses it if its version is not the expected one.
-func (s *Server) lockHold(ctx context.Context, tx *pg.Tx, lock holdLock, company id.Company, which id.Transaction, expected *int64) (store.LockedHold, error) {
-	h, missing := lock(ctx, tx, company, which)
+func (s *Server) lockHold(ctx context.Context, tx *pg.Tx, lock holdLock, company tenancy.Company, which id.Transaction, expected *int64) (store.LockedHold, error) {
+	h, missing := lock(ctx, tx, company.ID, which)
 	if expected == nil || missing != nil && !fault.Is(missing, fault.NotFound) {
 		return h, missing
 	}
-	shown, err := s.readHold(s.store.HoldInTx(ctx, tx, company, which, s.now()))
+	shown, err := s.readHold(s.store.HoldInTx(ctx, tx, company.ID, which, s.clock(company)))
 	if err == nil {
 		err = check.Version(shown.GetVersion(), expected, "hold")
 	}
@@ -122,7 +122,7 @@ func (s *Server) GetHold(ctx context.Context, req *bookingv1.GetHoldRequest) (*b
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.readHold(s.store.Hold(ctx, company.ID, which, s.now()))
+	h, err := s.readHold(s.store.Hold(ctx, company.ID, which, s.clock(company)))
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (s *Server) payForHold(ctx context.Context, p *purchase, pay payment) (alre
 		if replayed, err := p.replay(ctx, tx); replayed || err != nil {
 			return err
 		}
-		status, err := s.lockPayable(ctx, tx, p.company.ID, pay)
+		status, err := s.lockPayable(ctx, tx, p.company, pay)
 		if err != nil {
 			return err
 		}
@@ -233,7 +233,7 @@ func (s *Server) payForHold(ctx context.Context, p *purchase, pay payment) (alre
 }
 
 // lockPayable locks a hold and returns the status of its transaction. It refuses a hold that has ended.
-func (s *Server) lockPayable(ctx context.Context, tx *pg.Tx, company id.Company, pay payment) (model.TransactionStatus, error) {
+func (s *Server) lockPayable(ctx context.Context, tx *pg.Tx, company tenancy.Company, pay payment) (model.TransactionStatus, error) {
 	if pay.check != nil {
 		if err := pay.check(); err != nil {
 			return "", err
@@ -241,10 +241,10 @@ func (s *Server) lockPayable(ctx context.Context, tx *pg.Tx, company id.Company,
 	}
 	h, err := s.lockHold(ctx, tx, pay.lock, company, pay.which, pay.version)
 	if fault.Is(err, fault.NotFound) {
-		_, err = s.store.HoldInTx(ctx, tx, company, pay.which, s.now())
+		_, err = s.store.HoldInTx(ctx, tx, company.ID, pay.which, s.clock(company))
 		h.Status = model.Released // more than a day ago
 	}
-	if err == nil && (h.Status == model.Released || h.Status == model.Held && !s.now().Before(h.ExpiresAt)) {
+	if err == nil && (h.Status == model.Released || h.Status == model.Held && !s.clock(company).Before(h.ExpiresAt)) {
 		err = fault.Refuse(ReasonHoldExpired, "the hold has expired and its spaces were released")
 	}
 	return h.Status, err
@@ -297,8 +297,9 @@ func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company
 	if err != nil {
 		return nil, err
 	}
-	now := pg.Instant(s.now())
-	t.UpdatedAt, t.PurchasedAt, t.Timezone = now, now.Truncate(time.Second), company.Newest(kept).Timezone
+	company = company.Newest(kept)
+	now := pg.Instant(s.clock(company))
+	t.UpdatedAt, t.PurchasedAt, t.Timezone = now, now.Truncate(time.Second), company.Timezone
 	if how.Method == model.Pass {
 		credits, err := s.store.HeldCredits(ctx, tx, company.ID, t.ID)
 		if err != nil {
@@ -307,7 +308,7 @@ func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company
 		if err := model.PayHeldByPass(t, credits); err != nil {
 			return nil, err
 		}
-		return t, s.store.PayHeldByPass(ctx, tx, company.ID, t, now.Add(model.PendingTime))
+		return t, s.store.PayHeldByPass(ctx, tx, company.ID, t, company.Real(now).Add(model.PendingTime))
 	}
 	if err := model.PayHeld(t, how); err != nil {
 		return nil, err
@@ -324,5 +325,5 @@ func (s *Server) payHeld(ctx context.Context, tx *pg.Tx, company tenancy.Company
 			return nil, err
 		}
 	}
-	return t, s.append(ctx, tx, company.ID, now, events...)
+	return t, s.append(ctx, tx, company, now, events...)
 }

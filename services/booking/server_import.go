@@ -145,7 +145,7 @@ func (s *Server) storeBatch(ctx context.Context, b *importBatch) error {
 	}
 	results := make(map[int]*bookingv1.ImportTransactionResult, len(lines))
 	err := s.store.Write(ctx, b.company.ID, func(ctx context.Context, tx *pg.Tx) error {
-		l := model.NewImportPlan(b.company.ID, b.company.Timezone, b.company.Currency, pg.Instant(s.now()), s.newID)
+		l := model.NewImportPlan(b.company.ID, b.company.Timezone, b.company.Currency, pg.Instant(s.clock(b.company)), s.newIDs(b.company))
 		l.Customers = b.customers
 		if err := s.store.OpenImport(ctx, tx, l, lines); err != nil {
 			return err

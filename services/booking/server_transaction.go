@@ -28,7 +28,7 @@ func (s *Server) CreateTransaction(ctx context.Context, req *bookingv1.CreateTra
 		PaymentRequest: convert.PaymentRequest{Method: req.GetPaymentMethod(), Reference: req.GetPaymentReference(), Pass: req.GetCustomerPassId()},
 	}
 	var resp *bookingv1.CreateTransactionResponse
-	err = s.withOrder(ctx, company.ID, order, func(o model.Order) (err error) {
+	err = s.withOrder(ctx, company, order, func(o model.Order) (err error) {
 		buy := s.purchaseByCard
 		if o.Payment.Method == model.Pass {
 			buy = s.purchaseByPass
@@ -44,13 +44,13 @@ const orderReadings = 5
 
 // withOrder reads the order of a request and calls place with it. It does so again if a date was added
 // to a course after the course's dates were read, and before they were locked.
-func (s *Server) withOrder(ctx context.Context, company id.Company, r convert.OrderRequest, place func(model.Order) error) error {
+func (s *Server) withOrder(ctx context.Context, company tenancy.Company, r convert.OrderRequest, place func(model.Order) error) error {
 	for range orderReadings {
 		o, err := s.readOrder(ctx, company, r)
 		if err != nil {
 			return err
 		}
-		err = s.fetchMissingCustomers(ctx, company, func() error { return place(o) })
+		err = s.fetchMissingCustomers(ctx, company.ID, func() error { return place(o) })
 		if !errors.Is(err, model.ErrCourseChanged) {
 			return err
 		}
@@ -59,16 +59,16 @@ func (s *Server) withOrder(ctx context.Context, company id.Company, r convert.Or
 }
 
 // readOrder reads the order of a request, and fills in the dates of lines that give only an event.
-func (s *Server) readOrder(ctx context.Context, company id.Company, r convert.OrderRequest) (model.Order, error) {
+func (s *Server) readOrder(ctx context.Context, company tenancy.Company, r convert.OrderRequest) (model.Order, error) {
 	o, err := convert.Order(r)
 	if err != nil {
 		return o, err
 	}
-	events, err := s.store.OnlyDates(ctx, company, o.UndatedEvents())
+	events, err := s.store.OnlyDates(ctx, company.ID, o.UndatedEvents())
 	if err != nil {
 		return o, err
 	}
-	courses, err := s.store.Courses(ctx, company, events, s.now)
+	courses, err := s.store.Courses(ctx, company.ID, events, func() time.Time { return s.clock(company) })
 	if err != nil {
 		return o, err
 	}
@@ -140,7 +140,7 @@ func (s *Server) ListTransactions(ctx context.Context, req *bookingv1.ListTransa
 	if err != nil {
 		return nil, err
 	}
-	q, wrong := queryOf(req, company, s.now())
+	q, wrong := queryOf(req, company, s.clock(company))
 	q.Customer = customer
 	var l store.Listing
 	err = s.fetchMissingCustomers(ctx, company.ID, func() (err error) {

@@ -39,7 +39,7 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 			if err != nil {
 				return err
 			}
-			now := s.now()
+			now := s.clock(company)
 			if err := of.Admits(w, now); err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func (s *Server) JoinWaitlist(ctx context.Context, req *bookingv1.JoinWaitlistRe
 				return err
 			}
 			resp.Entry = convert.WaitlistEntry(stored, now)
-			return s.append(ctx, tx, company.ID, now, waitlistJoined(stored, now))
+			return s.append(ctx, tx, company, now, waitlistJoined(stored, now))
 		})
 		return err
 	})
@@ -78,7 +78,7 @@ func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlist
 		if err != nil {
 			return err
 		}
-		now := s.now()
+		now := s.clock(company)
 		if err := check.Version(convert.EntryVersion(w, now), req.ExpectedVersion, "waitlist entry"); err != nil {
 			return err
 		}
@@ -86,7 +86,7 @@ func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlist
 		case state == model.EntryWaiting && w.State == model.EntryBooking:
 			return errBeingBooked()
 		case state == model.EntryWaiting || state == model.EntryOffered:
-			resp.Changed, err = true, s.leaveWaitlist(ctx, tx, company.ID, w, now)
+			resp.Changed, err = true, s.leaveWaitlist(ctx, tx, company, w, now)
 		default:
 			resp.Changed = false
 		}
@@ -96,10 +96,10 @@ func (s *Server) LeaveWaitlist(ctx context.Context, req *bookingv1.LeaveWaitlist
 }
 
 // leaveWaitlist ends a locked entry that is waiting or offered, and releases its offer.
-func (s *Server) leaveWaitlist(ctx context.Context, tx *pg.Tx, company id.Company, w *model.WaitlistEntry, now time.Time) error {
+func (s *Server) leaveWaitlist(ctx context.Context, tx *pg.Tx, company tenancy.Company, w *model.WaitlistEntry, now time.Time) error {
 	before := *w
 	w.End(model.EntryLeft, now)
-	if err := s.store.SaveWaitlistEntries(ctx, tx, company, []*model.WaitlistEntry{w}); err != nil {
+	if err := s.store.SaveWaitlistEntries(ctx, tx, company.ID, []*model.WaitlistEntry{w}); err != nil {
 		return err
 	}
 	if err := s.append(ctx, tx, company, now, waitlistEnded(w, &before, now)); err != nil || before.Transaction.IsZero() {
@@ -138,7 +138,7 @@ func (s *Server) GetWaitlistEntry(ctx context.Context, req *bookingv1.GetWaitlis
 	if err != nil {
 		return nil, err
 	}
-	return &bookingv1.GetWaitlistEntryResponse{Entry: convert.WaitlistEntry(w, s.now())}, nil
+	return &bookingv1.GetWaitlistEntryResponse{Entry: convert.WaitlistEntry(w, s.clock(company))}, nil
 }
 
 // ListWaitlist implements WaitlistService.
@@ -147,7 +147,7 @@ func (s *Server) ListWaitlist(ctx context.Context, req *bookingv1.ListWaitlistRe
 	if err != nil {
 		return nil, err
 	}
-	q, err := s.waitlistQuery(req)
+	q, err := waitlistQuery(req, s.clock(company))
 	if err != nil {
 		return nil, err
 	}
@@ -164,12 +164,12 @@ func (s *Server) ListWaitlist(ctx context.Context, req *bookingv1.ListWaitlistRe
 }
 
 // waitlistQuery reads a list request.
-func (s *Server) waitlistQuery(req *bookingv1.ListWaitlistRequest) (*store.WaitlistQuery, error) {
+func waitlistQuery(req *bookingv1.ListWaitlistRequest, now time.Time) (*store.WaitlistQuery, error) {
 	order, err := waitlistOrder(req)
 	if err != nil {
 		return nil, err
 	}
-	q := &store.WaitlistQuery{Customer: id.Filter[id.Customer](req.GetCustomerId()), Ended: req.GetIncludeEnded(), Closed: req.GetWithClosed(), Now: s.now()}
+	q := &store.WaitlistQuery{Customer: id.Filter[id.Customer](req.GetCustomerId()), Ended: req.GetIncludeEnded(), Closed: req.GetWithClosed(), Now: now}
 	if q.Page, err = page.Read(page.Of(req), order, pageSizes()); err != nil {
 		return nil, err
 	}
@@ -225,7 +225,7 @@ func (s *Server) AcceptOffer(ctx context.Context, req *bookingv1.AcceptOfferRequ
 	// The end of an offer also ends its hold, so an offer that changes after this read is refused with
 	// its hold.
 	isCurrent := func() error {
-		return check.Version(convert.EntryVersion(w, s.now()), req.ExpectedVersion, "waitlist entry")
+		return check.Version(convert.EntryVersion(w, s.clock(company)), req.ExpectedVersion, "waitlist entry")
 	}
 	if refused := withoutOffer(w); refused != nil {
 		return nil, cmp.Or(isCurrent(), refused)

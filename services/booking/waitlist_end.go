@@ -8,6 +8,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	"reservation.dev/services/booking/model"
 	"reservation.dev/services/booking/store"
 )
@@ -21,8 +22,8 @@ func (s *Server) closeWaitlists(ctx context.Context) error {
 	}
 	var faults []error
 	for _, d := range due {
-		faults = append(faults, s.store.Write(ctx, d.Company, func(ctx context.Context, tx *pg.Tx) error {
-			_, err := s.closeWaitlist(ctx, tx, d.Company, d.Date)
+		faults = append(faults, s.inCompany(ctx, d.Company, func(ctx context.Context, tx *pg.Tx, company tenancy.Company) error {
+			_, err := s.closeWaitlist(ctx, tx, company, d.Date)
 			return err
 		}))
 	}
@@ -31,9 +32,9 @@ func (s *Server) closeWaitlists(ctx context.Context) error {
 
 // closeWaitlist closes up to one batch of the waiting entries of a date that has started or is
 // cancelled, and returns their number.
-func (s *Server) closeWaitlist(ctx context.Context, tx *pg.Tx, company id.Company, date id.EventDate) (int, error) {
-	now := s.now()
-	waiting, err := s.store.LockToClose(ctx, tx, company, date, now, closeBatch)
+func (s *Server) closeWaitlist(ctx context.Context, tx *pg.Tx, company tenancy.Company, date id.EventDate) (int, error) {
+	now := s.clock(company)
+	waiting, err := s.store.LockToClose(ctx, tx, company.ID, date, now, closeBatch)
 	if err != nil || len(waiting) == 0 {
 		return 0, err
 	}
@@ -43,7 +44,7 @@ func (s *Server) closeWaitlist(ctx context.Context, tx *pg.Tx, company id.Compan
 		w.End(model.EntryClosed, now)
 		events[i] = waitlistEnded(w, &before, now)
 	}
-	if err := s.store.SaveWaitlistEntries(ctx, tx, company, waiting); err != nil {
+	if err := s.store.SaveWaitlistEntries(ctx, tx, company.ID, waiting); err != nil {
 		return 0, err
 	}
 	return len(waiting), s.append(ctx, tx, company, now, events...)
@@ -63,13 +64,13 @@ func (l *leaver) leave(ctx context.Context, tx *pg.Tx, records []model.CustomerR
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	now := l.now()
+	at := l.now()
 	events := make([]outbox.Event, len(waiting))
 	for i, w := range waiting {
-		before := *w.WaitlistEntry
+		now, before := w.Company.Now(at), *w.WaitlistEntry
 		w.End(model.EntryLeft, now)
 		events[i] = waitlistEnded(w.WaitlistEntry, &before, now)
-		events[i].Company, events[i].OccurredAt, events[i].ID = w.Company, now, l.newID()
+		events[i].Company, events[i].OccurredAt, events[i].ID = w.Company.ID, at, l.newID()
 	}
 	if err := l.store.SaveEntriesOf(ctx, tx, waiting); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 // was refused. Such an entry is tried again the next time spaces become free.
 
 // promote gives free spaces of dates, which tx has locked, to waiting customers.
-func (s *Server) promote(ctx context.Context, tx *pg.Tx, company id.Company, dates ...id.EventDate) error {
+func (s *Server) promote(ctx context.Context, tx *pg.Tx, company tenancy.Company, dates ...id.EventDate) error {
 	return s.promoteFrom(ctx, tx, company, model.Promotions(dates))
 }
 
@@ -29,12 +29,12 @@ const (
 	promotionRounds = 5
 )
 
-func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company, from []model.Promotion) error {
+func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company tenancy.Company, from []model.Promotion) error {
 	for round := 0; len(from) > 0; round++ {
 		if round == promotionRounds {
-			return s.store.PromoteLater(ctx, tx, company, from)
+			return s.store.PromoteLater(ctx, tx, company.ID, from)
 		}
-		candidates, err := s.store.WaitlistCandidates(ctx, tx, company, from, promotionBatch, s.now())
+		candidates, err := s.store.WaitlistCandidates(ctx, tx, company.ID, from, promotionBatch, s.clock(company))
 		if err != nil || len(candidates) == 0 {
 			return err
 		}
@@ -47,13 +47,13 @@ func (s *Server) promoteFrom(ctx context.Context, tx *pg.Tx, company id.Company,
 }
 
 // serve settles the purchases of waitlist entries in their order and appends their events.
-func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candidates []*model.WaitlistEntry) error {
-	now := s.now()
+func (s *Server) serve(ctx context.Context, tx *pg.Tx, company tenancy.Company, candidates []*model.WaitlistEntry) error {
+	now := s.clock(company)
 	purchases := make([]*purchase, len(candidates))
 	for i, w := range candidates {
-		purchases[i] = &purchase{Purchase: w.Purchase(now), company: tenancy.Company{ID: company, Timezone: w.Timezone}}
+		purchases[i] = &purchase{Purchase: w.Purchase(now), company: tenancy.Company{ID: company.ID, Timezone: w.Timezone, ClockOffset: company.ClockOffset}}
 	}
-	if err := s.settle(ctx, tx, company, purchases); err != nil {
+	if err := s.settle(ctx, tx, company.ID, purchases); err != nil {
 		return err
 	}
 	var changed []*model.WaitlistEntry
@@ -83,10 +83,10 @@ func (s *Server) serve(ctx context.Context, tx *pg.Tx, company id.Company, candi
 			events = append(events, waitlistPassedOver(w, &before, now))
 		}
 	}
-	if err := s.store.SaveWaitlistEntries(ctx, tx, company, changed); err != nil {
+	if err := s.store.SaveWaitlistEntries(ctx, tx, company.ID, changed); err != nil {
 		return err
 	}
-	over, err := s.passOver(ctx, tx, company, last, now)
+	over, err := s.passOver(ctx, tx, company.ID, last, now)
 	if err != nil {
 		return err
 	}
@@ -128,9 +128,9 @@ func (s *Server) payLater(unpaid []*purchase) {
 
 // promoteReleased updates the entries whose transactions were released in tx, appends their events,
 // and gives the spaces of dates to the next entries.
-func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Company, dates []id.EventDate, released []*model.WaitlistEntry) error {
+func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company tenancy.Company, dates []id.EventDate, released []*model.WaitlistEntry) error {
 	from := model.Promotions(dates)
-	now := s.now()
+	now := s.clock(company)
 	events := make([]outbox.Event, len(released))
 	for i, w := range released {
 		before := *w
@@ -149,7 +149,7 @@ func (s *Server) promoteReleased(ctx context.Context, tx *pg.Tx, company id.Comp
 			}
 		}
 	}
-	if err := s.store.SaveWaitlistEntries(ctx, tx, company, released); err != nil {
+	if err := s.store.SaveWaitlistEntries(ctx, tx, company.ID, released); err != nil {
 		return err
 	}
 	if err := s.append(ctx, tx, company, now, events...); err != nil {
@@ -167,17 +167,17 @@ const retryAfter = 30 * time.Second
 // promoteDue continues with waitlists that were too long for one commit, and retries entries whose
 // passes could not be checked.
 func (s *Server) promoteDue(ctx context.Context) error {
-	due, err := s.store.ToPromote(ctx, s.now().Add(-retryAfter), s.now(), promotionsAtOnce)
+	due, err := s.store.ToPromote(ctx, s.now(), s.now().Add(-retryAfter), promotionsAtOnce)
 	if err != nil {
 		return err
 	}
 	var faults []error
 	for _, d := range due {
-		faults = append(faults, s.store.Write(ctx, d.Company, func(ctx context.Context, tx *pg.Tx) error {
+		faults = append(faults, s.inCompany(ctx, d.Company, func(ctx context.Context, tx *pg.Tx, company tenancy.Company) error {
 			if err := s.store.LockPromoting(ctx, tx, d.Company, d.Date); err != nil {
 				return err
 			}
-			return s.promote(ctx, tx, d.Company, d.Date)
+			return s.promote(ctx, tx, company, d.Date)
 		}))
 	}
 	return errors.Join(faults...)

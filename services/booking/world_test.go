@@ -98,6 +98,7 @@ func newWorldOn(t testing.TB, db *pg.DB) *world {
 	bookingv1.RegisterVerificationServiceServer(srv, w.server)
 	bookingv1.RegisterWaitlistServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, copies)
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(w.db))
 	w.conn = serveOn(t, srv)

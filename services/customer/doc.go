@@ -51,4 +51,6 @@
 //  15. A customer has at most 1000 notes, regardless of concurrent writers. The notes of a deleted
 //     customer are not found by any reader, and an erased customer has none, regardless of the
 //     release that erases. Notes are in no event.
+//  16. For a company in test mode, the times of creations and changes are those of its test clock.
+//     Domain events and erasures have the real time.
 package customer

@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/subjects"
+	"reservation.dev/platform/tenancy"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
@@ -21,25 +22,29 @@ const (
 	subjectErased  = subjects.CustomerErased
 )
 
-func created(company id.Company, c Customer) outbox.Event {
+func created(company tenancy.Company, c Customer) outbox.Event {
 	return event(company, subjectCreated, c, &customerv1.CustomerCreated{Customer: snapshot(c)})
 }
 
-func updated(company id.Company, c, before Customer) outbox.Event {
+func updated(company tenancy.Company, c, before Customer) outbox.Event {
 	return event(company, subjectUpdated, c, &customerv1.CustomerUpdated{Customer: snapshot(c), Previous: snapshot(before)})
 }
 
-func deleted(company id.Company, c Customer) outbox.Event {
+func deleted(company tenancy.Company, c Customer) outbox.Event {
 	return event(company, subjectDeleted, c, &customerv1.CustomerDeleted{Customer: snapshot(c)})
 }
 
-// erased announces a round of an erasure.
-func erased(company id.Company, c Customer, round int32) outbox.Event {
-	return event(company, subjectErased, c, &customerv1.CustomerErased{Customer: snapshot(c), Round: round})
+// event returns the event of a change of c. It occurred at the real time of the change.
+func event(company tenancy.Company, subject string, c Customer, payload proto.Message) outbox.Event {
+	return outbox.Event{Company: company.ID, Subject: subject, Payload: payload, OccurredAt: company.Real(c.UpdatedAt)}
 }
 
-func event(company id.Company, subject string, c Customer, payload proto.Message) outbox.Event {
-	return outbox.Event{Company: company, Subject: subject, Payload: payload, OccurredAt: c.UpdatedAt}
+// erased announces the round of an erasure. c is what is left of the customer.
+func erased(e Erasure, c Customer) outbox.Event {
+	return outbox.Event{
+		Company: e.Company, Subject: subjectErased, OccurredAt: e.AnnouncedAt,
+		Payload: &customerv1.CustomerErased{Customer: snapshot(c), Round: e.Round},
+	}
 }
 
 // companyConsumer is the name of the consumer of company events.

@@ -93,7 +93,7 @@ func (j *ErasureJobs) remindOnce(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if err := j.outbox.Append(ctx, tx, erased(e.Company, c, e.Round)); err != nil {
+			if err := j.outbox.Append(ctx, tx, erased(e, c)); err != nil {
 				return err
 			}
 		}
@@ -146,7 +146,7 @@ func (j *ErasureJobs) announce(ctx context.Context, tx *pg.Tx, e Erasure) error 
 	if err := j.store.saveErasure(ctx, tx, e); err != nil {
 		return err
 	}
-	return j.outbox.Append(ctx, tx, erased(e.Company, c, e.Round))
+	return j.outbox.Append(ctx, tx, erased(e, c))
 }
 
 // finish removes the remaining events from the event stream, in one reading for all erasures, and

@@ -44,9 +44,12 @@ func NewServer(db *pg.DB, box *outbox.Outbox, companies *tenancy.Companies, conf
 	}
 }
 
+// clock returns the time of a company, which resources show.
+func (s *Server) clock(company tenancy.Company) time.Time { return pg.Instant(company.Now(s.now())) }
+
 // CreateCustomer implements CustomerService.
 func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCustomerRequest) (*customerv1.CreateCustomerResponse, error) {
-	company, err := rpc.Tenant(ctx)
+	company, err := s.companies.Clocked(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -56,15 +59,15 @@ func (s *Server) CreateCustomer(ctx context.Context, req *customerv1.CreateCusto
 	if err := f.Err(); err != nil {
 		return nil, err
 	}
-	c.ID, c.Version, c.CreatedAt = id.Customer(s.newID()), 1, pg.Instant(s.now())
+	c.ID, c.Version, c.CreatedAt = id.Customer(s.newID()), 1, s.clock(company)
 	c.UpdatedAt = c.CreatedAt
 	resp := &customerv1.CreateCustomerResponse{}
-	return idem.Write(ctx, s.companyStore(), company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	return idem.Write(ctx, s.companyStore(), company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		resp.Customer = message(c)
-		if err := s.store.takeEmail(ctx, tx, company, c, ""); err != nil {
+		if err := s.store.takeEmail(ctx, tx, company.ID, c, ""); err != nil {
 			return err
 		}
-		s.store.insert(tx, company, c)
+		s.store.insert(tx, company.ID, c)
 		return s.outbox.Append(ctx, tx, created(company, c))
 	})
 }
@@ -114,7 +117,7 @@ func (s *Server) BatchGetCustomers(ctx context.Context, req *customerv1.BatchGet
 
 // UpdateCustomer implements CustomerService.
 func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCustomerRequest) (*customerv1.UpdateCustomerResponse, error) {
-	company, customer, err := customerOf(ctx, req.GetId())
+	company, customer, err := s.clockedCustomer(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
@@ -123,13 +126,13 @@ func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCusto
 	change.check(&f)
 	if err := f.Err(); err != nil {
 		// A missing customer is reported before invalid fields.
-		if _, missing := s.store.get(ctx, company, customer); missing != nil {
+		if _, missing := s.store.get(ctx, company.ID, customer); missing != nil {
 			return nil, missing
 		}
 		return nil, err
 	}
 	resp := &customerv1.UpdateCustomerResponse{}
-	return idem.Write(ctx, s.companyStore(), company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	return idem.Write(ctx, s.companyStore(), company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		c, err := s.update(ctx, tx, company, customer, change, req.ExpectedVersion)
 		resp.Customer = message(c)
 		return err
@@ -137,8 +140,8 @@ func (s *Server) UpdateCustomer(ctx context.Context, req *customerv1.UpdateCusto
 }
 
 // update locks the customer, applies the change, saves it and publishes the event.
-func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, change Change, expected *int64) (Customer, error) {
-	c, err := s.store.lock(ctx, tx, company, customer)
+func (s *Server) update(ctx context.Context, tx *pg.Tx, company tenancy.Company, customer id.Customer, change Change, expected *int64) (Customer, error) {
+	c, err := s.store.lock(ctx, tx, company.ID, customer)
 	if err != nil {
 		return c, err
 	}
@@ -146,26 +149,26 @@ func (s *Server) update(ctx context.Context, tx *pg.Tx, company id.Company, cust
 		return c, err
 	}
 	before := c
-	if !c.Apply(change, pg.Instant(s.now())) {
+	if !c.Apply(change, s.clock(company)) {
 		return c, nil
 	}
 	if c.Email != before.Email {
-		if err := s.store.takeEmail(ctx, tx, company, c, before.Email); err != nil {
+		if err := s.store.takeEmail(ctx, tx, company.ID, c, before.Email); err != nil {
 			return c, err
 		}
 	}
-	s.store.save(tx, company, c)
+	s.store.save(tx, company.ID, c)
 	return c, s.outbox.Append(ctx, tx, updated(company, c, before))
 }
 
 // ArchiveCustomer implements CustomerService.
 func (s *Server) ArchiveCustomer(ctx context.Context, req *customerv1.ArchiveCustomerRequest) (*customerv1.ArchiveCustomerResponse, error) {
-	company, customer, err := customerOf(ctx, req.GetId())
+	company, customer, err := s.clockedCustomer(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
 	resp := &customerv1.ArchiveCustomerResponse{}
-	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		c, err := s.update(ctx, tx, company, customer, Change{Archived: &req.Archived}, nil)
 		resp.Customer = message(c)
 		return err
@@ -204,6 +207,16 @@ func (s *Server) enter(ctx context.Context) (release func(), err error) {
 }
 
 func (s *Server) companyStore() companyStore { return companyStore{s.store, s.companies} }
+
+// clockedCustomer is customerOf for a change, which has the time of the company.
+func (s *Server) clockedCustomer(ctx context.Context, text string) (tenancy.Company, id.Customer, error) {
+	company, err := s.companies.Clocked(ctx)
+	if err != nil {
+		return company, id.Customer{}, err
+	}
+	customer, err := check.ID[id.Customer](text, "customer")
+	return company, customer, err
+}
 
 // customerOf returns the company of a request and the customer that it names.
 func customerOf(ctx context.Context, text string) (id.Company, id.Customer, error) {

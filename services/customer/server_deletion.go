@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
@@ -29,13 +30,13 @@ const confirmationTimeout = 4 * time.Second
 
 // DeleteCustomer implements CustomerService.
 func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCustomerRequest) (*customerv1.DeleteCustomerResponse, error) {
-	company, customer, err := customerOf(ctx, req.GetId())
+	company, customer, err := s.clockedCustomer(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}
 	resp := &customerv1.DeleteCustomerResponse{}
 	answered := false
-	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
 		if answered, err = idem.Seen(ctx, tx, req, resp); err != nil || answered {
 			return err
 		}
@@ -51,8 +52,8 @@ func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCusto
 		return nil, err
 	}
 	// The response is stored with the confirmation, so it is never replayed before it.
-	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		first, err := s.store.confirmed(ctx, tx, company, customer)
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		first, err := s.store.confirmed(ctx, tx, company.ID, customer)
 		if err == nil && !first {
 			err = missing() // a concurrent request was answered OK
 		}
@@ -61,13 +62,13 @@ func (s *Server) DeleteCustomer(ctx context.Context, req *customerv1.DeleteCusto
 }
 
 // delete deletes a customer, or returns nil if that is already done but not confirmed.
-func (s *Server) delete(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, expected *int64) error {
-	c, err := s.store.lockAny(ctx, tx, company, customer)
+func (s *Server) delete(ctx context.Context, tx *pg.Tx, company tenancy.Company, customer id.Customer, expected *int64) error {
+	c, err := s.store.lockAny(ctx, tx, company.ID, customer)
 	if err != nil {
 		return err
 	}
 	if c.DeletedAt != nil {
-		unconfirmed, err := s.store.unconfirmed(ctx, tx, company, customer)
+		unconfirmed, err := s.store.unconfirmed(ctx, tx, company.ID, customer)
 		if err == nil && !unconfirmed {
 			return missing()
 		}
@@ -76,8 +77,8 @@ func (s *Server) delete(ctx context.Context, tx *pg.Tx, company id.Company, cust
 	if err := check.Version(c.Version, expected, "customer"); err != nil {
 		return err
 	}
-	c.Delete(pg.Instant(s.now()))
-	s.store.save(tx, company, c)
+	c.Delete(s.clock(company))
+	s.store.save(tx, company.ID, c)
 	return s.outbox.Append(ctx, tx, deleted(company, c))
 }
 

@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/privacy"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
@@ -20,18 +21,18 @@ type Erasures struct {
 
 // EraseCustomer implements ErasureService.
 func (s Erasures) EraseCustomer(ctx context.Context, req *privacyv1.EraseCustomerRequest) (*privacyv1.EraseCustomerResponse, error) {
-	company, customer, err := customerOf(ctx, req.GetCustomerId())
+	company, customer, err := s.clockedCustomer(ctx, req.GetCustomerId())
 	if err != nil {
 		return nil, err
 	}
 	unconfirmed := false
-	err = s.store.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
 		resp := &privacyv1.EraseCustomerResponse{}
 		// The effect happens once per key. The response is not stored, because it reports the
 		// progress.
 		err := idem.Do(ctx, tx, req, resp, func() error { return s.erase(ctx, tx, company, customer, req.GetRepeat()) })
 		if err == nil {
-			unconfirmed, err = s.store.unconfirmed(ctx, tx, company, customer)
+			unconfirmed, err = s.store.unconfirmed(ctx, tx, company.ID, customer)
 		}
 		return err
 	})
@@ -39,11 +40,11 @@ func (s Erasures) EraseCustomer(ctx context.Context, req *privacyv1.EraseCustome
 		return nil, err
 	}
 	if unconfirmed {
-		if err := s.confirmErasure(ctx, company, customer); err != nil {
+		if err := s.confirmErasure(ctx, company.ID, customer); err != nil {
 			return nil, err
 		}
 	}
-	e, answers, err := s.store.erasure(ctx, company, customer)
+	e, answers, err := s.store.erasure(ctx, company.ID, customer)
 	if err != nil {
 		return nil, err
 	}
@@ -62,23 +63,24 @@ func (s *Server) confirmErasure(ctx context.Context, company id.Company, custome
 	})
 }
 
-// erase overwrites the customer and announces the erasure, or finds that this is already done.
-func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer, repeat bool) error {
-	c, err := s.store.lockAny(ctx, tx, company, customer)
+// erase overwrites the customer and announces the erasure, or finds that this is already done. The erasure
+// keeps to the real time.
+func (s *Server) erase(ctx context.Context, tx *pg.Tx, company tenancy.Company, customer id.Customer, repeat bool) error {
+	c, err := s.store.lockAny(ctx, tx, company.ID, customer)
 	if err != nil {
 		return err
 	}
 	now := pg.Instant(s.now())
-	e, err := s.store.erasureIn(ctx, tx, company, customer)
+	e, err := s.store.erasureIn(ctx, tx, company.ID, customer)
 	switch {
 	case err != nil:
 		return err
 	case e == nil:
 		e = &Erasure{
-			Company: company, Customer: customer, RequestedBy: rpc.Caller(ctx), RequestedAt: now, Round: 1, LastRound: rounds, AnnouncedAt: now,
+			Company: company.ID, Customer: customer, RequestedBy: rpc.Caller(ctx), RequestedAt: now, Round: 1, LastRound: rounds, AnnouncedAt: now,
 		}
 		if c.Reference != nil {
-			e.ReferenceDigest = referenceDigest(company, *c.Reference)
+			e.ReferenceDigest = referenceDigest(company.ID, *c.Reference)
 		}
 	case !repeat:
 		return nil
@@ -86,22 +88,22 @@ func (s *Server) erase(ctx context.Context, tx *pg.Tx, company id.Company, custo
 		e.restart(now)
 	}
 	counted := c.DeletedAt == nil
-	c.Erase(now)
+	c.Erase(company.Now(now))
 	// A repeated erasure is for databases that may have the customer again.
-	if err := s.store.erase(ctx, tx, company, c, erasureChange{counted: counted, unconfirmed: counted || repeat}); err != nil {
+	if err := s.store.erase(ctx, tx, company.ID, c, erasureChange{counted: counted, unconfirmed: counted || repeat}); err != nil {
 		return err
 	}
 	if err := s.store.saveErasure(ctx, tx, *e); err != nil {
 		return err
 	}
-	if err := privacy.Mark(ctx, tx, company, customer, now); err != nil {
+	if err := privacy.Mark(ctx, tx, company.ID, customer, now); err != nil {
 		return err
 	}
-	if err := privacy.ForgetAnswers(ctx, tx, company, customer); err != nil {
+	if err := privacy.ForgetAnswers(ctx, tx, company.ID, customer); err != nil {
 		return err
 	}
 	// For consumers that do not handle erasures it is a deletion.
-	return s.outbox.Append(ctx, tx, deleted(company, c), erased(company, c, e.Round))
+	return s.outbox.Append(ctx, tx, deleted(company, c), erased(*e, c))
 }
 
 // GetErasure implements ErasureService.

@@ -10,16 +10,15 @@ import (
 	"google.golang.org/grpc"
 
 	"reservation.dev/platform/fault"
-	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
-	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
 // ImportCustomers implements CustomerService. Each batch is one commit and one response.
 func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.ImportCustomersRequest, customerv1.ImportCustomersResponse]) error {
-	company, err := rpc.Tenant(stream.Context())
+	company, err := s.companies.Clocked(stream.Context())
 	if err != nil {
 		return err
 	}
@@ -45,8 +44,8 @@ func (s *Server) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impo
 }
 
 // importBatch stores a batch and returns the result of each line.
-func (s *Server) importBatch(ctx context.Context, company id.Company, in []*customerv1.ImportedCustomer) ([]*customerv1.ImportCustomerResult, error) {
-	now := pg.Instant(s.now())
+func (s *Server) importBatch(ctx context.Context, company tenancy.Company, in []*customerv1.ImportedCustomer) ([]*customerv1.ImportCustomerResult, error) {
+	now := s.clock(company)
 	b, err := s.readBatch(ctx, in, now)
 	if err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func (s *Server) importBatch(ctx context.Context, company id.Company, in []*cust
 	}
 	defer release()
 	var o importOutcome
-	err = s.companyStore().Write(ctx, company, func(ctx context.Context, tx *pg.Tx) (err error) {
+	err = s.companyStore().Write(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
 		o, err = s.storeBatch(ctx, tx, company, b, now)
 		return err
 	})
@@ -103,22 +102,22 @@ func (s *Server) readBatch(ctx context.Context, in []*customerv1.ImportedCustome
 }
 
 // storeBatch stores the new customers of a batch and publishes their events.
-func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company id.Company, b importedBatch, now time.Time) (o importOutcome, err error) {
+func (s *Server) storeBatch(ctx context.Context, tx *pg.Tx, company tenancy.Company, b importedBatch, now time.Time) (o importOutcome, err error) {
 	if len(b.customers) == 0 {
 		return o, nil
 	}
-	if o.erased, err = s.store.erasedReferences(ctx, tx, company, b.references); err != nil {
+	if o.erased, err = s.store.erasedReferences(ctx, tx, company.ID, b.references); err != nil {
 		return o, err
 	}
 	customers := without(b.customers, o.erased)
-	if o.taken, err = s.store.takeEmails(ctx, tx, company, customers); err != nil {
+	if o.taken, err = s.store.takeEmails(ctx, tx, company.ID, customers); err != nil {
 		return o, err
 	}
 	customers = without(customers, o.taken)
-	if o.isNew, err = s.store.importNew(ctx, tx, company, customers, now); err != nil {
+	if o.isNew, err = s.store.importNew(ctx, tx, company.ID, customers, now); err != nil {
 		return o, err
 	}
-	if o.stored, err = s.store.byReference(ctx, tx, company, b.references); err != nil {
+	if o.stored, err = s.store.byReference(ctx, tx, company.ID, b.references); err != nil {
 		return o, err
 	}
 	var events []outbox.Event

@@ -18,27 +18,27 @@ type Notes struct {
 
 // CreateNote implements NoteService.
 func (s Notes) CreateNote(ctx context.Context, req *customerv1.CreateNoteRequest) (*customerv1.CreateNoteResponse, error) {
-	company, customer, err := customerOf(ctx, req.GetCustomerId())
+	company, customer, err := s.clockedCustomer(ctx, req.GetCustomerId())
 	if err != nil {
 		return nil, err
 	}
 	n, err := newNote(ctx, req)
 	if err != nil {
 		// A missing customer is reported before invalid fields.
-		if _, missing := s.store.get(ctx, company, customer); missing != nil {
+		if _, missing := s.store.get(ctx, company.ID, customer); missing != nil {
 			return nil, missing
 		}
 		return nil, err
 	}
-	n.ID, n.CustomerID, n.CreatedAt = id.Note(s.newID()), customer, pg.Instant(s.now())
+	n.ID, n.CustomerID, n.CreatedAt = id.Note(s.newID()), customer, s.clock(company)
 	n.UpdatedAt = n.CreatedAt
 	resp := &customerv1.CreateNoteResponse{}
-	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
 		resp.Note = noteMessage(n)
-		if err := s.store.requireRoomForNote(ctx, tx, company, customer); err != nil {
+		if err := s.store.requireRoomForNote(ctx, tx, company.ID, customer); err != nil {
 			return err
 		}
-		addNote(tx, company, n)
+		addNote(tx, company.ID, n)
 		return nil
 	})
 }
@@ -80,26 +80,30 @@ func (s Notes) ListNotes(ctx context.Context, req *customerv1.ListNotesRequest) 
 
 // UpdateNote implements NoteService.
 func (s Notes) UpdateNote(ctx context.Context, req *customerv1.UpdateNoteRequest) (*customerv1.UpdateNoteResponse, error) {
-	company, key, err := noteOf(ctx, req)
+	company, err := s.companies.Clocked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, key, err := noteOf(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	change, err := newNoteChange(req)
 	if err != nil {
 		// A missing note is reported before invalid fields.
-		if _, missing := s.store.note(ctx, company, key); missing != nil {
+		if _, missing := s.store.note(ctx, company.ID, key); missing != nil {
 			return nil, missing
 		}
 		return nil, err
 	}
 	resp := &customerv1.UpdateNoteResponse{}
-	return idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		n, err := s.lockNote(ctx, tx, company, key, req.ExpectedVersion)
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		n, err := s.lockNote(ctx, tx, company.ID, key, req.ExpectedVersion)
 		if err != nil {
 			return err
 		}
-		if n.apply(change, pg.Instant(s.now())) {
-			saveNote(tx, company, n)
+		if n.apply(change, s.clock(company)) {
+			saveNote(tx, company.ID, n)
 		}
 		resp.Note = noteMessage(n)
 		return nil

@@ -13,6 +13,7 @@ import (
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	"reservation.dev/services/customer/migrations"
@@ -49,6 +50,7 @@ func open(t testing.TB) *world {
 	customerv1.RegisterCustomerServiceServer(srv, w.server)
 	customerv1.RegisterNoteServiceServer(srv, Notes{Server: w.server})
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,8 @@
 // # Invariants
 //
 //  1. The remaining uses of a pass are never below zero and are the sum of its ledger. Ledger
-//     entries are only added. Erasing a customer removes the reason of an entry and nothing else.
+//     entries are only added. Erasing a customer removes the reason of an entry and nothing else. Only
+//     a reset of test data deletes entries.
 //  2. A change of a pass, the ledger entries that explain it and its events are one commit.
 //  3. A pass expires on its start date plus the validity, counted on the calendar; a day that the
 //     month does not have becomes the month's last day. The pass is valid through the end of its
@@ -39,4 +40,6 @@
 //  11. A pass with unlimited uses always has 999999. Its redemptions and returns add entries without
 //     credits, and invariant 9 holds for the credits of its bookings.
 //  12. A caller with catalog:read instead of passes:read sees only the pass types on offer.
+//  13. For a company in test mode, the current day and the times of creations and changes are those of
+//     its test clock. Domain events have the real time.
 package pass

@@ -57,9 +57,12 @@ func (s *Server) tenant(ctx context.Context) (tenant, error) {
 	return tenant{Company: company, zone: zone}, err
 }
 
+// clock returns the time of a company, by which the service decides and which resources show.
+func (s *Server) clock(company tenant) time.Time { return pg.Instant(company.Now(s.now())) }
+
 // today returns the current day at a company. A decision under a lock calls it while holding the
 // lock, because the request may have waited past midnight.
-func (s *Server) today(company tenant) time.Time { return dayOf(s.now(), company.zone) }
+func (s *Server) today(company tenant) time.Time { return dayOf(s.clock(company), company.zone) }
 
 // CreatePassType implements PassService.
 func (s *Server) CreatePassType(ctx context.Context, req *passv1.CreatePassTypeRequest) (*passv1.CreatePassTypeResponse, error) {
@@ -71,7 +74,7 @@ func (s *Server) CreatePassType(ctx context.Context, req *passv1.CreatePassTypeR
 	if err != nil {
 		return nil, err
 	}
-	t.ID, t.CreatedAt = id.PassType(s.newID()), pg.Instant(s.now())
+	t.ID, t.CreatedAt = id.PassType(s.newID()), s.clock(company)
 	t.UpdatedAt = t.CreatedAt
 	resp := &passv1.CreatePassTypeResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
@@ -148,14 +151,14 @@ func (s *Server) UpdatePassType(ctx context.Context, req *passv1.UpdatePassTypeR
 	}
 	resp := &passv1.UpdatePassTypeResponse{}
 	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		t, err := s.updatePassType(ctx, tx, company.ID, passType, req)
+		t, err := s.updatePassType(ctx, tx, company, passType, req)
 		resp.PassType = passTypeMessage(t)
 		return err
 	})
 }
 
-func (s *Server) updatePassType(ctx context.Context, tx *pg.Tx, company id.Company, passType id.PassType, req *passv1.UpdatePassTypeRequest) (PassType, error) {
-	before, err := s.store.lockPassType(ctx, tx, company, passType)
+func (s *Server) updatePassType(ctx context.Context, tx *pg.Tx, company tenant, passType id.PassType, req *passv1.UpdatePassTypeRequest) (PassType, error) {
+	before, err := s.store.lockPassType(ctx, tx, company.ID, passType)
 	if err != nil {
 		return before, err
 	}
@@ -167,7 +170,7 @@ func (s *Server) updatePassType(ctx context.Context, tx *pg.Tx, company id.Compa
 		return t, err
 	}
 	t.Version++
-	t.UpdatedAt = pg.Instant(s.now())
-	savePassType(tx, company, t)
-	return t, s.outbox.Append(ctx, tx, passTypeUpdated(company, passTypeMessage(t)))
+	t.UpdatedAt = s.clock(company)
+	savePassType(tx, company.ID, t)
+	return t, s.outbox.Append(ctx, tx, passTypeUpdated(company.ID, passTypeMessage(t)))
 }

@@ -6,7 +6,6 @@ import (
 	"reservation.dev/platform/check"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/pg"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 )
 
@@ -33,7 +32,7 @@ func (s *Server) ConfirmCustomerDeletion(ctx context.Context, req *customerv1.Co
 	if !deleted {
 		return nil, fault.InvalidParameter("customer_id", "deleted", "must be a deleted customer")
 	}
-	if err := s.store.deleteCustomer(ctx, company.ID, customer, pg.Instant(s.now())); err != nil {
+	if err := s.store.deleteCustomer(ctx, company.ID, customer, s.clock(company)); err != nil {
 		return nil, err
 	}
 	if err := s.store.awaitCommits(ctx, company.ID, customer); err != nil {

@@ -56,7 +56,7 @@ func (s *Server) newCustomerPass(ctx context.Context, company tenant, req *passv
 		err = fault.Missing("customer")
 	}
 	p.start(t, a.customer, a.start)
-	p.ID, p.CreatedAt = id.CustomerPass(s.newID()), pg.Instant(s.now())
+	p.ID, p.CreatedAt = id.CustomerPass(s.newID()), s.clock(company)
 	p.UpdatedAt = p.CreatedAt
 	return p, t, err
 }
@@ -227,7 +227,7 @@ func (s *Server) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCusto
 // change applies a change to a locked pass. If the change has no effect, nothing is stored.
 func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p CustomerPass, c passChange, reason string) (CustomerPass, error) {
 	locked := changing(&p)
-	changed, credits, err := p.apply(c, pg.Instant(s.now()), company.zone)
+	changed, credits, err := p.apply(c, s.clock(company), company.zone)
 	if err != nil || !changed {
 		return p, err
 	}
@@ -248,7 +248,7 @@ func (s *Server) change(ctx context.Context, tx *pg.Tx, company tenant, p Custom
 
 // savePasses stores changed passes when tx commits, with their ledger entries and one event each.
 func (s *Server) savePasses(ctx context.Context, tx *pg.Tx, company tenant, passes []change, e entries) error {
-	now, today := pg.Instant(s.now()), s.today(company)
+	now, today := s.clock(company), s.today(company)
 	events := make([]outbox.Event, len(passes))
 	for n, c := range passes {
 		c.pass.Version++

@@ -155,7 +155,7 @@ func (s *Server) redeemIn(ctx context.Context, tx *pg.Tx, company tenant, redemp
 		if err := s.savePasses(ctx, tx, company, taken.passes, taken.entries); err != nil {
 			return nil, err
 		}
-		tx.Queue(addRedemptions(company.ID, pg.Instant(s.now()), taken.redemptions...), addItems(company.ID, taken.items))
+		tx.Queue(addRedemptions(company.ID, s.clock(company), taken.redemptions...), addItems(company.ID, taken.items))
 	}
 	var reasons []pg.Query // read after the writes of the batch
 	for n, r := range redemptions {
@@ -245,7 +245,7 @@ func (s *Server) returnImported(ctx context.Context, tx *pg.Tx, company tenant, 
 		return p, err
 	}
 	if !exists {
-		tx.Queue(addRedemptions(company.ID, pg.Instant(s.now()), storedRedemption{ID: r.redemption}))
+		tx.Queue(addRedemptions(company.ID, s.clock(company), storedRedemption{ID: r.redemption}))
 	}
 	tx.Queue(addItems(company.ID, items))
 	return p, nil
@@ -279,7 +279,7 @@ func (s *Server) CancelRedemption(ctx context.Context, req *passv1.CancelRedempt
 	}
 	resp := &passv1.CancelRedemptionResponse{}
 	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
-		resp.Credits, err = s.cancel(ctx, tx, company, redemption, pg.Instant(s.now()))
+		resp.Credits, err = s.cancel(ctx, tx, company, redemption, s.clock(company))
 		return err
 	})
 	if err != nil {

@@ -106,6 +106,7 @@ func open(t testing.TB) *world {
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	passv1.RegisterPassServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
+	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -272,6 +272,10 @@ func customerTests() []callTest {
 			Id: "pub_1", Enabled: proto.Bool(false), Origins: &authv1.Origins{},
 		}},
 		{"publishable-key delete pub_1", authv1.PublishableKeyService_DeletePublishableKey_FullMethodName, &authv1.DeletePublishableKeyRequest{Id: "pub_1"}},
+		{"request list --credential-id key_1 --interface b --min-status 400 --method POST --since 2026-03-29T09:30:00Z", authv1.RequestLogService_ListRequests_FullMethodName, &authv1.ListRequestsRequest{
+			PageSize: 50, CredentialId: "key_1", Interface: authv1.PublicInterface_PUBLIC_INTERFACE_B, MinStatus: 400, Method: "POST", Since: at("2026-03-29T09:30:00Z"),
+		}},
+		{"request get req_1", authv1.RequestLogService_GetRequest_FullMethodName, &authv1.GetRequestRequest{Id: "req_1"}},
 		{"webhook messages --event waitlist.joined --since 2026-03-29T09:30:00Z --limit 500", webhookv1.WebhookService_ListMessages_FullMethodName, &webhookv1.ListMessagesRequest{
 			PageSize: 200, Event: webhookv1.EventType_EVENT_TYPE_WAITLIST_JOINED, Since: at("2026-03-29T09:30:00Z"),
 		}},

@@ -168,7 +168,7 @@ Exit status:
 	completeFlag(root, "output", []string{"auto", "json", "table"})
 	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(),
 		a.customerCommand(), a.noteCommand(), a.eventCommand(), a.eventDateCommand(), a.registrationCommand(), a.transactionCommand(),
-		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.publishableKeyCommand(),
+		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.publishableKeyCommand(), a.requestCommand(),
 		a.tokenCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
 		a.webhookCommand(), a.listenCommand(), a.demoCommand(), a.demonstrationCommand())
 	return root

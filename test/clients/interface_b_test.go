@@ -153,6 +153,9 @@ func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		{operation: "replayWebhookDeliveries", body: object{"endpointId": "$endpoint", "status": "failed", "since": soon(-1)}},
 		{operation: "listWebhookMessages", query: object{"event": "registration.cancelled", "since": soon(-1)}},
 		{operation: "deleteWebhookEndpoint", path: []string{"$endpoint"}},
+		// The request log.
+		{operation: "listRequests", query: object{"interface": "b", "method": "POST", "status": "2xx", "since": soon(-1)}, save: map[string]string{"request": "requests.0.id"}},
+		{operation: "getRequest", path: []string{"$request"}},
 		// The end.
 		{operation: "cancelRegistrationById", path: []string{"$mine"}},
 		{operation: "deleteEvent", path: []string{"$event"}},

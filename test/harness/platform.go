@@ -51,6 +51,7 @@ type Operator struct {
 	Credentials     authv1.ServiceCredentialServiceClient
 	Keys            authv1.SigningKeyServiceClient
 	Administrators  authv1.AdministratorServiceClient
+	Requests        authv1.RequestLogServiceClient
 	Customers       customerv1.CustomerServiceClient
 	Notes           customerv1.NoteServiceClient
 	Events          bookingv1.EventServiceClient
@@ -82,6 +83,7 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
 		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth), PublishableKeys: authv1.NewPublishableKeyServiceClient(auth),
+		Requests:    authv1.NewRequestLogServiceClient(auth),
 		Credentials: authv1.NewServiceCredentialServiceClient(auth), Keys: authv1.NewSigningKeyServiceClient(auth),
 		Administrators: authv1.NewAdministratorServiceClient(auth),
 		Customers:      customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),

@@ -113,6 +113,9 @@ func tableOfB() []route {
 		post("/webhook-deliveries/{delivery!}/replay", ""),
 		post("/webhook-deliveries/replay", `{"endpointId":"{endpoint}","status":"failed","since":"{now}"}`),
 		read("/webhook-messages"),
+		// The request log.
+		read("/requests"),
+		read("/requests/{request}"),
 		del("/webhook-endpoints/{endpoint!}").atMost(endpoints),
 	}
 }

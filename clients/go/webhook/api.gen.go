@@ -1232,7 +1232,7 @@ type ScheduledDate struct {
 	// Location Where the event takes place. Empty if it is not set.
 	Location string `json:"location"`
 
-	// LowestPrice The lowest price of a spot in major units. Absent if the event has no pricing options.
+	// LowestPrice The lowest price of a spot on this date in major units, or of the whole course if the event is sold only as a whole. 0 if the event was created without pricing options, because it is then free.
 	LowestPrice *json.Number `json:"lowestPrice,omitempty"`
 
 	// OpensAt When the booking of this date opens (UTC), or null if it is not limited.

@@ -38,9 +38,6 @@ const PendingTime = 30 * time.Second
 // timezone, with identifiers from newID.
 func (p *Purchase) Settle(of *Offer, now time.Time, timezone string, newID func() id.UUID) {
 	p.Bought, p.Refused = nil, nil // the commit may be a retry
-	if p.Status == Pending {
-		p.ExpiresAt = now.Add(PendingTime)
-	}
 	bookings, err := of.grant(&p.Order, now)
 	if err != nil {
 		p.Refused = err

@@ -115,7 +115,7 @@ func (w *WaitlistEntry) Purchase(now time.Time) Purchase {
 			p.ExpiresAt = w.StartsAt
 		}
 	case w.Method == Pass:
-		p.Status, p.ExpiresAt = Pending, now.Add(PendingTime)
+		p.Status = Pending
 	default:
 		p.Status = Confirmed
 	}

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	releaseSQL = `update transactions set status = 'released' where company_id = $1 and id = any($2)`
+	// A hold of a test clock that is ahead would otherwise be kept until the real time reaches its expiry.
+	releaseSQL = `update transactions set status = 'released', expires_at = least(expires_at, $3) where company_id = $1 and id = any($2)`
 
 	// An earlier release created a hold without hold_expires_at.
 	lockUnconfirmedSQL = `select t.id, t.discount_code_id, t.purchaser_id,
@@ -40,8 +41,8 @@ const (
 )
 
 // Release frees the spaces of the transactions that have one of the statuses. It takes locks in the
-// usual order: transactions, dates, waitlist entries and discount codes.
-func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus) (Released, error) {
+// usual order: transactions, dates, waitlist entries and discount codes. now is the real time.
+func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all []id.Transaction, from []model.TransactionStatus, now time.Time) (Released, error) {
 	r := Released{holds: map[id.Transaction]*model.Hold{}}
 	err := tx.Pipeline(ctx, pg.Query{SQL: lockUnconfirmedSQL, Args: []any{company, all, statusTexts(from)}, Scan: pg.Each(r.scanLocked)})
 	if err != nil || r.Count() == 0 {
@@ -63,7 +64,7 @@ func (s *Store) Release(ctx context.Context, tx *pg.Tx, company id.Company, all 
 	}
 	r.fillHolds(bookings.Transactions)
 	queries := []pg.Query{
-		{SQL: releaseSQL, Args: []any{company, r.ids}},
+		{SQL: releaseSQL, Args: []any{company, r.ids, now}},
 		{SQL: LockDatesAloneSQL, Args: []any{company, r.Dates}},
 		{SQL: givePlacesSQL, Args: []any{company, r.Dates, spaces}},
 		{SQL: lockReleasedWaitersSQL, Args: []any{company, r.ids}, Scan: scanReleased(&r.Waiters)},
@@ -150,8 +151,9 @@ func (s *Store) HoldsOfCustomer(ctx context.Context, tx *pg.Tx, company id.Compa
 }
 
 const (
-	expiredHoldsSQL = `select company_id, id from transactions where status = 'held' and expires_at <= $1
-		order by expires_at limit $2`
+	ExpiredHoldsSQL = `(select company_id, id from transactions where status = 'held' and expires_at <= $1 order by expires_at limit $2)
+		union all (select t.company_id, t.id` + clocks + ` cross join lateral (
+			select t.company_id, t.id` + heldByClock + ` order by t.expires_at limit $2) t order by random() limit $2)`
 
 	// The first process that marks a purchase undoes it. If that process crashes, another one
 	// claims it later.
@@ -175,10 +177,11 @@ type OwnedTransaction struct {
 	ID      id.Transaction
 }
 
-// ExpiredHolds returns expired holds of all companies, oldest first.
+// ExpiredHolds returns holds of all companies that have expired at now: up to limit by the real time, and
+// up to limit by test clocks.
 func (s *Store) ExpiredHolds(ctx context.Context, now time.Time, limit int) ([]OwnedTransaction, error) {
 	var due []OwnedTransaction
-	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: expiredHoldsSQL, Args: []any{now, limit}, Scan: scanOwned(&due)})
+	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: ExpiredHoldsSQL, Args: []any{now, limit}, Scan: scanOwned(&due)})
 	return due, s.Fault(err)
 }
 

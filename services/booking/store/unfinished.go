@@ -35,14 +35,18 @@ func (s *Store) Unfinished(ctx context.Context, now time.Time) (UnfinishedWork, 
 	return pg.One[UnfinishedWork](ctx, s.DB, pg.AllCompanies(), unfinishedSQL, now, unfinishedMost)
 }
 
-// dueSQL looks at the first entry of an index for each kind of work.
-const dueSQL = `select
-	exists (select from transactions where status = 'held' and expires_at <= $1) as holds,
+// DueSQL looks at the first entry of an index for each kind of work. An exists with a bound might read the
+// whole table, if the planner expects that many rows are due.
+const DueSQL = `select
+	coalesce((select expires_at from transactions where status = 'held' order by expires_at limit 1) <= $1, false)
+		or exists (select` + clocks + ` cross join lateral (select` + heldByClock + ` limit 1) t) as holds,
 	exists (select from transactions where status in ('pending', 'undoing') and expires_at <= $1) as undoing,
 	exists (select from credit_returns where due_at <= $1) as returns,
 	exists (select from event_dates where promoting) or exists (select from waitlist_entries
-		where state = 'waiting' and passed_over_reason = '` + model.PassedOverPassAway + `' and passed_over_at <= $2) as promotions,
-	exists (select from waitlist_entries where state = 'waiting' and closes_at <= $1) as closings`
+		where state = 'waiting' and passed_over_reason = '` + model.PassedOverPassAway + `' and passed_over_at <= $2)
+		or exists (select` + awayByClock + `) as promotions,
+	coalesce((select closes_at from waitlist_entries where state = 'waiting' order by closes_at limit 1) <= $1, false)
+		or exists (select` + clocks + ` cross join lateral (select` + waitingByClock + ` limit 1) w) as closings`
 
 // DueWork reports which kinds of background work there are.
 type DueWork struct {
@@ -56,6 +60,6 @@ type DueWork struct {
 // Due looks for work that is due at now. retry is when the passes of entries to try again could not be
 // checked.
 func (s *Store) Due(ctx context.Context, now, retry time.Time) (DueWork, error) {
-	d, err := pg.One[DueWork](ctx, s.DB, pg.AllCompanies(), dueSQL, now, retry)
+	d, err := pg.One[DueWork](ctx, s.DB, pg.AllCompanies(), DueSQL, now, retry)
 	return d, s.Fault(err)
 }

@@ -9,6 +9,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/tenancy"
 	"reservation.dev/services/booking/model"
 )
 
@@ -83,7 +84,8 @@ const (
 		order by d.id for no key update`
 
 	// Entries of deleted customers, in the order in which spaces are given to entries.
-	lockWaitersOfSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint, w.company_id
+	lockWaitersOfSQL = `select ` + waiterColumns + `, d.starts_at, d.status, 0::bigint, w.company_id,
+			coalesce((select c.clock_offset_seconds from companies c where c.company_id = w.company_id), 0)
 		from unnest($1::uuid[], $2::uuid[]) n(company_id, id)
 		join waitlist_entries w on w.company_id = n.company_id and w.customer_id = n.id and w.state = 'waiting'
 		join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id
@@ -92,14 +94,18 @@ const (
 	promotingSQL = `update event_dates set promoting = $3 where company_id = $1 and id = any($2)`
 
 	// In random order, so that a date that cannot be served does not block the others.
-	toPromoteSQL = `(select company_id, id from event_dates where promoting order by random() limit $3)
+	ToPromoteSQL = `(select company_id, id from event_dates where promoting order by random() limit $3)
 		union
-		select * from (select distinct w.company_id, w.event_date_id from waitlist_entries w
-			join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id and d.status = 'scheduled' and not d.draft
-				and d.starts_at > $2 and (d.capacity is null or w.spaces <= d.capacity - d.booked)
-			join events e on e.company_id = d.company_id and e.id = d.event_id and e.status = 'published' and e.deleted_at is null
-			where w.state = 'waiting' and w.passed_over_reason = '` + model.PassedOverPassAway + `' and w.passed_over_at <= $1) again
-		order by 2 limit 2 * $3`
+		(select w.company_id, w.event_date_id from waitlist_entries w` + servable + ` and d.starts_at > $1
+			where w.state = 'waiting' and w.passed_over_reason = '` + model.PassedOverPassAway + `' and w.passed_over_at <= $2
+			group by 1, 2 order by 2 limit 2 * $3)
+		union
+		(select w.company_id, w.event_date_id` + awayByClock + servable + ` and d.starts_at > c.now group by 1, 2 order by random() limit $3)`
+
+	// servable joins the published events of entries that fit the free spaces.
+	servable = ` join event_dates d on d.company_id = w.company_id and d.id = w.event_date_id and d.status = 'scheduled' and not d.draft
+				and (d.capacity is null or w.spaces <= d.capacity - d.booked)
+			join events e on e.company_id = d.company_id and e.id = d.event_id and e.status = 'published' and e.deleted_at is null`
 )
 
 func scanWaiters(into *[]*model.WaitlistEntry) func(pgx.Rows) error {
@@ -213,14 +219,15 @@ func (s *Store) SaveWaitlistEntries(ctx context.Context, tx *pg.Tx, company id.C
 func saveWaiters(company id.Company, all []*model.WaitlistEntry) pg.Query {
 	owned := make([]OwnedEntry, len(all))
 	for i, w := range all {
-		owned[i] = OwnedEntry{company, w}
+		owned[i] = OwnedEntry{tenancy.Company{ID: company}, w}
 	}
 	return saveOwnedWaiters(owned)
 }
 
-// OwnedEntry is a waitlist entry with its company.
+// OwnedEntry is a waitlist entry with the identifier of its company and, if LockWaitersOf returns it, the
+// test clock.
 type OwnedEntry struct {
-	Company id.Company
+	Company tenancy.Company
 	*model.WaitlistEntry
 }
 
@@ -234,7 +241,7 @@ func saveOwnedWaiters(all []OwnedEntry) pg.Query {
 	var versions []int64
 	var changes []time.Time
 	for _, w := range all {
-		companies, ids = append(companies, w.Company), append(ids, w.ID)
+		companies, ids = append(companies, w.Company.ID), append(ids, w.ID)
 		states, transactions = append(states, string(w.State)), append(transactions, w.Transaction)
 		expiries, passed = append(expiries, timeOrNull(w.OfferExpiresAt)), append(passed, timeOrNull(w.PassedOverAt))
 		reasons, versions, changes = append(reasons, orNull(w.PassedOver)), append(versions, w.Version), append(changes, w.UpdatedAt)
@@ -269,10 +276,10 @@ func (s *Store) PromoteLater(ctx context.Context, tx *pg.Tx, company id.Company,
 }
 
 // ToPromote returns dates that were left to the job, and dates with spaces for an entry whose pass
-// could not be checked.
-func (s *Store) ToPromote(ctx context.Context, before, now time.Time, limit int) ([]OwnedDate, error) {
+// could not be checked and that were passed over before.
+func (s *Store) ToPromote(ctx context.Context, now, before time.Time, limit int) ([]OwnedDate, error) {
 	var due []OwnedDate
-	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: toPromoteSQL, Args: []any{before, now, limit}, Scan: scanDatesOf(&due)})
+	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: ToPromoteSQL, Args: []any{now, before, limit}, Scan: scanDatesOf(&due)})
 	return due, s.Fault(err)
 }
 
@@ -293,7 +300,7 @@ func (s *Store) LockWaitersOf(ctx context.Context, tx *pg.Tx, records []model.Cu
 		pg.Query{SQL: lockWaitersOfSQL, Args: args, Scan: pg.Each(func(rows pgx.Rows) error {
 			var of OwnedEntry
 			var err error
-			of.WaitlistEntry, err = scanWaiter(rows, &of.Company)
+			of.WaitlistEntry, err = scanWaiter(rows, &of.Company.ID, &of.Company.ClockOffset)
 			waiting = append(waiting, of)
 			return err
 		})})

@@ -13,8 +13,11 @@ import (
 // an earlier release does not set it, so it can be too early.
 
 const (
-	ToCloseSQL = `select distinct w.company_id, w.event_date_id from (select company_id, event_date_id from waitlist_entries
-			where state = 'waiting' and closes_at <= $1 order by closes_at limit 20 * $2::integer) w limit $2`
+	ToCloseSQL = `(select distinct w.company_id, w.event_date_id from (select company_id, event_date_id from waitlist_entries
+			where state = 'waiting' and closes_at <= $1 order by closes_at limit 20 * $2::integer) w limit $2)
+		union (select w.company_id, w.event_date_id` + clocks + ` cross join lateral (
+			select w.company_id, w.event_date_id` + waitingByClock + ` order by w.closes_at limit 20 * $2::integer) w
+			group by 1, 2 order by random() limit $2)`
 
 	lockClosingDateSQL = `select d.starts_at, d.status = 'cancelled' or e.deleted_at is not null
 		from event_dates d join events e on e.company_id = d.company_id and e.id = d.event_id
@@ -30,7 +33,8 @@ const (
 		where w.company_id = $1 and w.event_date_id = n.id and w.state in ('waiting', 'booking') and w.closes_at <> n.starts_at`
 )
 
-// ToClose returns dates whose waiting entries may have to be closed at now.
+// ToClose returns dates whose waiting entries may have to be closed at now: up to limit by the real time,
+// and up to limit by test clocks.
 func (s *Store) ToClose(ctx context.Context, now time.Time, limit int) ([]OwnedDate, error) {
 	var due []OwnedDate
 	err := s.Read(ctx, pg.AllCompanies(), pg.Query{SQL: ToCloseSQL, Args: []any{now, limit}, Scan: scanDatesOf(&due)})

@@ -813,6 +813,37 @@ class WebhookTestResult(TypedDict):
     attempt: WebhookAttempt
 
 
+class RequestsPage(TypedDict):
+    """A page of requests."""
+
+    requests: list[LoggedRequest]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class LoggedRequest(TypedDict):
+    """A request that a credential of the company sent. Bodies, headers and the query string are not kept."""
+
+    id: str
+    receivedAt: Timestamp
+    credentialId: str
+    interface: Literal["a", "b"]
+    method: str
+    path: str
+    route: str | None
+    status: int
+    errorCode: str | None
+    requestId: str
+    durationMs: int
+    clientAddress: str
+    requestBytes: int
+    responseBytes: int
+    idempotencyKey: bool
+    replayed: bool
+
+
 class WebhookDeliveriesPage(TypedDict):
     """A page of webhook deliveries."""
 
@@ -2341,3 +2372,53 @@ class Operations(Client):
     ) -> Iterator[WebhookMessage]:
         """Yield the items of `list_webhook_messages`, page by page."""
         return by_cursor(lambda cursor: self.list_webhook_messages(event=event, since=since, cursor=cursor, perPage=100), "webhookMessages")
+
+    def list_requests(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        credentialId: str | None = None,
+        interface: Literal["a", "b"] | None = None,
+        method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        requestId: str | None = None,
+    ) -> RequestsPage:
+        """List requests.
+
+        Requires the permission `requests:read`.
+
+        Returns a page of the requests that the company's credentials sent to Interface A and Interface B in the last
+        30 days, newest first. A request appears within a few seconds. A `total` of 10000 means that many or more.
+        """
+        return self._call("GET", "/requests", (), RequestsPage, query={"page": page, "perPage": perPage, "cursor": cursor, "credentialId": credentialId, "interface": interface, "method": method, "status": status, "since": since, "until": until, "requestId": requestId})
+
+    def iter_requests(
+        self,
+        *,
+        credentialId: str | None = None,
+        interface: Literal["a", "b"] | None = None,
+        method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        requestId: str | None = None,
+    ) -> Iterator[LoggedRequest]:
+        """Yield the items of `list_requests`, page by page."""
+        return by_cursor(lambda cursor: self.list_requests(credentialId=credentialId, interface=interface, method=method, status=status, since=since, until=until, requestId=requestId, cursor=cursor, perPage=100), "requests")
+
+    def get_request(
+        self,
+        request_id: str,
+        /,
+    ) -> LoggedRequest:
+        """Get a request.
+
+        Requires the permission `requests:read`.
+
+        Returns one request of the last 30 days.
+        """
+        return self._call("GET", "/requests/{}", (request_id,), LoggedRequest)

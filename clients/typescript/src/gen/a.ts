@@ -23,8 +23,9 @@ export interface paths {
          *     different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
          *
          *     A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-         *     secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-         *     never blocked by failures.
+         *     secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+         *     429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+         *     they return 403 with the code `NETWORK_NOT_ALLOWED`.
          */
         post: operations["createToken"];
         delete?: never;
@@ -797,6 +798,31 @@ export interface components {
                 "application/json": components["schemas"]["Error"] | components["schemas"]["OAuthError"];
             };
         };
+        /**
+         * @description The credentials are right, but the client does not allow the address that the request came from. The message
+         *     names the address.
+         */
+        TokenForbidden: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "the address 203.0.113.7 is not in the allowed networks of this credential; call from one of them, or have the address added",
+                 *       "error": {
+                 *         "code": "NETWORK_NOT_ALLOWED",
+                 *         "message": "the address 203.0.113.7 is not in the allowed networks of this credential; call from one of them, or have the address added",
+                 *         "details": {
+                 *           "address": "203.0.113.7"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"] | components["schemas"]["OAuthError"];
+            };
+        };
         /** @description Too many requests failed for this client id and address, or the client exceeded its rate limit. */
         TokenThrottled: {
             headers: {
@@ -817,7 +843,10 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The access token lacks the scope that the message names. */
+        /**
+         * @description The access token lacks the scope that the message names. With the code `NETWORK_NOT_ALLOWED`, the client does
+         *     not allow the address that the request came from.
+         */
         Forbidden: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -1001,6 +1030,7 @@ export interface operations {
             };
             400: components["responses"]["TokenInvalid"];
             401: components["responses"]["TokenRefused"];
+            403: components["responses"]["TokenForbidden"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TokenThrottled"];

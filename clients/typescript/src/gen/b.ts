@@ -18,8 +18,9 @@ export interface paths {
          * @description Exchanges an API key and its secret for a token.
          *
          *     A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-         *     secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-         *     never blocked by failures.
+         *     secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+         *     429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+         *     return 403 with the code `NETWORK_NOT_ALLOWED`.
          */
         post: operations["createToken"];
         delete?: never;
@@ -1404,6 +1405,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests
+         * @description Requires the permission `requests:read`.
+         *
+         *     Returns a page of the requests that the company's credentials sent to Interface A and Interface B in the last
+         *     30 days, newest first. A request appears within a few seconds. A `total` of 10000 means that many or more.
+         */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/requests/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The request's id (`req_…`).
+                 * @example req_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["LoggedRequestId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a request
+         * @description Requires the permission `requests:read`.
+         *
+         *     Returns one request of the last 30 days.
+         */
+        get: operations["getRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "registration.created": {
@@ -2266,7 +2318,7 @@ export interface components {
             waitlistLength: number;
             /** @description Whether the date can be booked now: it has a free spot, has not started, and the booking rules allow it. */
             available: boolean;
-            /** @description The lowest price of a spot in major units. Absent if the event has no pricing options. */
+            /** @description The lowest price of a spot on this date in major units, or of the whole course if the event is sold only as a whole. 0 if the event was created without pricing options, because it is then free. */
             lowestPrice?: number;
             /** @description The currency of `lowestPrice` (ISO 4217). */
             currency?: components["schemas"]["Currency"];
@@ -3039,6 +3091,57 @@ export interface components {
             body: components["schemas"]["WebhookMessage"];
             attempt: components["schemas"]["WebhookAttempt"];
         };
+        /** @description A page of requests. */
+        RequestsPage: {
+            /** @description The requests of this page. */
+            requests: components["schemas"]["LoggedRequest"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, counted from 1. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The cursor of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A request that a credential of the company sent. Bodies, headers and the query string are not kept. */
+        LoggedRequest: {
+            /** @description The request's id. */
+            id: string;
+            /** @description When the request arrived. */
+            receivedAt: components["schemas"]["Timestamp"];
+            /** @description The API client, API key or publishable key, even if its token had expired or its secret was wrong. */
+            credentialId: string;
+            /**
+             * @description The interface that received the request.
+             * @enum {string}
+             */
+            interface: "a" | "b";
+            /** @description The method, for example `GET`. */
+            method: string;
+            /** @description The path without the query string. A part that cannot be an id is `*`. */
+            path: string;
+            /** @description The path of the operation, with its parameters by name. `null` if the path does not exist. */
+            route: string | null;
+            /** @description The status of the response. */
+            status: number;
+            /** @description The error code of the response. `null` if the request succeeded. */
+            errorCode: string | null;
+            /** @description The `X-Request-Id` of the response. */
+            requestId: string;
+            /** @description The time from the request to the end of its response in milliseconds. */
+            durationMs: number;
+            /** @description The IP address of the client. */
+            clientAddress: string;
+            /** @description The size of the request's body. */
+            requestBytes: number;
+            /** @description The size of the response's body, as it was sent. */
+            responseBytes: number;
+            /** @description Whether the request had an `Idempotency-Key`. */
+            idempotencyKey: boolean;
+            /** @description Whether the response was that of an earlier request with the same `Idempotency-Key`. */
+            replayed: boolean;
+        };
         /** @description A page of webhook deliveries. */
         WebhookDeliveriesPage: {
             /** @description The deliveries of this page. */
@@ -3503,7 +3606,34 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The API key lacks the permission that the message names. */
+        /**
+         * @description The credentials are right, but the API key does not allow the address that the request came from. The message
+         *     names the address.
+         */
+        TokenForbidden: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "NETWORK_NOT_ALLOWED",
+                 *         "message": "the address 203.0.113.7 is not in the allowed networks of this credential; call from one of them, or have the address added",
+                 *         "details": {
+                 *           "address": "203.0.113.7"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description The API key lacks the permission that the message names. With the code `NETWORK_NOT_ALLOWED`, the key does not
+         *     allow the address that the request came from.
+         */
         Forbidden: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -3632,6 +3762,11 @@ export interface components {
          * @example whe_01jb4x9m3vf6ksn8w2d7pq5r0t
          */
         WebhookEndpointId: string;
+        /**
+         * @description The request's id (`req_…`).
+         * @example req_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        LoggedRequestId: string;
         /**
          * @description The webhook delivery's id (`whd_…`).
          * @example whd_01jb4x9m3vf6ksn8w2d7pq5r0t
@@ -3835,6 +3970,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["TokenForbidden"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
@@ -8711,6 +8847,154 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRequests: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Return only requests of this API client, API key or publishable key (`m2m_…`, `key_…` or `pub_…`). */
+                credentialId?: string;
+                /** @description Return only requests to this interface. */
+                interface?: "a" | "b";
+                /** @description Return only requests with this method. */
+                method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+                /** @description Return only requests with this status (`404`), with a status of this class (`2xx`, `3xx`, `4xx` or `5xx`), or with any error (`error`). */
+                status?: string;
+                /** @description Return only requests that arrived at or after this time (RFC 3339, with an offset). */
+                since?: string;
+                /** @description Return only requests that arrived before this time (RFC 3339, with an offset). */
+                until?: string;
+                /** @description Return only requests whose response had this `X-Request-Id`. */
+                requestId?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of requests */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "requests": [
+                     *         {
+                     *           "id": "req_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "receivedAt": "2026-03-12T09:30:00Z",
+                     *           "credentialId": "key_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "interface": "b",
+                     *           "method": "POST",
+                     *           "path": "/api/v1/events/evt_01jb4x9m3vf6ksn8w2d7pq5r0t/registrations",
+                     *           "route": "/api/v1/events/{id}/registrations",
+                     *           "status": 400,
+                     *           "errorCode": "EVENT_FULL",
+                     *           "requestId": "01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "durationMs": 12,
+                     *           "clientAddress": "203.0.113.7",
+                     *           "requestBytes": 184,
+                     *           "responseBytes": 131,
+                     *           "idempotencyKey": true,
+                     *           "replayed": false
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RequestsPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The request's id (`req_…`).
+                 * @example req_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["LoggedRequestId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "req_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "receivedAt": "2026-03-12T09:30:00Z",
+                     *       "credentialId": "key_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "interface": "b",
+                     *       "method": "POST",
+                     *       "path": "/api/v1/events/evt_01jb4x9m3vf6ksn8w2d7pq5r0t/registrations",
+                     *       "route": "/api/v1/events/{id}/registrations",
+                     *       "status": 400,
+                     *       "errorCode": "EVENT_FULL",
+                     *       "requestId": "01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "durationMs": 12,
+                     *       "clientAddress": "203.0.113.7",
+                     *       "requestBytes": 184,
+                     *       "responseBytes": 131,
+                     *       "idempotencyKey": true,
+                     *       "replayed": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LoggedRequest"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];

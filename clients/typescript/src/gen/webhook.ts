@@ -1053,7 +1053,7 @@ export interface components {
             waitlistLength: number;
             /** @description Whether the date can be booked now: it has a free spot, has not started, and the booking rules allow it. */
             available: boolean;
-            /** @description The lowest price of a spot in major units. Absent if the event has no pricing options. */
+            /** @description The lowest price of a spot on this date in major units, or of the whole course if the event is sold only as a whole. 0 if the event was created without pricing options, because it is then free. */
             lowestPrice?: number;
             /**
              * @description The currency of `lowestPrice` (ISO 4217).

@@ -88,6 +88,8 @@ const (
 	InterfaceBService_ReplayWebhookDelivery_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDelivery"
 	InterfaceBService_ReplayWebhookDeliveries_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDeliveries"
 	InterfaceBService_ListWebhookMessages_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListWebhookMessages"
+	InterfaceBService_ListRequests_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/ListRequests"
+	InterfaceBService_GetRequest_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetRequest"
 )
 
 // InterfaceBServiceClient is the client API for InterfaceBService service.
@@ -222,6 +224,10 @@ type InterfaceBServiceClient interface {
 	ReplayWebhookDeliveries(ctx context.Context, in *ReplayWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveriesResponse, error)
 	// ListWebhookMessages is GET /webhook-messages.
 	ListWebhookMessages(ctx context.Context, in *ListWebhookMessagesRequest, opts ...grpc.CallOption) (*ListWebhookMessagesResponse, error)
+	// ListRequests is GET /requests.
+	ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error)
+	// GetRequest is GET /requests/{id}.
+	GetRequest(ctx context.Context, in *GetRequestRequest, opts ...grpc.CallOption) (*GetRequestResponse, error)
 }
 
 type interfaceBServiceClient struct {
@@ -862,6 +868,26 @@ func (c *interfaceBServiceClient) ListWebhookMessages(ctx context.Context, in *L
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRequestsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListRequests_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetRequest(ctx context.Context, in *GetRequestRequest, opts ...grpc.CallOption) (*GetRequestResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRequestResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetRequest_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InterfaceBServiceServer is the server API for InterfaceBService service.
 // All implementations must embed UnimplementedInterfaceBServiceServer
 // for forward compatibility.
@@ -994,6 +1020,10 @@ type InterfaceBServiceServer interface {
 	ReplayWebhookDeliveries(context.Context, *ReplayWebhookDeliveriesRequest) (*ReplayWebhookDeliveriesResponse, error)
 	// ListWebhookMessages is GET /webhook-messages.
 	ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error)
+	// ListRequests is GET /requests.
+	ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error)
+	// GetRequest is GET /requests/{id}.
+	GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error)
 	mustEmbedUnimplementedInterfaceBServiceServer()
 }
 
@@ -1192,6 +1222,12 @@ func (UnimplementedInterfaceBServiceServer) ReplayWebhookDeliveries(context.Cont
 }
 func (UnimplementedInterfaceBServiceServer) ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListWebhookMessages not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRequests not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRequest not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) mustEmbedUnimplementedInterfaceBServiceServer() {}
 func (UnimplementedInterfaceBServiceServer) testEmbeddedByValue()                           {}
@@ -2348,6 +2384,42 @@ func _InterfaceBService_ListWebhookMessages_Handler(srv interface{}, ctx context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_ListRequests_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRequestsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListRequests(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListRequests_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListRequests(ctx, req.(*ListRequestsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetRequest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRequestRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetRequest(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetRequest_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetRequest(ctx, req.(*GetRequestRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InterfaceBService_ServiceDesc is the grpc.ServiceDesc for InterfaceBService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -2606,6 +2678,14 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListWebhookMessages",
 			Handler:    _InterfaceBService_ListWebhookMessages_Handler,
+		},
+		{
+			MethodName: "ListRequests",
+			Handler:    _InterfaceBService_ListRequests_Handler,
+		},
+		{
+			MethodName: "GetRequest",
+			Handler:    _InterfaceBService_GetRequest_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
