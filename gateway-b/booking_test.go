@@ -2,7 +2,6 @@ package gatewayb
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -319,29 +318,6 @@ func TestEventListsAreSmall(t *testing.T) {
 	}
 	if got := last[*bookingv1.ListEventsRequest](g.services); got.GetMaxDates() != 3 || !got.GetWithDates() {
 		t.Errorf("requested %v", got)
-	}
-}
-
-func TestDatesOfAChangedEvent(t *testing.T) {
-	t.Parallel()
-	now := at("2026-03-30T09:00:00Z").AsTime()
-	f := &facade{now: func() time.Time { return now }}
-	changed := func(e *bookingv1.Event) (list []string) {
-		for _, d := range f.changed(e).GetDates() {
-			list = append(list, d.GetStartsAt())
-		}
-		return list
-	}
-	e := course(4, 4)
-	e.Dates[2].Status = bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED
-	if got := fmt.Sprint(changed(e)); got != "[2026-04-06T08:30:00Z 2026-04-20T08:30:00Z]" {
-		t.Errorf("got %s, want the dates to come", got)
-	}
-	if got := changed(course(1, 1)); len(got) != 1 {
-		t.Errorf("got %v, want the last date of an event without dates to come", got)
-	}
-	if got := changed(course(300, 300)); len(got) != resource.MaxDates || got[0] != "2026-04-06T08:30:00Z" {
-		t.Errorf("got %d dates from %s", len(got), got[0])
 	}
 }
 

@@ -2,7 +2,6 @@ package gatewayb
 
 import (
 	"context"
-	"time"
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
@@ -25,7 +24,6 @@ type facade struct {
 	passes    passv1.PassServiceClient
 	discounts bookingv1.DiscountServiceClient
 	webhooks  webhookv1.WebhookServiceClient
-	now       func() time.Time
 }
 
 // setCreated makes the response a 201 with the Location and the ETag of the created resource, and

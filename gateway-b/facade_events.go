@@ -2,7 +2,6 @@ package gatewayb
 
 import (
 	"context"
-	"slices"
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/resource"
@@ -51,7 +50,7 @@ func (f *facade) CreateEvent(ctx context.Context, req *edgebv1.CreateEventReques
 	if err != nil {
 		return nil, renameFields(err, names)
 	}
-	return &edgebv1.CreateEventResponse{Event: f.changed(setCreated(ctx, "events", res.GetEvent()))}, nil
+	return &edgebv1.CreateEventResponse{Event: resource.WholeEvent(setCreated(ctx, "events", res.GetEvent()))}, nil
 }
 
 // UpdateEvent is PUT and PATCH /events/{id}.
@@ -65,22 +64,7 @@ func (f *facade) UpdateEvent(ctx context.Context, req *edgebv1.UpdateEventReques
 	if err != nil {
 		return nil, renameFields(err, topDateNames("only_date"))
 	}
-	return &edgebv1.UpdateEventResponse{Event: f.changed(edge.Tag(ctx, res.GetEvent()))}, nil
-}
-
-// changed converts the event in the response to a change, which has all its dates. It keeps those that
-// GET /events/{id} shows: the first dates to come, or the last dates if there are none.
-func (f *facade) changed(e *bookingv1.Event) *edgebv1.Event {
-	dates, now := e.GetDates(), f.now()
-	toCome := slices.DeleteFunc(slices.Clone(dates), func(d *bookingv1.EventDate) bool {
-		return d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED || !d.GetStartsAt().AsTime().After(now)
-	})
-	if len(toCome) > 0 {
-		e.Dates = toCome[:min(len(toCome), resource.MaxDates)]
-	} else {
-		e.Dates = dates[max(0, len(dates)-resource.MaxDates):]
-	}
-	return resource.Event(e)
+	return &edgebv1.UpdateEventResponse{Event: resource.WholeEvent(edge.Tag(ctx, res.GetEvent()))}, nil
 }
 
 // missingEventOr returns wrong, the fault of a request, or the fault of a missing event if the

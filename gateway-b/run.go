@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"reservation.dev/platform/config"
 	"reservation.dev/platform/edge"
@@ -72,7 +71,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
 			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
-			discounts: s.discounts, webhooks: s.webhooks, now: time.Now,
+			discounts: s.discounts, webhooks: s.webhooks,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

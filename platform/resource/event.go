@@ -3,6 +3,7 @@ package resource
 import (
 	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -22,12 +23,31 @@ const (
 )
 
 // Event converts an event with its summary and the dates that it has.
-func Event(e *bookingv1.Event) *edgebv1.Event {
+func Event(e *bookingv1.Event) *edgebv1.Event { return eventWith(e, e.GetDates()) }
+
+// WholeEvent converts an event that has its summary and all its dates.
+func WholeEvent(e *bookingv1.Event) *edgebv1.Event { return eventWith(e, shownDates(e)) }
+
+// shownDates returns the dates of an event that its resource shows: the first dates to come, or the
+// last dates if there are none. The event has all its dates, sorted.
+func shownDates(e *bookingv1.Event) []*bookingv1.EventDate {
+	all := e.GetDates()
+	takePlace := slices.DeleteFunc(slices.Clone(all), func(d *bookingv1.EventDate) bool {
+		return d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_CANCELLED
+	})
+	toCome := takePlace[max(0, len(takePlace)-int(e.GetSummary().GetUpcoming())):]
+	if len(toCome) > 0 {
+		return toCome[:min(len(toCome), MaxDates)]
+	}
+	return all[max(0, len(all)-MaxDates):]
+}
+
+func eventWith(e *bookingv1.Event, dates []*bookingv1.EventDate) *edgebv1.Event {
 	out := &edgebv1.Event{
 		Id: e.GetId(), Title: e.GetTitle(), Description: e.GetDescription(), Type: enum.Name(e.GetType()),
 		Status: enum.Name(e.GetStatus()), Timezone: e.GetTimezone(), Location: e.GetLocation(),
 		FreeCancellationMinutes: nullableInt(e.FreeCancellationMinutes), BookingRules: bookingRules(e.GetBookingRules()),
-		Dates:          edge.Convert(e.GetDates(), EventDate),
+		Dates:          edge.Convert(dates, EventDate),
 		PricingOptions: edge.Convert(e.GetPricingOptions(), pricingOption),
 		CreatedAt:      utc(e.GetCreatedAt()), UpdatedAt: utc(e.GetUpdatedAt()),
 	}

@@ -13,12 +13,10 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/id"
-	"reservation.dev/platform/resource"
 	"reservation.dev/platform/subjects"
 	"reservation.dev/platform/webhookevent"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
@@ -128,26 +126,6 @@ func TestEveryGoldenEventCreatesItsMessages(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestANewEventShowsAtMost100Dates(t *testing.T) {
-	t.Parallel()
-	now := time.Now()
-	for name, tt := range map[string]struct{ from, first int }{
-		"those to come": {from: -50, first: 51}, "the last ones, if all have started": {from: -300, first: 150},
-	} {
-		e := sampleEvent(now)
-		e.CreatedAt, e.Dates = timestamppb.New(now), nil
-		for i := range 250 {
-			d := sampleDate(now)
-			d.StartsAt = timestamppb.New(now.Add(time.Duration(tt.from+i) * time.Hour))
-			e.Dates = append(e.Dates, d)
-		}
-		got := withShownDates(e).GetDates()
-		if len(got) != resource.MaxDates || !proto.Equal(got[0], e.GetDates()[tt.first]) || len(e.GetDates()) != 250 {
-			t.Errorf("%s: %d dates, the first at %s", name, len(got), got[0].GetStartsAt().AsTime())
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package message
 
 import (
-	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -25,29 +24,11 @@ func eventCreated() kind[*bookingv1.EventCreated] {
 		if e.GetEvent().GetSummary() == nil {
 			return nil
 		}
-		return &change{after: func(string) proto.Message { return resource.Event(withShownDates(e.GetEvent())) }}
+		return &change{after: func(string) proto.Message { return resource.WholeEvent(e.GetEvent()) }}
 	}
 	return resourceEvent(webhookv1.EventType_EVENT_TYPE_EVENT_CREATED, read, func(now time.Time) *bookingv1.EventCreated {
 		return &bookingv1.EventCreated{Event: sampleEvent(now)}
 	})
-}
-
-// withShownDates returns a new event with as many dates as its resource shows, as the booking service
-// chooses them for the other domain events: those to come, or the last ones.
-func withShownDates(e *bookingv1.Event) *bookingv1.Event {
-	if len(e.GetDates()) <= resource.MaxDates {
-		return e
-	}
-	shown := proto.CloneOf(e)
-	toCome := slices.DeleteFunc(slices.Clone(shown.GetDates()), func(d *bookingv1.EventDate) bool {
-		return !d.GetStartsAt().AsTime().After(e.GetCreatedAt().AsTime())
-	})
-	if len(toCome) > 0 {
-		shown.Dates = toCome[:min(len(toCome), resource.MaxDates)]
-	} else {
-		shown.Dates = shown.Dates[len(shown.Dates)-resource.MaxDates:]
-	}
-	return shown
 }
 
 // eventUpdated is event.updated because of a change of the event itself.
