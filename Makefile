@@ -45,6 +45,9 @@ test: vet unit end-to-end ## before a push: check format, vet, and run all tests
 .PHONY: test-slow
 test-slow: race end-to-end-slow ## run the slow tests, and the package tests with the race detector (CI runs them too)
 
+.PHONY: test-all
+test-all: vet race end-to-end-all ## every test once, as in CI: what make test and make test-slow run together
+
 # UNITS are the packages outside test/. SLOW_TESTS are the packages in test/ with slow tests.
 UNITS      := $(filter-out ./test/%,$(PACKAGES))
 SLOW_TESTS := $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' '^func TestSlow' test))))
@@ -62,6 +65,10 @@ race: postgres ## run the package tests with the race detector, including the sl
 .PHONY: end-to-end
 end-to-end: postgres chromium ## run the tests in test/, which start the built programs
 	go test -vet=off -timeout 15m -count=1 -skip '^TestSlow' $(TESTFLAGS) ./test/...
+
+.PHONY: end-to-end-all
+end-to-end-all: postgres chromium ## run the tests in test/, including the slow ones
+	go test -vet=off -timeout 25m -count=1 $(TESTFLAGS) ./test/...
 
 .PHONY: end-to-end-slow
 end-to-end-slow: postgres chromium ## run the slow tests in test/: long faults, every page in several fonts, linters
@@ -127,8 +134,8 @@ vendor: ## copy the scripts of the documentation site from npm, at the versions 
 
 .PHONY: vet
 vet: ## check the format, and run go vet in each module without the workspace
-	@test -z "$$(gofmt -l $(MODULES) | grep -v proto/gen/ | tee /dev/stderr)"
-	@for m in $(MODULES); do echo "go vet $$m"; GOWORK=off go vet -C $$m ./...; done
+	@test -z "$$(gofmt -l $(MODULES) clients/go | grep -v proto/gen/ | tee /dev/stderr)"
+	@for m in $(MODULES) clients/go; do echo "go vet $$m"; GOWORK=off go vet -C $$m ./...; done
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (default 10s)

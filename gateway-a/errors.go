@@ -49,6 +49,8 @@ func oauthCode(f *fault.Error) string {
 	switch {
 	case f.Kind == fault.Unauthenticated:
 		return "invalid_client"
+	case f.Kind == fault.Forbidden:
+		return "unauthorized_client"
 	case f.Reason == reasonUnsupportedGrant:
 		return "unsupported_grant_type"
 	case f.Reason == reasonInvalidScope:

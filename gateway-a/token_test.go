@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"testing"
@@ -167,6 +168,42 @@ func TestRateLimit(t *testing.T) {
 			a := get(limited)
 			if (a.Code == http.StatusTooManyRequests) != (i == 2) || a.Header.Get("RateLimit-Limit") != "2" || (a.Header.Get("Retry-After") != "") != (i == 2) {
 				t.Errorf("%d: got %d %s %v", i, a.Code, a.Body, a.Header)
+			}
+		}
+	})
+}
+
+func TestAllowedNetworks(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t)
+	g.customers.answer = &customerv1.Customer{Id: id.New[id.Customer]().String()}
+	get := func(networks ...netip.Prefix) answer {
+		raw := g.issuer.Sign(token.Claims{Kind: token.KindClient, Company: g.company, Scopes: []string{"customers:read"}, RateLimit: 9, Networks: networks})
+		return g.do(request{Method: http.MethodGet, Path: "/customers?page=0", Token: raw})
+	}
+	elsewhere, here := netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("127.0.0.1/32")
+	t.Run("a token is accepted in one of its networks", func(t *testing.T) {
+		if a := get(elsewhere, here); a.Code != 200 || a.Header.Get("RateLimit-Remaining") != "8" {
+			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
+		}
+	})
+	t.Run("a token is refused elsewhere, with the address, and the request is not counted", func(t *testing.T) {
+		a := get(elsewhere)
+		if a.Code != 403 || !strings.Contains(a.Body, fault.ReasonNetworkNotAllowed) || !strings.Contains(a.Body, `"details":{"address":"127.0.0.1"}`) ||
+			a.Header.Get("RateLimit-Remaining") != "" || a.Header.Get("WWW-Authenticate") != `Bearer realm="reservation"` {
+			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
+		}
+	})
+	t.Run("a token request is refused elsewhere, also by form", func(t *testing.T) {
+		g.auth.err = token.Networks{elsewhere}.Check("127.0.0.1")
+		for media, want := range map[string]string{jsonType: fault.ReasonNetworkNotAllowed, formType: `"error":"unauthorized_client"`} {
+			body := `{"client_id":"m2m_x","client_secret":"right"}`
+			if media == formType {
+				body = url.Values{"grant_type": {"client_credentials"}, "client_id": {"m2m_x"}, "client_secret": {"right"}}.Encode()
+			}
+			a := g.do(request{Method: http.MethodPost, Path: "/token", Media: media, Body: body})
+			if a.Code != 403 || !strings.Contains(a.Body, want) || !strings.Contains(a.Body, "the address 127.0.0.1 is not") {
+				t.Errorf("%s: got %d %s", media, a.Code, a.Body)
 			}
 		}
 	})

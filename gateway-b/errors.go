@@ -8,7 +8,8 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// reasonForbidden is the error code of a missing permission on Interface B.
+// reasonForbidden is the error code of a missing permission on Interface B, and of other refusals
+// except NETWORK_NOT_ALLOWED.
 const reasonForbidden = "FORBIDDEN"
 
 // faultBody is the error body of Interface B.
@@ -22,12 +23,19 @@ type faultDetail struct {
 	Message string         `json:"message"`
 }
 
+// codeOf returns the error code of a fault.
+func codeOf(f *fault.Error) string {
+	if f.Kind == fault.Forbidden && f.Reason != fault.ReasonNetworkNotAllowed {
+		return reasonForbidden
+	}
+	return f.Reason
+}
+
 // appendFault writes the error body of Interface B.
 func appendFault(b []byte, f *fault.Error) []byte {
 	f = rename(f, fieldNames())
-	detail := faultDetail{Code: f.Reason, Message: f.Message, Details: edge.Details(f)}
+	detail := faultDetail{Code: codeOf(f), Message: f.Message, Details: edge.Details(f)}
 	if f.Kind == fault.Forbidden {
-		detail.Code = reasonForbidden
 		if permission := f.Meta["scope"]; permission != "" {
 			detail.Message = "the API key lacks the permission " + permission
 		}

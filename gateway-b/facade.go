@@ -5,6 +5,7 @@ import (
 
 	"reservation.dev/platform/edge"
 	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
@@ -24,6 +25,8 @@ type facade struct {
 	passes    passv1.PassServiceClient
 	discounts bookingv1.DiscountServiceClient
 	webhooks  webhookv1.WebhookServiceClient
+	requests  authv1.RequestLogServiceClient
+	testMode  authv1.TestModeServiceClient
 }
 
 // setCreated makes the response a 201 with the Location and the ETag of the created resource, and

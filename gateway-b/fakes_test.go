@@ -64,7 +64,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	for _, desc := range []*grpc.ServiceDesc{
 		&customerv1.CustomerService_ServiceDesc, &bookingv1.EventService_ServiceDesc, &bookingv1.BookingService_ServiceDesc,
 		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,
-		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc,
+		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc, &authv1.RequestLogService_ServiceDesc, &authv1.TestModeService_ServiceDesc,
 	} {
 		for method := range rpc.PolicyOf(desc) {
 			policy[method] = rpc.AnyToken
@@ -79,6 +79,8 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		passv1.RegisterPassServiceServer(s, fakePasses{fakes: g.services})
 		bookingv1.RegisterDiscountServiceServer(s, fakeDiscounts{fakes: g.services})
 		webhookv1.RegisterWebhookServiceServer(s, fakeWebhooks{fakes: g.services})
+		authv1.RegisterRequestLogServiceServer(s, fakeRequests{fakes: g.services})
+		authv1.RegisterTestModeServiceServer(s, fakeTestMode{fakes: g.services})
 	})
 
 	options := edge.Options{Log: log, Metrics: prometheus.NewRegistry(), Verifier: g.issuer.Verifier, Limiter: limiter, RateLimit: 100}
@@ -86,6 +88,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
 		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn), waitlist: bookingv1.NewWaitlistServiceClient(conn),
 		passes: passv1.NewPassServiceClient(conn), discounts: bookingv1.NewDiscountServiceClient(conn), webhooks: webhookv1.NewWebhookServiceClient(conn),
+		requests: authv1.NewRequestLogServiceClient(conn), testMode: authv1.NewTestModeServiceClient(conn),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ func contract() edge.Interface {
 	return edge.Interface{
 		Name: "b", Title: "Reservation platform: Interface B", OpenAPI: openapi.Description, Base: base, Routes: routes(), Paging: paging(), Kind: token.KindKey,
 		Service:     edgebv1.File_reservation_edge_b_v1_interface_b_proto.Services().ByName("InterfaceBService"),
-		AppendFault: appendFault,
+		AppendFault: appendFault, Code: codeOf,
 	}
 }
 
@@ -107,6 +107,13 @@ func routes() []edge.Route {
 		{Method: http.MethodPost, Path: "/webhook-deliveries/{id}/replay", Scope: scopes.WebhooksWrite, Bodiless: true},
 		{Method: http.MethodPost, Path: "/webhook-deliveries/replay", Scope: scopes.WebhooksWrite},
 		{Method: http.MethodGet, Path: "/webhook-messages", Scope: scopes.WebhooksRead, Query: []string{"perPage", "cursor", "event", "since"}},
+
+		{Method: http.MethodGet, Path: "/requests", Scope: scopes.RequestsRead, Query: []string{"page", "perPage", "cursor", "credentialId", "interface", "method", "status", "since", "until", "requestId"}},
+		{Method: http.MethodGet, Path: "/requests/{id}", Scope: scopes.RequestsRead},
+
+		{Method: http.MethodGet, Path: "/test-clock", Scope: scopes.TestModeRead},
+		{Method: http.MethodPost, Path: "/test-clock/advance", Scope: scopes.TestModeWrite},
+		{Method: http.MethodPost, Path: "/test-data/reset", Scope: scopes.TestModeWrite, Bodiless: true},
 	}
 	for i := range all {
 		all[i].Path = base + all[i].Path

@@ -34,9 +34,9 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	return edge.Run(ctx, h, cfg.Addr, cfg.Edge, func(o edge.Options, s *edge.Services) (http.Handler, error) {
 		o.RateLimit = cfg.RateLimit
-		booking := s.Dial("booking", cfg.BookingAddr)
+		auth, booking := s.Dial("auth", cfg.AuthAddr), s.Dial("booking", cfg.BookingAddr)
 		return newHandler(ctx, o, services{
-			tokens:    authv1.NewTokenServiceClient(s.Dial("auth", cfg.AuthAddr)),
+			tokens:    authv1.NewTokenServiceClient(auth),
 			customers: customerv1.NewCustomerServiceClient(s.Dial("customer", cfg.CustomerAddr)),
 			events:    bookingv1.NewEventServiceClient(booking),
 			bookings:  bookingv1.NewBookingServiceClient(booking),
@@ -44,6 +44,8 @@ func Run(ctx context.Context, h *service.Host) error {
 			passes:    passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
 			discounts: bookingv1.NewDiscountServiceClient(booking),
 			webhooks:  webhookv1.NewWebhookServiceClient(s.Dial("webhook", cfg.WebhookAddr)),
+			requests:  authv1.NewRequestLogServiceClient(auth),
+			testMode:  authv1.NewTestModeServiceClient(auth),
 		})
 	})
 }
@@ -58,6 +60,8 @@ type services struct {
 	passes    passv1.PassServiceClient
 	discounts bookingv1.DiscountServiceClient
 	webhooks  webhookv1.WebhookServiceClient
+	requests  authv1.RequestLogServiceClient
+	testMode  authv1.TestModeServiceClient
 }
 
 // newHandler returns a handler that serves Interface B with the given services.
@@ -71,7 +75,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
 			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
-			discounts: s.discounts, webhooks: s.webhooks,
+			discounts: s.discounts, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

@@ -2,6 +2,7 @@ package gatewayb
 
 import (
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -97,5 +98,35 @@ func TestRateLimit(t *testing.T) { // invariant 3
 				t.Errorf("%d: got %d %s", i, a.Code, a.Body)
 			}
 		}
+	})
+}
+
+func TestAllowedNetworks(t *testing.T) {
+	t.Parallel()
+	g := newGateway(t, unlimited{})
+	elsewhere, here := netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("127.0.0.0/8")
+	get := func(networks ...netip.Prefix) answer {
+		raw := g.issuer.Sign(token.Claims{Kind: token.KindKey, Subject: "key_1", Company: g.company, Scopes: scopes.InterfaceB(), Networks: networks})
+		return g.do(request{Method: http.MethodGet, Path: "/customers", Token: raw})
+	}
+	g.services.prepare(nil, &customerv1.ListCustomersResponse{})
+	t.Run("a token is accepted in one of its networks", func(t *testing.T) {
+		if a := get(elsewhere, here); a.Code != 200 {
+			t.Errorf("got %d %s", a.Code, a.Body)
+		}
+	})
+	refused := func(t *testing.T, a answer) {
+		t.Helper()
+		if a.Code != 403 || !strings.Contains(a.Body, fault.ReasonNetworkNotAllowed) || !strings.Contains(a.Body, `"details":{"address":"127.0.0.1"}`) ||
+			a.Header.Get("RateLimit-Limit") != "" || a.Header.Get("WWW-Authenticate") != `Bearer realm="reservation"` {
+			t.Errorf("got %d %s %v", a.Code, a.Body, a.Header)
+		}
+	}
+	t.Run("a token is refused elsewhere, with the address, and the request is not counted", func(t *testing.T) {
+		refused(t, get(elsewhere))
+	})
+	t.Run("a token request is refused elsewhere, and is not counted", func(t *testing.T) {
+		g.services.prepare(token.Networks{elsewhere}.Check("127.0.0.1"))
+		refused(t, g.do(request{Method: http.MethodPost, Path: "/auth/token", Body: `{"apiKey":"key_x","apiSecret":"right"}`}))
 	})
 }

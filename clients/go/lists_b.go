@@ -90,6 +90,11 @@ func (c *B) WebhookDeliveries(ctx context.Context, filters b.ListWebhookDeliveri
 	})
 }
 
+// Requests returns the requests that the company's credentials sent, newest first.
+func (c *B) Requests(ctx context.Context, filters b.ListRequestsParams) iter.Seq2[b.LoggedRequest, error] {
+	return list(ctx, c.ListRequestsWithResponse, filters, func(p *b.RequestsPage) ([]b.LoggedRequest, *string) { return p.Requests, p.NextCursor })
+}
+
 // WebhookMessages returns the messages of the last 30 days that follow filters.Cursor, up to now. After
 // each page it moves filters.Cursor: store it when you have handled the messages, and continue with it
 // the next time.

@@ -31,6 +31,9 @@ func navigation() []group {
 	return []group{
 		{Title: "Start", Entries: []entry{
 			{Title: "Overview", File: "README.md"},
+			{Title: "With Docker", File: "START_DOCKER.md"},
+			{Title: "With Go", File: "START_GO.md"},
+			{Title: "With Kubernetes", File: "START_KUBERNETES.md"},
 		}},
 		{Title: "Integrators", Entries: []entry{
 			{Title: "Interface A: guide", File: "INTERFACE_A.md", Path: "/docs/interface-a-guide"},
@@ -39,6 +42,7 @@ func navigation() []group {
 			{Title: "Interface B: reference", Path: "/docs/interface-b"},
 			{Title: "Webhooks: guide", File: "WEBHOOKS.md"},
 			{Title: "Webhooks: reference", Path: "/docs/webhooks-reference"},
+			{Title: "Test mode", File: "TEST_MODE.md"},
 			{Title: "Errors", File: "ERRORS.md"},
 			{Title: "Examples", File: "EXAMPLES.md"},
 		}},

@@ -4,6 +4,7 @@
 //
 //	<PREFIX>_EVENTS    <prefix>.<service>.v1.<event>          kept for 7 days
 //	<PREFIX>_IDENTITY  <prefix>.auth.v1.<event>.<key>         the last one per key, permanently
+//	<PREFIX>_REQUESTS  <prefix>.edge.requests_received        kept for 24 hours, at most 64 MiB
 //
 // An event's id is its message id, its payload is a protobuf message, and its company,
 // time, request and trace context are headers. Publishers use package outbox, which

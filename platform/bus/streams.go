@@ -20,6 +20,10 @@ const (
 	// dedupeWindow is how long a stream remembers message ids. If a relay crashes between
 	// publishing and deleting, another relay repeats its events well within this time.
 	dedupeWindow = 10 * time.Minute
+	// requestsKept and requestsBytes limit what waits for the request log while the auth service is
+	// away. The oldest entries are discarded.
+	requestsKept  = 24 * time.Hour
+	requestsBytes = 64 << 20
 )
 
 var (
@@ -32,7 +36,7 @@ var (
 // CheckSubject refuses a subject that no stream accepts. A subject has no prefix:
 // "customer.v1.customer_created", "auth.v1.credential_revoked.m2m_…".
 func CheckSubject(subject string) error {
-	if eventForm.MatchString(subject) || identityForm.MatchString(subject) {
+	if eventForm.MatchString(subject) || identityForm.MatchString(subject) || subject == subjects.RequestsReceived {
 		return nil
 	}
 	return fmt.Errorf("%q is not the subject of an event", subject)
@@ -46,21 +50,25 @@ func (b *Bus) eventsStream() string { return strings.ToUpper(b.cfg.Prefix) + "_E
 
 func (b *Bus) identityStream() string { return strings.ToUpper(b.cfg.Prefix) + "_IDENTITY" }
 
+func (b *Bus) requestsStream() string { return strings.ToUpper(b.cfg.Prefix) + "_REQUESTS" }
+
 // filters returns the stream that has all the subjects, and their full form.
-func (b *Bus) filters(subjects []string) (stream string, full []string, err error) {
-	if len(subjects) == 0 {
+func (b *Bus) filters(wanted []string) (stream string, full []string, err error) {
+	if len(wanted) == 0 {
 		return "", nil, errors.New("no subjects")
 	}
-	for _, subject := range subjects {
+	for _, subject := range wanted {
 		in := b.eventsStream()
 		switch {
+		case subject == subjects.RequestsReceived:
+			in = b.requestsStream()
 		case keyedFilter.MatchString(subject):
 			in = b.identityStream()
 		case !filterForm.MatchString(subject):
 			return "", nil, fmt.Errorf("%q does not match the subject of any event", subject)
 		}
 		if stream != "" && in != stream {
-			return "", nil, fmt.Errorf("%q is in another stream than %q", subject, subjects[0])
+			return "", nil, fmt.Errorf("%q is in another stream than %q", subject, wanted[0])
 		}
 		stream = in
 		full = append(full, b.full(subject))
@@ -83,6 +91,14 @@ func (b *Bus) streams() map[string]func(*jetstream.StreamConfig) {
 			c.Description = "the last event for each credential and for the signing keys, kept permanently"
 			c.Subjects = []string{b.full(subjects.CredentialRevoked + "*"), b.full(subjects.SigningKeysChanged + "*")}
 			c.MaxMsgsPerSubject = 1
+			c.Duplicates = dedupeWindow
+			c.Replicas = b.cfg.Replicas
+		},
+		b.requestsStream(): func(c *jetstream.StreamConfig) {
+			c.Description = "requests to the public interfaces, on their way to the request log"
+			c.Subjects = []string{b.full(subjects.RequestsReceived)}
+			c.MaxAge = requestsKept
+			c.MaxBytes = requestsBytes
 			c.Duplicates = dedupeWindow
 			c.Replicas = b.cfg.Replicas
 		},

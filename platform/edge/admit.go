@@ -17,6 +17,7 @@ import (
 	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/rpc"
+	"reservation.dev/platform/token"
 )
 
 // maxBody is the largest request body, in bytes.
@@ -58,7 +59,7 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *exchange) (conte
 		return nil, err
 	}
 	if s.route.hasBody() || r.Method == http.MethodDelete {
-		if ctx, err = withIdempotencyKey(ctx, r.Header); err != nil {
+		if ctx, err = withIdempotencyKey(ctx, s, r.Header); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +70,7 @@ func (e *Edge) check(w http.ResponseWriter, r *http.Request, s *exchange) (conte
 }
 
 // withIdempotencyKey returns ctx with the request's Idempotency-Key, if it has one.
-func withIdempotencyKey(ctx context.Context, h http.Header) (context.Context, error) {
+func withIdempotencyKey(ctx context.Context, s *exchange, h http.Header) (context.Context, error) {
 	keys := h.Values("Idempotency-Key")
 	if len(keys) == 0 {
 		return ctx, nil
@@ -78,7 +79,7 @@ func withIdempotencyKey(ctx context.Context, h http.Header) (context.Context, er
 	if !rpc.IsVisibleASCII(key, rpc.MaxIdempotencyKey) {
 		return nil, fault.InvalidParameter("Idempotency-Key", "format", "must be 1 to 255 visible ASCII characters")
 	}
-	return rpc.WithIdempotencyKey(ctx, key), nil
+	return rpc.WithReplayed(rpc.WithIdempotencyKey(ctx, key), &s.replayed), nil
 }
 
 // maxPathValue is longer than any identifier.
@@ -108,6 +109,7 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 		return e.authenticatePublishable(ctx, r, s, raw)
 	}
 	claims, err := e.opts.Verifier.Verify(ctx, raw)
+	s.caller.know(claims, err)
 	if err != nil {
 		f := fault.From(err)
 		if f.Kind == fault.Unauthenticated {
@@ -118,7 +120,10 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 	if claims.Kind != e.api.Kind {
 		return nil, fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is invalid").With("token", "invalid")
 	}
-	s.claims = claims
+	s.identify(claims)
+	if err := e.checkNetwork(r, claims); err != nil {
+		return nil, err
+	}
 	if err := e.opts.Count(ctx, s.response, claims.Subject, claims.RateLimit); err != nil {
 		return nil, err
 	}
@@ -126,6 +131,15 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 		return nil, fault.MissingScope(s.route.Scope)
 	}
 	return rpc.WithClaims(ctx, claims), nil
+}
+
+// checkNetwork refuses a token from a network that its credential does not allow. The request does not
+// count against the rate limit of the credential, because its owner has not sent it.
+func (e *Edge) checkNetwork(r *http.Request, claims *token.Claims) error {
+	if len(claims.Networks) == 0 {
+		return nil
+	}
+	return claims.Networks.Check(e.opts.Proxies.ClientAddress(r))
 }
 
 // bearer returns the token of the Authorization header.

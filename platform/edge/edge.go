@@ -4,8 +4,9 @@
 //
 // A request passes through these steps:
 //
-//	request id → route (404, 405) → token (401) → rate limit (429) → scope (403) → query (400)
-//	→ media type (415) → size (413) → JSON (400) → the gateway's facade → ETag (304) → compression
+//	request id → route (404, 405) → token (401) → network (403) → rate limit (429) → scope (403)
+//	→ query (400) → media type (415) → size (413) → JSON (400) → the gateway's facade → ETag (304)
+//	→ compression
 //
 // With a publishable key (publishable.go), the token is the one for which the edge exchanged the key,
 // and the origin of the page takes the place of the scope.
@@ -21,6 +22,7 @@
 //  5. A publishable key reaches only the operations that are marked for it, and the page of an origin
 //     that the key does not list can read errors only. No page can read a response to another token.
 //  6. The memory and the calls that unknown keys cause are bounded.
+//  7. Every response to a credential in test mode says so (mode.go), and no other response does.
 package edge
 
 import (
@@ -39,6 +41,7 @@ import (
 
 	"reservation.dev/platform/bounds"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/requestlog"
 	"reservation.dev/platform/static"
 	"reservation.dev/platform/token"
 )
@@ -100,6 +103,8 @@ type Interface struct {
 	// Service is the descriptor of the facade's service. The bounds of its request fields also limit
 	// the query parameters of the same names.
 	Service protoreflect.ServiceDescriptor
+	// Code returns the error code in that body; nil means the fault's reason.
+	Code func(f *fault.Error) string
 	// AppendFault appends the interface's error body to b.
 	AppendFault func(b []byte, f *fault.Error) []byte
 }
@@ -117,6 +122,8 @@ type Options struct {
 	// seconds. If it is 0, the requests of such a credential are not counted.
 	RateLimit int
 	Proxies   Proxies
+	// Requests gets an entry for each request of a known credential; nil: there is no request log.
+	Requests *requestlog.Log
 }
 
 // Edge serves one interface over HTTP.
@@ -220,6 +227,7 @@ func (e *Edge) routingFailed(_ context.Context, _ *runtime.ServeMux, _ runtime.M
 	if e.preflight(w, r) {
 		return
 	}
+	e.identify(r)
 	matching := e.matching(r.URL.EscapedPath())
 	allowed := make([]string, len(matching))
 	for i, route := range matching {

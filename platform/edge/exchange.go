@@ -3,20 +3,30 @@ package edge
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 
 	"go.opentelemetry.io/otel/trace"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/token"
 )
 
 // exchange is the state of one request and its response.
 type exchange struct {
+	// id identifies the request, and begins with the time at which it arrived.
+	id        id.UUID
 	requestID string
 	route     *Route
 	claims    *token.Claims
-	request   http.Header
-	response  http.Header
+	// caller is whom the request log has it from.
+	caller caller
+	// received is the size of the body that was read, in bytes, and replayed whether the response is
+	// that of an earlier request with the same Idempotency-Key.
+	received int64
+	replayed atomic.Bool
+	request  http.Header
+	response http.Header
 	// fault is the error of reading the body.
 	fault *fault.Error
 	// version is the version of the resource in the response; "" if it has none.
@@ -28,6 +38,12 @@ type exchange struct {
 	// failed is the fault in the response, or nil.
 	failed *fault.Error
 	span   trace.Span
+}
+
+// identify sets the claims of the caller, and announces the test mode in the response.
+func (s *exchange) identify(claims *token.Claims) {
+	s.claims = claims
+	announceMode(s.response, claims.Company.IsTest())
 }
 
 type exchangeKey struct{}

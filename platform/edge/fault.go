@@ -106,6 +106,10 @@ func setFaultHeaders(h http.Header, f *fault.Error) {
 		}
 		h.Set("WWW-Authenticate", challenge)
 	case fault.Forbidden:
+		if f.Reason == fault.ReasonNetworkNotAllowed {
+			h.Set("WWW-Authenticate", `Bearer realm="reservation"`) // another token or scope does not help
+			return
+		}
 		challenge := `Bearer realm="reservation", error="insufficient_scope"`
 		if scope := f.Meta["scope"]; scope != "" {
 			challenge += `, scope="` + scope + `"`

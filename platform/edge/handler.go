@@ -22,9 +22,9 @@ import (
 func (e *Edge) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		s := &exchange{requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
+		s := &exchange{id: id.NewUUID(), requestID: r.Header.Get("X-Request-Id"), request: r.Header, response: w.Header()}
 		if !rpc.IsVisibleASCII(s.requestID, rpc.MaxRequestID) {
-			s.requestID = id.NewUUID().String()
+			s.requestID = s.id.String()
 		}
 		h := w.Header()
 		h.Set("X-Request-Id", s.requestID)
@@ -84,6 +84,7 @@ func (e *Edge) finish(rec *recorder, r *http.Request, s *exchange, began time.Ti
 	telemetry.EndRequest(s.span, methodLabel(r.Method), route, rec.code)
 	e.timing.WithLabelValues(e.api.Name, methodLabel(r.Method), route, strconv.Itoa(rec.code)).Observe(took.Seconds())
 	e.log(r, s, route, rec, took, aborted)
+	e.record(r, s, rec, took)
 	if aborted {
 		panic(http.ErrAbortHandler)
 	}

@@ -123,6 +123,13 @@ type body struct {
 	exchange *exchange
 }
 
+// Read implements io.Reader, and counts the bytes.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.exchange.received += int64(n)
+	return n, err
+}
+
 func bodyTooLarge() *fault.Error {
 	return fault.New(fault.TooLarge, fault.ReasonPayloadTooLarge, "the body is larger than 1 MiB")
 }

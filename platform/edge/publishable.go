@@ -79,15 +79,17 @@ func (e *Edge) isPublishable(raw string) bool {
 // authenticatePublishable admits a request with a publishable key.
 func (e *Edge) authenticatePublishable(ctx context.Context, r *http.Request, s *exchange, key string) (context.Context, error) {
 	s.response.Add("Vary", "Origin")
+	s.caller.claim(key)
 	if !s.route.Publishable {
 		return nil, fault.New(fault.Forbidden, fault.ReasonForbidden, "a publishable key cannot be used for this operation; use an API key")
 	}
 	network := ratelimit.Network(e.opts.Proxies.ClientAddress(r))
 	claims, origins, err := e.publishableClaims(ctx, key, network)
+	s.caller.know(claims, err)
 	if err != nil {
 		return nil, err
 	}
-	s.claims = claims
+	s.identify(claims)
 	if err := allowOrigin(s.response, r.Header, origins); err != nil {
 		return nil, err
 	}
@@ -249,7 +251,7 @@ func allowOrigin(response, request http.Header, origins []string) error {
 // exposeTo lets the pages of an origin read a response with its headers; "*" means every origin.
 func exposeTo(response http.Header, origin string) {
 	response.Set("Access-Control-Allow-Origin", origin)
-	response.Set("Access-Control-Expose-Headers", "Deprecation, ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, Sunset, X-Request-Id")
+	response.Set("Access-Control-Expose-Headers", "Deprecation, ETag, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, "+modeHeader+", Retry-After, Sunset, X-Request-Id")
 }
 
 // exposeError lets the pages of every origin read an error, so that the author of a page sees what is

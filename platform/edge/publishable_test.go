@@ -284,7 +284,7 @@ func TestErrorsInBrowsers(t *testing.T) {
 				t.Errorf("got %d %s %v", res.Code, res.Body, h)
 			}
 			exposed := h.Get("Access-Control-Expose-Headers")
-			for _, header := range []string{"ETag", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Retry-After", "X-Request-Id"} {
+			for _, header := range []string{"ETag", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "Reservation-Mode", "Retry-After", "X-Request-Id"} {
 				if strings.Contains(exposed, header) != (tt.readers != "") {
 					t.Errorf("%s is exposed: %q", header, exposed)
 				}

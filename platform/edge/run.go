@@ -11,6 +11,7 @@ import (
 
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/ratelimit"
+	"reservation.dev/platform/requestlog"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/token"
@@ -48,9 +49,15 @@ func Run(ctx context.Context, h *service.Host, addr string, cfg Config, newHandl
 	if err := limiter.Collect(h.Metrics); err != nil {
 		return err
 	}
+	requests := requestlog.New(b, h.Log)
+	if err := requests.Collect(h.Metrics); err != nil {
+		return err
+	}
 	services := &Services{host: h}
 	defer services.close()
-	handler, err := newHandler(Options{Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Limiter: limiter, Proxies: cfg.Proxies}, services)
+	handler, err := newHandler(Options{
+		Log: h.Log, Metrics: h.Metrics, Verifier: verifier, Limiter: limiter, Proxies: cfg.Proxies, Requests: requests,
+	}, services)
 	if err := errors.Join(err, services.err); err != nil {
 		return err
 	}
@@ -58,14 +65,22 @@ func Run(ctx context.Context, h *service.Host, addr string, cfg Config, newHandl
 	g := service.NewGroup(ctx, h.Log)
 	g.Go("token verifier", func(ctx context.Context) error { return verifier.Run(ctx, b) })
 	g.Go("rate limit", limiter.Run)
+	g.Go("request log", requests.Run)
 	g.Go("http", func(ctx context.Context) error {
 		return ListenAndServe(ctx, addr, CloseConnections(h.Leaving, handler), cfg.Drain, func(addr net.Addr) {
 			h.Log.Info("http", "addr", addr.String())
 			go h.Health.Announce(ctx, h.Part, verifier.WaitReady)
 		})
 	})
-	return g.Wait()
+	err = g.Wait()
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestsFlushed)
+	defer cancel()
+	requests.Close(closing)
+	return err
 }
+
+// requestsFlushed is how long the last entries of the request log can take at shutdown.
+const requestsFlushed = 2 * time.Second
 
 func connect(ctx context.Context, h *service.Host, cfg bus.Config) (*bus.Bus, error) {
 	b, err := bus.Connect(ctx, cfg, h.Log, h.NATS...)

@@ -15,6 +15,7 @@ import (
 // wrong credentials are not counted, because they must not use up the limit of the credential's
 // owner. The auth service throttles them instead.
 func (e *Edge) IssueToken(w http.ResponseWriter, r *http.Request, auth authv1.TokenServiceClient, req *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
+	exchangeOf(r.Context()).caller.claim(req.GetClientId())
 	req.ClientAddress = e.opts.Proxies.ClientAddress(r)
 	req.Kind = authv1.CredentialKind_CREDENTIAL_KIND_API_CLIENT
 	if e.api.Kind == token.KindKey {
@@ -24,6 +25,7 @@ func (e *Edge) IssueToken(w http.ResponseWriter, r *http.Request, auth authv1.To
 	if err != nil {
 		return nil, err
 	}
+	announceMode(w.Header(), isTestCredential(req.GetClientId()))
 	return res, e.opts.Count(r.Context(), w.Header(), req.GetClientId(), int(res.GetRateLimit()))
 }
 

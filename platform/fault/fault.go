@@ -63,6 +63,8 @@ const (
 	ReasonRateLimitExceeded     = "RATE_LIMIT_EXCEEDED"
 	ReasonServiceUnavailable    = "SERVICE_UNAVAILABLE"
 	ReasonVersionMismatch       = "VERSION_MISMATCH"
+	ReasonNetworkNotAllowed     = "NETWORK_NOT_ALLOWED"
+	ReasonSecretRotated         = "SECRET_ROTATED"
 	ReasonIdempotencyKeyReused  = "IDEMPOTENCY_KEY_REUSED"
 	ReasonIdempotencyInProgress = "IDEMPOTENCY_IN_PROGRESS"
 	ReasonLiveMode              = "LIVE_MODE"
@@ -202,6 +204,14 @@ func Refuse(reason, message string) *Error { return New(Refused, reason, message
 // LiveMode refuses an operation that exists in test mode only.
 func LiveMode() *Error {
 	return Refuse(ReasonLiveMode, "this exists in test mode only; use a credential of the test mode")
+}
+
+// SecretRotated refuses the rotation of a secret while the previous one is valid, because receivers or
+// programs may still use it, and the rotation would end it. ends is when the previous one ends.
+func SecretRotated(ends time.Time) *Error {
+	at := ends.UTC().Format(time.RFC3339)
+	return New(Refused, ReasonSecretRotated, "the previous secret is valid until "+at+
+		", because it may still be in use: rotate the secret after that, or with force, which ends the previous one now").With("previous_expires_at", at)
 }
 
 // MissingScope returns the fault for a token without the scope that the operation needs.

@@ -51,6 +51,20 @@ func (u UUID) String() string {
 	return string(b[:])
 }
 
+// Time returns the time at which a time-ordered UUID was made, to the millisecond.
+func (u UUID) Time() time.Time {
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(u[:8]) >> 16)).UTC()
+}
+
+// First returns the lowest UUID that is made at t or later: the UUIDs whose Time is not before t are
+// those from First(t) on. It is the zero value for times before 1970.
+func First(t time.Time) (u UUID) {
+	if ms := t.Add(time.Millisecond - 1).UnixMilli(); ms > 0 {
+		binary.BigEndian.PutUint64(u[:8], uint64(ms)<<16)
+	}
+	return u
+}
+
 // IsZero reports whether u is the zero value.
 func (u UUID) IsZero() bool { return u == UUID{} }
 

@@ -49,6 +49,8 @@ type (
 	PublishableKey = ID[publishableKeyKind]
 	// Note identifies a note about a customer: note_.
 	Note = ID[noteKind]
+	// LoggedRequest identifies an entry of the request log: req_.
+	LoggedRequest = ID[loggedRequestKind]
 )
 
 type (
@@ -75,6 +77,7 @@ type (
 	webhookDeliveryKind   struct{}
 	publishableKeyKind    struct{}
 	noteKind              struct{}
+	loggedRequestKind     struct{}
 )
 
 func (companyKind) Prefix() string           { return "comp_" }
@@ -100,3 +103,4 @@ func (webhookMessageKind) Prefix() string    { return "msg_" }
 func (webhookDeliveryKind) Prefix() string   { return "whd_" }
 func (publishableKeyKind) Prefix() string    { return "pub_" }
 func (noteKind) Prefix() string              { return "note_" }
+func (loggedRequestKind) Prefix() string     { return "req_" }

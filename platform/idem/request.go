@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/pg"
+	"reservation.dev/platform/rpc"
 )
 
 // Request is a request with an idempotency key, in a commit that several requests can share:
@@ -18,6 +19,8 @@ import (
 type Request struct {
 	id   requestKey
 	hash []byte
+	// replayed is called when the response of an earlier request is returned.
+	replayed func()
 
 	row      string // the caller of the row in which the response is stored
 	stored   []byte // the hash and response of an earlier request with the key; nil if there is none
@@ -38,7 +41,7 @@ func RequestOf(ctx context.Context, req proto.Message) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{id: k, hash: hash}, nil
+	return &Request{id: k, hash: hash, replayed: func() { rpc.SetReplayed(ctx) }}, nil
 }
 
 // Lookup returns the queries that lock the keys of requests until the end of the transaction, and then
@@ -99,6 +102,7 @@ func (r *Request) Replay(resp proto.Message) (bool, error) {
 		if err := proto.Unmarshal(r.response, resp); err != nil {
 			return false, fmt.Errorf("idempotency: stored response: %w", err)
 		}
+		r.replayed()
 		return true, nil
 	case !r.locked:
 		return false, errInProgress

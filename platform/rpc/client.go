@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -103,7 +104,7 @@ type caller struct {
 	lastAnswer atomic.Int64
 }
 
-func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) (err error) {
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, c.timeout)
@@ -112,6 +113,15 @@ func (c *caller) unary(ctx context.Context, method string, req, reply any, cc *g
 	out, own, err := outgoingContext(ctx)
 	if err != nil {
 		return err
+	}
+	if replayed := outgoingOf(ctx).replayed; replayed != nil {
+		var trailer metadata.MD
+		opts = append(slices.Clip(opts), grpc.Trailer(&trailer))
+		defer func() {
+			if err == nil && len(trailer[mdReplayed]) > 0 {
+				replayed.Store(true)
+			}
+		}()
 	}
 	err = servedError(ctx, c.send(ctx, cc, func() error { return invoke(out, method, req, reply, cc, opts...) }))
 	if own.source == nil || status.Code(err) != codes.Unauthenticated {

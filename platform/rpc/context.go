@@ -3,6 +3,10 @@ package rpc
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -77,6 +81,8 @@ type outgoing struct {
 	source  *token.Source
 	company id.Company
 	key     string
+	// replayed is set if the response to a call is that of an earlier one with the key.
+	replayed *atomic.Bool
 }
 
 type outgoingKey struct{}
@@ -103,6 +109,20 @@ func WithIdempotencyKey(ctx context.Context, key string) context.Context {
 	out := outgoingOf(ctx)
 	out.key = key
 	return context.WithValue(ctx, outgoingKey{}, &out)
+}
+
+// WithReplayed returns ctx for a write with an idempotency key. If the service returns the response of an
+// earlier request with the key, the call sets replayed.
+func WithReplayed(ctx context.Context, replayed *atomic.Bool) context.Context {
+	out := outgoingOf(ctx)
+	out.replayed = replayed
+	return context.WithValue(ctx, outgoingKey{}, &out)
+}
+
+// SetReplayed tells the caller of a method that the response is that of an earlier request with the same
+// idempotency key.
+func SetReplayed(ctx context.Context) {
+	_ = grpc.SetTrailer(ctx, metadata.Pairs(mdReplayed, "true")) // fails outside of a gRPC server
 }
 
 // IdempotencyKey returns the key that calls with ctx carry, or "" if there is none.

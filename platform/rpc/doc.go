@@ -8,6 +8,9 @@
 //	                     names none                     the server accepted
 //	idempotency-key      given to the service           the key of WithIdempotencyKey only
 //
+// A response to a call with an idempotency key has the trailer idempotency-replayed if it is that of an
+// earlier call.
+//
 // Invariants:
 //
 //  1. A method that the policy does not name is denied.

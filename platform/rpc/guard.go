@@ -27,6 +27,7 @@ const (
 	mdRequestID     = "x-request-id"
 	mdCompany       = "reservation-company"
 	mdIdempotency   = "idempotency-key"
+	mdReplayed      = "idempotency-replayed"
 )
 
 // The longest identifiers that a caller can send, in bytes.

@@ -40,6 +40,7 @@ const (
 	RedemptionsWrite        = "redemptions:write"
 	RegistrationsRead       = "registrations:read"
 	RegistrationsWrite      = "registrations:write"
+	RequestsRead            = "requests:read"
 	ServiceCredentialsRead  = "service-credentials:read"
 	ServiceCredentialsWrite = "service-credentials:write"
 	TestModeRead            = "test-mode:read"
@@ -79,7 +80,7 @@ func InToken(granted []string) []string {
 func InterfaceB() []string {
 	return []string{
 		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, DiscountsRead, DiscountsWrite, EventsRead, EventsWrite,
-		HoldsRead, HoldsWrite, PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite,
+		HoldsRead, HoldsWrite, PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite, RequestsRead,
 		TestModeRead, TestModeWrite, TransactionsRead, TransactionsWrite, WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
 	}
 }
@@ -101,7 +102,7 @@ func Service() []string {
 		WebhooksRead, WebhooksWrite,
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
-		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, TestModeRead, TestModeWrite)
+		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, RequestsRead, TestModeRead, TestModeWrite)
 }
 
 // Staff returns the scopes of an administrator with the role staff.
@@ -120,7 +121,7 @@ func Owner() []string {
 	return append(Staff(),
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite, WebhooksRead, WebhooksWrite,
-		AdministratorsRead, AdministratorsWrite, AuditRead, PrivacyRead, PrivacyWrite, TestModeWrite)
+		AdministratorsRead, AdministratorsWrite, AuditRead, PrivacyRead, PrivacyWrite, RequestsRead, TestModeWrite)
 }
 
 // Publishable returns the scopes of a token for a publishable key.

@@ -48,3 +48,7 @@ const (
 	CustomerPassAssigned = "pass.v1.customer_pass_assigned"
 	CustomerPassUpdated  = "pass.v1.customer_pass_updated"
 )
+
+// RequestsReceived is the subject of the batches of requests that the gateways publish for the request
+// log. It has a stream of its own, which discards the oldest batches when it is full.
+const RequestsReceived = "edge.requests_received"

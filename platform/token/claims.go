@@ -56,6 +56,8 @@ type Claims struct {
 	// RateLimit is the number of requests that the credential can make in any 60 seconds; 0: the
 	// gateway's default.
 	RateLimit int
+	// Networks are the only networks from which the token can be used at an edge.
+	Networks Networks
 	// Generation is the generation of the credential at the time of issue; see Verifier.Revoke.
 	Generation int64
 	IssuedAt   time.Time
@@ -91,7 +93,9 @@ type wire struct {
 	Clock      int64  `json:"clk,omitempty"`
 	Scope      string `json:"scope"`
 	RateLimit  int    `json:"rl,omitempty"`
-	Generation int64  `json:"gen"`
+	// A token without networks has no claim for them, so it costs nothing.
+	Networks   Networks `json:"net,omitempty"`
+	Generation int64    `json:"gen"`
 }
 
 // claims checks everything that the signature does not prove.
@@ -113,7 +117,7 @@ func (w *wire) claims(issuer string) (*Claims, error) {
 	c := &Claims{
 		Subject: w.RegisteredClaims.Subject, Kind: w.Kind, Session: w.Session, Zone: w.Zone, Currency: w.Currency,
 		CompanyVersion: w.CompanyVer, ClockOffset: w.Clock,
-		Scopes: strings.Fields(w.Scope), RateLimit: w.RateLimit, Generation: w.Generation,
+		Scopes: strings.Fields(w.Scope), RateLimit: w.RateLimit, Networks: w.Networks, Generation: w.Generation,
 		ExpiresAt: w.RegisteredClaims.ExpiresAt.Time, ID: w.RegisteredClaims.ID,
 	}
 	if at := w.RegisteredClaims.IssuedAt; at != nil {
@@ -143,7 +147,7 @@ func Sign(key ed25519.PrivateKey, kid, issuer string, c Claims) (string, error) 
 		},
 		Kind: c.Kind, Session: c.Session, Company: c.Company.String(), Zone: c.Zone, Currency: c.Currency,
 		CompanyVer: c.CompanyVersion, Clock: c.ClockOffset,
-		Scope: strings.Join(c.Scopes, " "), RateLimit: c.RateLimit, Generation: c.Generation,
+		Scope: strings.Join(c.Scopes, " "), RateLimit: c.RateLimit, Networks: c.Networks, Generation: c.Generation,
 	}
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, w)
 	t.Header["kid"] = kid

@@ -17,4 +17,6 @@
 //  5. A token without a company is accepted only with the scope platform:admin.
 //  6. Revocations and key sets never go back to an earlier state: the highest generation and the
 //     highest version win, regardless of the order of arrival.
+//  7. A token with networks is valid only in them, and one whose networks cannot be read is invalid.
+//     An address that cannot be read is in no network.
 package token

@@ -114,7 +114,7 @@ func (v *Verifier) Verify(ctx context.Context, raw string) (*Claims, error) {
 		return v.admit(ctx, strings.Clone(raw))
 	}
 	if v.now().UnixNano() >= e.expires {
-		return nil, expired()
+		return nil, expired(e.claims)
 	}
 	if epoch := v.epoch.Load(); e.epoch.Load() != epoch {
 		if err := v.recheck(e); err != nil {
@@ -160,7 +160,7 @@ func (v *Verifier) admit(ctx context.Context, raw string) (*Claims, error) {
 	}
 	now := v.now()
 	if !now.Before(e.claims.ExpiresAt) {
-		return nil, expired()
+		return nil, expired(e.claims)
 	}
 	if w.NotBefore != nil && now.Before(w.NotBefore.Time) {
 		return nil, unauthorized(errors.New("not valid yet"))
@@ -184,7 +184,7 @@ func (v *Verifier) recheck(e *entry) error {
 		return unauthorized(errors.New("key withdrawn"))
 	}
 	if e.claims.Generation < least {
-		return unauthorized(fmt.Errorf("generation %d of %s is revoked", e.claims.Generation, e.claims.Subject))
+		return unauthorized(&refusal{claims: e.claims, reason: fmt.Sprintf("generation %d is revoked", e.claims.Generation)})
 	}
 	return nil
 }
@@ -289,6 +289,25 @@ func unauthorized(cause error) error {
 	return fault.New(fault.Unauthenticated, fault.ReasonUnauthorized, "the access token is invalid").Because(cause)
 }
 
-func expired() error {
-	return fault.New(fault.Unauthenticated, fault.ReasonTokenExpired, "the access token has expired")
+func expired(claims *Claims) error {
+	return fault.New(fault.Unauthenticated, fault.ReasonTokenExpired, "the access token has expired").
+		Because(&refusal{claims: claims, reason: "expired"})
+}
+
+// refusal is why a token is refused although its signature is valid.
+type refusal struct {
+	claims *Claims
+	reason string
+}
+
+func (r *refusal) Error() string { return "token of " + r.claims.Subject + ": " + r.reason }
+
+// RefusedClaims returns the claims of a token that Verify refused because it has expired or is revoked,
+// or nil. They say whose token it was, and permit nothing.
+func RefusedClaims(err error) *Claims {
+	var r *refusal
+	if errors.As(err, &r) {
+		return r.claims
+	}
+	return nil
 }

@@ -180,6 +180,10 @@ func TestVerifyChecksTheClaims(t *testing.T) {
 		"a company that is not a company identifier": set("cid", "cust_01"),
 		"a generation that is text":                  set("gen", "1"),
 		"a subject that is a list":                   set("sub", []string{"m2m_1"}),
+		"networks that are addresses":                set("net", []string{"203.0.113.0"}), // invariant 7
+		"networks that are a text":                   set("net", "203.0.113.0/24"),
+		"networks that are numbers":                  set("net", []int{1}),
+		"networks with a zone":                       set("net", []string{"fe80::1%eth0/64"}),
 		"4096 bytes and more":                        set("scope", strings.Repeat("customers:read ", 300)),
 	} {
 		t.Run("refuses "+name, func(t *testing.T) {

@@ -51,6 +51,7 @@ func (apiClients) get(r *request, id string) (credentialView, error) {
 func (apiClients) create(r *request, f *form, c credentialFields) (credentialView, string, error) {
 	res, err := submit(r, f, r.services.clients.CreateApiClient, &authv1.CreateApiClientRequest{
 		Name: c.name, Description: c.description, Scopes: c.grants, ExpiresAfterDays: c.expires,
+		AllowedNetworks: c.networks.GetValues(),
 	})
 	return viewAPIClient(res.GetApiClient()), res.GetClientSecret(), err
 }
@@ -58,13 +59,19 @@ func (apiClients) create(r *request, f *form, c credentialFields) (credentialVie
 func (apiClients) update(r *request, f *form, id string, c credentialFields) error {
 	_, err := submit(r, f, r.services.clients.UpdateApiClient, &authv1.UpdateApiClientRequest{
 		Id: id, Name: &c.name, Description: &c.description, Scopes: c.grants, RateLimit: c.limit,
+		AllowedNetworks: c.networks,
 	})
 	return err
 }
 
-func (apiClients) rotate(r *request, id string) (credentialView, string, error) {
-	res, err := perform(r, r.services.clients.RotateApiClientSecret, &authv1.RotateApiClientSecretRequest{Id: id})
+func (apiClients) rotate(r *request, id string, o overlap) (credentialView, string, error) {
+	res, err := perform(r, r.services.clients.RotateApiClientSecret, &authv1.RotateApiClientSecretRequest{Id: id, OverlapDays: o.days, Force: o.force})
 	return viewAPIClient(res.GetApiClient()), res.GetClientSecret(), err
+}
+
+func (apiClients) endPrevious(r *request, id string) error {
+	_, err := perform(r, r.services.clients.EndPreviousApiClientSecret, &authv1.EndPreviousApiClientSecretRequest{Id: id})
+	return err
 }
 
 func (apiClients) disable(r *request, id string) error {

@@ -26,8 +26,11 @@ var keyPermissions = []grant{
 	{Name: scopes.PassesWrite, Title: msg("settings.api_key.permission.passes_write.title"), About: msg("settings.api_key.permission.passes_write.about")},
 	{Name: scopes.CustomerPassesRead, Title: msg("settings.api_key.permission.customer_passes_read.title"), About: msg("settings.api_key.permission.customer_passes_read.about")},
 	{Name: scopes.CustomerPassesWrite, Title: msg("settings.api_key.permission.customer_passes_write.title"), About: msg("settings.api_key.permission.customer_passes_write.about")},
+	{Name: scopes.RequestsRead, Title: msg("settings.api_key.permission.requests_read.title"), About: msg("settings.api_key.permission.requests_read.about")},
 	{Name: scopes.WebhooksRead, Title: msg("settings.api_key.permission.webhooks_read.title"), About: msg("settings.api_key.permission.webhooks_read.about")},
 	{Name: scopes.WebhooksWrite, Title: msg("settings.api_key.permission.webhooks_write.title"), About: msg("settings.api_key.permission.webhooks_write.about")},
+	{Name: scopes.TestModeRead, Title: msg("settings.api_key.permission.test_mode_read.title"), About: msg("settings.api_key.permission.test_mode_read.about")},
+	{Name: scopes.TestModeWrite, Title: msg("settings.api_key.permission.test_mode_write.title"), About: msg("settings.api_key.permission.test_mode_write.about")},
 }
 
 // apiKeyKind returns the credentials of Interface B.
@@ -65,6 +68,7 @@ func (apiKeys) get(r *request, id string) (credentialView, error) {
 func (apiKeys) create(r *request, f *form, c credentialFields) (credentialView, string, error) {
 	res, err := submit(r, f, r.services.keys.CreateApiKey, &authv1.CreateApiKeyRequest{
 		Name: c.name, Description: c.description, Permissions: c.grants, ExpiresAfterDays: c.expires, RateLimit: c.limit,
+		AllowedNetworks: c.networks.GetValues(),
 	})
 	return viewAPIKey(res.GetApiKey()), res.GetApiSecret(), err
 }
@@ -72,13 +76,19 @@ func (apiKeys) create(r *request, f *form, c credentialFields) (credentialView, 
 func (apiKeys) update(r *request, f *form, id string, c credentialFields) error {
 	_, err := submit(r, f, r.services.keys.UpdateApiKey, &authv1.UpdateApiKeyRequest{
 		Id: id, Name: &c.name, Description: &c.description, Permissions: c.grants, RateLimit: c.limit,
+		AllowedNetworks: c.networks,
 	})
 	return err
 }
 
-func (apiKeys) rotate(r *request, id string) (credentialView, string, error) {
-	res, err := perform(r, r.services.keys.RotateApiKeySecret, &authv1.RotateApiKeySecretRequest{Id: id})
+func (apiKeys) rotate(r *request, id string, o overlap) (credentialView, string, error) {
+	res, err := perform(r, r.services.keys.RotateApiKeySecret, &authv1.RotateApiKeySecretRequest{Id: id, OverlapDays: o.days, Force: o.force})
 	return viewAPIKey(res.GetApiKey()), res.GetApiSecret(), err
+}
+
+func (apiKeys) endPrevious(r *request, id string) error {
+	_, err := perform(r, r.services.keys.EndPreviousApiKeySecret, &authv1.EndPreviousApiKeySecretRequest{Id: id})
+	return err
 }
 
 func (apiKeys) disable(r *request, id string) error {

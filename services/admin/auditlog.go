@@ -20,7 +20,7 @@ func (auditPage) head() (*message, string) { return msg("audit.page.title"), "au
 // auditSubjects are the prefixes of actions by which the log can be filtered.
 var auditSubjects = []string{
 	"administrator.", "api_client.", "api_key.", "booking.", "company.", "customer.", "customer_pass.", "discount.", "event.",
-	"event_date.", "invitation.", "pass_type.", "publishable_key.", "service_credential.", "session.", "waitlist.", "webhook_delivery.", "webhook_endpoint.",
+	"event_date.", "invitation.", "pass_type.", "publishable_key.", "service_credential.", "session.", "test_clock.", "test_data.", "waitlist.", "webhook_delivery.", "webhook_endpoint.",
 }
 
 // auditLog shows a page of the audit log. It makes at most one call for each kind of thing that
@@ -33,7 +33,11 @@ func (r *request) auditLog() error {
 	if err != nil {
 		return r.refused("/settings/audit", err)
 	}
-	people, err := r.services.admins.ListAdministrators(r.ctx, &authv1.ListAdministratorsRequest{PageSize: 100})
+	live, err := r.liveContext()
+	if err != nil {
+		return err
+	}
+	people, err := r.services.admins.ListAdministrators(live, &authv1.ListAdministratorsRequest{PageSize: 100})
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func dashboardActions(t *testing.T, files []*ast.File) []string {
 }
 
 // authAction matches an action that the auth service writes.
-var authAction = regexp.MustCompile(`^(company|credential|signing_key|administrator|session|invitation|service_credential)\.[a-z_]+$`)
+var authAction = regexp.MustCompile(`^(company|credential|signing_key|administrator|session|invitation|service_credential|test_clock|test_data)\.[a-z_]+$`)
 
 // authActions returns the actions that the auth service records.
 func authActions(files []*ast.File) []string {
@@ -230,6 +230,7 @@ func TestEveryAuditedActionHasASentence(t *testing.T) {
 	for _, want := range []string{
 		"event.cancel", "customer_pass.pause", "discount.enable", "pass_type.restore", "webhook_endpoint.rotate_secret",
 		"api_key.delete", "publishable_key.create", "publishable_key.update", "service_credential.bootstrap", "administrator.use_reset_link", "session.refuse", "credential.revoke_again",
+		"test_clock.advance", "test_data.reset",
 	} {
 		if !slices.Contains(actions, want) {
 			t.Errorf("the test does not find the action %s", want)

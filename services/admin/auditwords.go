@@ -110,7 +110,7 @@ func (l auditLine) target() *message {
 		}
 		return linked(msg("audit.thing.waitlist", "id", id), "")
 	case "webhook_delivery":
-		if l.GetAt().AsTime().Before(l.clock.now.AddDate(0, 0, -deliveriesKeptDays)) {
+		if l.GetAt().AsTime().Before(l.clock.real.AddDate(0, 0, -deliveriesKeptDays)) {
 			return bare(id)
 		}
 	}
@@ -211,7 +211,7 @@ func (l auditLine) value(field, value string) *message {
 		if minor, err := strconv.ParseInt(strings.Replace(value, ".", "", 1), 10, 64); err == nil && strings.Contains(value, ".") {
 			return bare(priceText(minor, l.currency))
 		}
-	case "expires_at", "since":
+	case "expires_at", "previous_secret_expires_at", "since":
 		if at, err := time.Parse(time.RFC3339, value); err == nil {
 			return bare(l.clock.Time(timestamppb.New(at)))
 		}
@@ -231,6 +231,10 @@ func (l auditLine) value(field, value string) *message {
 	case "rate_limit":
 		if n, err := strconv.Atoi(value); err == nil {
 			return msg("audit.value.rate_limit", "count", n)
+		}
+	case "clock_offset_seconds":
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			return clockOffset(n)
 		}
 	case "count", "sessions_ended", "dates", "credits":
 		if n, err := strconv.Atoi(value); err == nil {
@@ -254,6 +258,16 @@ func (l auditLine) value(field, value string) *message {
 		return filterWords(filterValues(value), func(id string) *message { return l.thing(id, "") })
 	}
 	return bare(value)
+}
+
+// clockOffset says by how much a test clock is ahead: "2 days, 3 h".
+func clockOffset(seconds int64) *message {
+	const day = 24 * 60 * 60
+	rest := duration(int32(seconds % day / 60))
+	if days := seconds / day; days > 0 {
+		return msg("audit.value.clock_offset", "count", days, "rest", rest)
+	}
+	return rest
 }
 
 // flag says yes or no.

@@ -128,6 +128,9 @@ func (p dayPage) head() (*message, string) {
 	return literal(p.Day.At.Format("Monday 2 January 2006")), "today"
 }
 
+// now returns the company's time.
+func (r *request) now() time.Time { return r.session.Clock.now }
+
 // midnight returns the start of t's day in the company's zone, days calendar days later.
 func (r *request) midnight(t time.Time, days int) time.Time {
 	zone := r.session.Clock.Zone
@@ -158,7 +161,7 @@ func dayOf(text string, zone *time.Location) (time.Time, error) {
 func (r *request) chosenDay(name string) time.Time {
 	t, err := dayOf(r.query(name), r.session.Clock.Zone)
 	if err != nil {
-		return r.midnight(r.web.now(), 0)
+		return r.midnight(r.now(), 0)
 	}
 	return t
 }
@@ -195,7 +198,7 @@ func (r *request) today() error {
 		return err
 	}
 	page := dayPage{Previous: r.midnight(at, -1), Next: r.midnight(at, 1), Cut: cut}
-	page.Day = day{At: at, Today: at.Equal(r.midnight(r.web.now(), 0)), Slots: slots}
+	page.Day = day{At: at, Today: at.Equal(r.midnight(r.now(), 0)), Slots: slots}
 	for _, s := range slots {
 		if !s.Cancelled() {
 			page.Taken += s.GetDate().GetBooked()
@@ -224,7 +227,7 @@ func (r *request) week() error {
 		return err
 	}
 	page := weekPage{From: from, To: r.midnight(from, 6), Previous: r.midnight(from, -7), Next: r.midnight(from, 7), Cut: cut, Empty: len(slots) == 0}
-	today := r.midnight(r.web.now(), 0)
+	today := r.midnight(r.now(), 0)
 	for i := range 7 {
 		d := day{At: r.midnight(from, i)}
 		d.Today = d.At.Equal(today)

@@ -15,6 +15,9 @@ type confirmPage struct {
 	// Reason adds a field for a reason.
 	Reason bool
 	Hidden map[string]string
+	// Overlaps are the choices for how long a secret stays valid that is replaced; Form has the first.
+	Overlaps []option
+	Form     *form
 	// Affected are the customers whom the action affects.
 	Affected affected
 }

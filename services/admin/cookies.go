@@ -17,6 +17,8 @@ const (
 	pendingCookie = "sign-in"
 	// deviceCookie lets auth recognise the browser, see its device.go. It signs nobody in.
 	deviceCookie = "device"
+	// modeCookie puts the session in test mode.
+	modeCookie = "test-mode"
 )
 
 // cookieName returns the name of a cookie. Over TLS, a prefix makes browsers refuse the cookie

@@ -3,6 +3,8 @@ package admin
 import (
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -52,7 +54,8 @@ type credentialService interface {
 	get(r *request, id string) (credentialView, error)
 	create(r *request, f *form, c credentialFields) (created credentialView, secret string, err error)
 	update(r *request, f *form, id string, c credentialFields) error
-	rotate(r *request, id string) (rotated credentialView, secret string, err error)
+	rotate(r *request, id string, o overlap) (rotated credentialView, secret string, err error)
+	endPrevious(r *request, id string) error
 	disable(r *request, id string) error
 	enable(r *request, id string) error
 	remove(r *request, id string) error
@@ -62,8 +65,15 @@ type credentialService interface {
 type credentialFields struct {
 	name, description string
 	grants            []string
-	expires           *int32 // in days; nil for no expiry
-	limit             *int32 // nil if the form does not set it
+	expires           *int32                  // in days; nil for no expiry
+	limit             *int32                  // nil if the form does not set it
+	networks          *authv1.AllowedNetworks // nil if the form does not set them
+}
+
+// overlap is what a rotation does with the secrets before it.
+type overlap struct {
+	days  int32 // for how many days the current secret stays valid
+	force bool  // end the previous secret, if it is still valid
 }
 
 // credentialView is a credential as a page shows it.
@@ -71,6 +81,8 @@ type credentialView struct {
 	credential
 	Grants []string
 	limit  *int32
+	// Recent are the latest requests, on the credential's page.
+	Recent *recentRequests
 }
 
 // credential is what API clients and API keys have in common.
@@ -83,6 +95,9 @@ type credential interface {
 	GetRotatedAt() *timestamppb.Timestamp
 	GetExpiresAt() *timestamppb.Timestamp
 	GetLastUsedAt() *timestamppb.Timestamp
+	GetPreviousSecretExpiresAt() *timestamppb.Timestamp
+	GetPreviousSecretLastUsedAt() *timestamppb.Timestamp
+	GetAllowedNetworks() []string
 }
 
 // State returns the credential's state as a tag.
@@ -152,7 +167,7 @@ func (k credentialKind) showNew(r *request) error {
 
 // form returns the form that was sent, and its fields.
 func (k credentialKind) form(r *request) (*form, credentialFields) {
-	f := r.sent(map[string]string{"expires_after_days": "expires", "rate_limit": "limit"})
+	f := r.sent(map[string]string{"expires_after_days": "expires", "rate_limit": "limit", "allowed_networks": "networks"})
 	c := credentialFields{
 		name: f.required("name", msg("settings.credential.name_label")), description: f.text("description"),
 		grants: checkGrants(f, k.GrantField, k.Text("choose")),
@@ -165,7 +180,22 @@ func (k credentialKind) form(r *request) (*form, credentialFields) {
 		n := int32(limit)
 		c.limit = &n
 	}
+	if f.values.Has("networks") {
+		c.networks = &authv1.AllowedNetworks{Values: readNetworks(f)}
+	}
 	return f, c
+}
+
+// maxNetworks is how many networks a credential can have.
+const maxNetworks = 20
+
+// readNetworks reads the allowed networks, which are separated by lines, spaces or commas.
+func readNetworks(f *form) []string {
+	all := strings.FieldsFunc(f.text("networks"), func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
+	if len(all) > maxNetworks {
+		f.add("networks", msg("settings.credential.too_many_networks"))
+	}
+	return all
 }
 
 func (k credentialKind) add(r *request) error {
@@ -221,11 +251,12 @@ func (k credentialKind) show(r *request) error {
 	if err != nil {
 		return err
 	}
-	f := newForm("name", c.GetName(), "description", c.GetDescription())
+	f := newForm("name", c.GetName(), "description", c.GetDescription(), "networks", strings.Join(c.GetAllowedNetworks(), "\n"))
 	f.values[k.GrantField] = slices.Clone(c.Grants)
 	if c.limit != nil {
 		f.values.Set("limit", strconv.Itoa(int(*c.limit)))
 	}
+	c.Recent = r.recentRequests(c.GetId())
 	return r.render("credential", credentialPage{k, f, &c})
 }
 
@@ -245,7 +276,7 @@ func (k credentialKind) save(r *request) error {
 }
 
 // credentialEffects counts the effects that the page before an action lists.
-var credentialEffects = map[string]int{"rotate": 3, "disable": 2, "enable": 1, "delete": 2}
+var credentialEffects = map[string]int{"rotate": 3, "end-previous-secret": 2, "disable": 2, "enable": 1, "delete": 2}
 
 // confirmation lists the effects of an action; ok is false if the action does not exist.
 func (k credentialKind) confirmation(r *request, action string) (p confirmPage, ok bool) {
@@ -253,7 +284,35 @@ func (k credentialKind) confirmation(r *request, action string) (p confirmPage, 
 	if !ok {
 		return p, false
 	}
-	return r.confirmation(k.texts+"confirm."+action, n, action != "enable"), true
+	return r.confirmation(k.texts+"confirm."+strings.ReplaceAll(action, "-", "_"), n, action != "enable"), true
+}
+
+// chooseOverlap adds to the page before a rotation how long the current secret stays valid, and that a
+// previous one ends. The form says that the page has said so.
+func (r *request) chooseOverlap(p *confirmPage, c credentialView) {
+	p.Form = newForm("overlap", "0")
+	p.Overlaps = optionsOf([]string{"0", "1", "3", "7"}, func(days string) string {
+		n, _ := strconv.Atoi(days)
+		if n == 0 {
+			return r.text("settings.credential.overlap_none")
+		}
+		return r.text("settings.credential.overlap_days", "count", n)
+	})
+	if ends := c.GetPreviousSecretExpiresAt(); ends != nil {
+		p.Effects = append(p.Effects, r.text("settings.credential.ends_previous", "time", r.session.Clock.Time(ends)))
+		p.Hidden = map[string]string{"force": "true"}
+	}
+}
+
+// sentOverlap reads what the page before a rotation asks for. A form without it, from an earlier
+// release, has no overlap.
+func (r *request) sentOverlap() (overlap, error) {
+	f := r.sent(nil)
+	days, _ := f.integer("overlap", msg("settings.credential.overlap"), 0, 7)
+	if f.Failed() {
+		return overlap{}, fault.Missing("page")
+	}
+	return overlap{days: int32(days), force: r.value("force") == "true"}, nil
 }
 
 func (k credentialKind) confirm(r *request) error {
@@ -265,6 +324,9 @@ func (k credentialKind) confirm(r *request) error {
 	if err != nil {
 		return err
 	}
+	if r.path("action") == "rotate" {
+		r.chooseOverlap(&p, c)
+	}
 	return r.confirm(p, k.Section, c.GetName(), k.Path+"/"+c.GetId())
 }
 
@@ -275,6 +337,10 @@ func (k credentialKind) change(r *request) error {
 	switch r.path("action") {
 	case "rotate":
 		return k.replaceSecret(r, id, path)
+	case "end-previous-secret":
+		if err = k.endPrevious(r, id); err == nil {
+			return r.back(path, r.text("settings.credential.previous_ended"))
+		}
 	case "disable":
 		if err = k.disable(r, id); err == nil {
 			return r.back(path, r.text(k.Text("is_disabled")))
@@ -294,9 +360,13 @@ func (k credentialKind) change(r *request) error {
 }
 
 func (k credentialKind) replaceSecret(r *request, id, path string) error {
-	c, secret, err := k.rotate(r, id)
+	o, err := r.sentOverlap()
 	if err != nil {
 		return err
+	}
+	c, secret, err := k.rotate(r, id, o)
+	if err != nil {
+		return r.refused(path, err)
 	}
 	if secret == "" {
 		return k.alreadyRotated(r, c, path)

@@ -29,4 +29,7 @@
 //  8. The number of calls for a page does not depend on the number of rows it shows.
 //  9. Every change made in another service is in the audit log before the response. The route
 //     declares the entry.
+//  10. In test mode, every page says so, and its calls carry an access token for the company in test
+//     mode. Only routes that are alwaysLive use live data then.
+//  11. A form that was opened in one mode changes nothing in the other: its CSRF token is of the mode.
 package admin

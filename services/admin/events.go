@@ -112,7 +112,7 @@ func (r *request) event() error {
 	}
 	page := eventPage{Event: e, Past: r.query("dates") == "past"}
 	req := &bookingv1.ListEventDatesRequest{EventId: e.GetId(), PageSize: 20, PageToken: r.query("page")}
-	if now := r.midnight(r.web.now(), 0); page.Past {
+	if now := r.midnight(r.now(), 0); page.Past {
 		req.StartsBefore = timestamppb.New(now)
 	} else {
 		req.StartsFrom = timestamppb.New(now)
@@ -142,7 +142,7 @@ func (r *request) eventForm(f *form) eventFormPage {
 }
 
 func (r *request) newEvent() error {
-	tomorrow := r.midnight(r.web.now(), 1)
+	tomorrow := r.midnight(r.now(), 1)
 	return r.render("event-new", r.eventForm(newForm("type", "class", "start", tomorrow.Add(9*time.Hour).Format(wallLayout),
 		"duration", "60", "count", "10", "name", r.text("desk.price.default_name"), "tax", "0")))
 }
@@ -271,7 +271,7 @@ func (r *request) confirmEvent() error {
 	p, back := confirmPage{Danger: true}, "/events/"+e.GetId()
 	var dates, booked int32
 	for _, d := range e.GetDates() {
-		if d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED && d.GetStartsAt().AsTime().After(r.web.now()) {
+		if d.GetStatus() == bookingv1.EventDateStatus_EVENT_DATE_STATUS_SCHEDULED && d.GetStartsAt().AsTime().After(r.now()) {
 			dates++
 			booked += d.GetBooked()
 		}

@@ -83,10 +83,18 @@ func views[T, V any](all []T, view func(T) V) []V {
 
 // clock prints times in the company's zone.
 type clock struct {
-	Zone  *time.Location
-	now   time.Time
-	texts *texts
+	Zone *time.Location
+	// now is the company's time: what the test clock shows, for a company in test mode. real is the real
+	// time, to which sessions, credentials, logs and deliveries keep.
+	now, real time.Time
+	texts     *texts
 }
+
+// Present prints the company's time.
+func (c clock) Present() string { return c.Time(timestamppb.New(c.now)) }
+
+// Real prints the real time.
+func (c clock) Real() string { return c.Time(timestamppb.New(c.real)) }
 
 // Name returns the zone's name, printed next to times.
 func (c clock) Name() string { return strings.ReplaceAll(c.Zone.String(), "_", " ") }
@@ -126,12 +134,12 @@ func (c clock) Hour(t *timestamppb.Timestamp) string {
 // Past reports whether an instant is not in the future.
 func (c clock) Past(t *timestamppb.Timestamp) bool { return t != nil && !t.AsTime().After(c.now) }
 
-// Ago prints the time since an instant: "5 minutes ago"; from 14 days on, its date.
+// Ago prints the real time since an instant: "5 minutes ago"; from 14 days on, its date.
 func (c clock) Ago(t *timestamppb.Timestamp) string {
 	if t == nil {
 		return c.texts.text("shared.ago.never")
 	}
-	d := c.now.Sub(t.AsTime())
+	d := c.real.Sub(t.AsTime())
 	switch {
 	case d < 0:
 		return c.Time(t)

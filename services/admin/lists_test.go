@@ -84,10 +84,14 @@ func TestActionsListAllTheirEffects(t *testing.T) {
 	english := messageFiles(t, files)["en"]
 	effects := map[string]int{}
 	for action, n := range credentialEffects {
+		action = strings.ReplaceAll(action, "-", "_")
 		effects["settings.api_client.confirm."+action], effects["settings.api_key.confirm."+action] = n, n
 	}
 	for action, n := range endpointEffects {
 		effects["settings.webhook.confirm."+action] = n
+	}
+	for action, n := range testModeEffects {
+		effects["settings.test_mode.confirm."+action] = n
 	}
 	for action, n := range publishableEffects {
 		effects["settings.publishable.confirm."+action] = n

@@ -249,7 +249,7 @@ func (r *request) assignPage(f *form) (assignPage, error) {
 }
 
 func (r *request) assignForm() error {
-	page, err := r.assignPage(newForm("start", r.web.now().In(r.session.Clock.Zone).Format("2006-01-02"), "paid", "card"))
+	page, err := r.assignPage(newForm("start", r.now().In(r.session.Clock.Zone).Format("2006-01-02"), "paid", "card"))
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,11 @@ import (
 const publishablePath = "/settings/publishable-keys"
 
 // publishableView is a publishable key as a page shows it.
-type publishableView struct{ *authv1.PublishableKey }
+type publishableView struct {
+	*authv1.PublishableKey
+	// Recent are the latest requests, on the key's page.
+	Recent *recentRequests
+}
 
 // Path is the path of the key's page.
 func (k publishableView) Path() string { return publishablePath + "/" + k.GetId() }
@@ -38,7 +42,7 @@ func (r *request) publishableKeys() error {
 	if err != nil {
 		return err
 	}
-	keys := views(res.GetPublishableKeys(), func(k *authv1.PublishableKey) publishableView { return publishableView{k} })
+	keys := views(res.GetPublishableKeys(), func(k *authv1.PublishableKey) publishableView { return publishableView{PublishableKey: k} })
 	return r.render("publishable-keys", publishablesPage{keys})
 }
 
@@ -75,7 +79,7 @@ func (r *request) findPublishable() (publishablePage, error) {
 	}
 	k := res.GetPublishableKey()
 	p := publishablePage{
-		Key: &publishableView{k}, Form: newForm("name", k.GetName(), "origins", strings.Join(k.GetOrigins(), "\n")),
+		Key: &publishableView{PublishableKey: k}, Form: newForm("name", k.GetName(), "origins", strings.Join(k.GetOrigins(), "\n")),
 		Snippet: "fetch(\"" + r.web.cfg.InterfaceB + "/event-dates?available=true\", {\n  headers: { Authorization: \"Bearer " + k.GetId() +
 			"\" },\n})\n  .then((response) => response.json())\n  .then((page) => console.log(page.eventDates));",
 	}
@@ -88,6 +92,16 @@ func readPublishable(f *form) (name string, origins []string) {
 	return f.required("name", msg("settings.credential.name_label")), strings.Fields(f.text("origins"))
 }
 
+// showPublishable shows the page of a key, with its latest requests.
+func (r *request) showPublishable() error {
+	p, err := r.findPublishable()
+	if err != nil {
+		return err
+	}
+	p.Key.Recent = r.recentRequests(p.Key.GetId())
+	return r.render("publishable-key", p)
+}
+
 func (r *request) addPublishable() error {
 	f := r.sent(nil)
 	name, origins := readPublishable(f)
@@ -95,7 +109,7 @@ func (r *request) addPublishable() error {
 	if err != nil {
 		return r.again(err, "publishable-key", publishablePage{Form: f})
 	}
-	return r.back(publishableView{res.GetPublishableKey()}.Path(), r.text("settings.publishable.added"))
+	return r.back(publishableView{PublishableKey: res.GetPublishableKey()}.Path(), r.text("settings.publishable.added"))
 }
 
 func (r *request) updatePublishable() error {

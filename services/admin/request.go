@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/rpc"
@@ -25,6 +24,8 @@ type request struct {
 	ctx context.Context
 	// session is that of the signed-in administrator; nil if nobody is signed in.
 	session *session
+	// alwaysLive says that the page uses live data in test mode too.
+	alwaysLive bool
 	// audited is the audit entry that the route declares, change the facts of this request.
 	audited audited
 	change  change
@@ -38,8 +39,8 @@ const (
 	csrfField = "_csrf"
 )
 
-// admit checks that the request may open its page: the session, the CSRF token and the role. It
-// redirects to the sign-in page if nobody is signed in.
+// admit checks that the request may open its page: the session, the CSRF token, the mode and the role.
+// It redirects to the sign-in page if nobody is signed in.
 func (r *request) admit(required access) error {
 	if r.http.Method == http.MethodPost {
 		if err := r.http.ParseForm(); err != nil {
@@ -56,8 +57,13 @@ func (r *request) admit(required access) error {
 		r.toSignIn()
 		return nil
 	}
-	if r.http.Method == http.MethodPost && !r.session.isToken(r.http.PostForm.Get(csrfField)) {
-		return errForgery
+	if r.http.Method == http.MethodPost {
+		if err := r.checkForm(); err != nil {
+			return err
+		}
+	}
+	if r.reloads() {
+		return nil
 	}
 	if required == owner && !r.session.Owner {
 		return errOwnersOnly
@@ -171,10 +177,11 @@ type frame struct {
 	// Key identifies the forms of this page, so that a form sent twice is carried out once.
 	Key   string
 	Flash *notice
-	Now   time.Time
 	// Self is the path to return to: that of this page after a GET, or else the home page.
 	Self string
-	Page any
+	// Place is the page to go to after switching to the other mode.
+	Place string
+	Page  any
 }
 
 // titled is the data of a page, with its title and its section of the menu.
@@ -215,7 +222,7 @@ func (r *request) notAccepted(name string, data titled) error {
 func (r *request) renderStatus(code int, name string, data titled) error {
 	f := r.frame(data)
 	f.Title, f.Section = data.head()
-	f.Flash, f.Self = r.takeFlash(), home
+	f.Flash, f.Self, f.Place = r.takeFlash(), home, r.place()
 	if r.http.Method == http.MethodGet {
 		f.Self = r.http.URL.RequestURI()
 	}
@@ -229,9 +236,9 @@ func (r *request) fragment(name, block string, data titled) error {
 
 // frame returns the data of the layout and of blocks.
 func (r *request) frame(data titled) *frame {
-	f := &frame{Session: r.session, Key: r.web.newKey(), Now: r.web.now(), Page: data}
+	f := &frame{Session: r.session, Key: r.web.newKey(), Page: data}
 	if r.session != nil {
-		f.CSRF = r.session.csrf
+		f.CSRF = r.session.csrf[r.session.Mode]
 	}
 	return f
 }

@@ -82,7 +82,7 @@ func TestCheckingInStaysAtTheRow(t *testing.T) {
 func checkIn(ctx context.Context, w *world) (answered *httptest.ResponseRecorder, logged string) {
 	var log bytes.Buffer
 	w.web.log = slog.New(slog.NewTextHandler(&log, nil))
-	form := url.Values{csrfField: {tokenOf(sessionToken)}, "attendance": {"checked-in"}, "back": {"/events"}}
+	form := url.Values{csrfField: {tokenOf(sessionToken, liveMode)}, "attendance": {"checked-in"}, "back": {"/events"}}
 	req := httptest.NewRequestWithContext(ctx, http.MethodPost, w.server.URL+"/bookings/booking_1/attendance", strings.NewReader(form.Encode()))
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.AddCookie(&http.Cookie{Name: sessionCookie, Value: sessionToken})

@@ -13,27 +13,40 @@ type route struct {
 	access  access
 	audited audited
 	serve   func(v *request) error
+	// alwaysLive says that the page uses live data in test mode too.
+	alwaysLive bool
 }
 
 // get returns the route of a page.
 func get(path string, who access, serve func(v *request) error) route {
-	return route{"GET " + path, who, audited{}, serve}
+	return route{pattern: "GET " + path, access: who, serve: serve}
 }
 
 // post returns the route of a form.
 func post(path string, who access, a audited, serve func(v *request) error) route {
-	return route{"POST " + path, who, a, serve}
+	return route{pattern: "POST " + path, access: who, audited: a, serve: serve}
 }
 
 // routes returns every page and form: the dashboard's whole surface.
 func routes() []route {
-	return slices.Concat(signInRoutes(), eventRoutes(), bookingRoutes(), customerRoutes(), discountRoutes(), passRoutes(),
-		accountRoutes(), apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), companyRoutes(), webhookRoutes())
+	return slices.Concat(
+		alwaysLive(signInRoutes(), accountRoutes(), companyRoutes(), []route{post(testModePath, staff, byAuth(), (*request).switchMode)}),
+		eventRoutes(), bookingRoutes(), customerRoutes(), discountRoutes(), passRoutes(),
+		apiClientKind().routes(), apiKeyKind().routes(), publishableRoutes(), webhookRoutes(), logRoutes(), testModeRoutes())
+}
+
+// alwaysLive returns routes for what belongs to the company itself, not to one of its modes.
+func alwaysLive(groups ...[]route) []route {
+	all := slices.Concat(groups...)
+	for i := range all {
+		all[i].alwaysLive = true
+	}
+	return all
 }
 
 func signInRoutes() []route {
 	return []route{
-		{"/", everybody, audited{}, func(*request) error { return fault.Missing("page") }},
+		{pattern: "/", access: everybody, serve: func(*request) error { return fault.Missing("page") }},
 		get("/sign-in", everybody, (*request).signInForm),
 		post("/sign-in", everybody, byAuth(), (*request).signIn),
 		get("/sign-in/code", everybody, (*request).codeForm),
@@ -108,7 +121,7 @@ func customerRoutes() []route {
 		post("/customers/{id}/notes/{note}", staff, audited{"customer.note_update", "id"}, (*request).updateNote),
 		get("/customers/{id}/notes/{note}/delete", staff, (*request).confirmNote),
 		post("/customers/{id}/notes/{note}/{action}", staff, audited{"customer.note_{action}", "id"}, (*request).changeNote),
-		{"GET /customers/{id}/export", owner, audited{"customer.export", "id"}, (*request).exportCustomer},
+		{pattern: "GET /customers/{id}/export", access: owner, audited: audited{"customer.export", "id"}, serve: (*request).exportCustomer},
 		get("/customers/{id}/erase", owner, (*request).eraseForm),
 		post("/customers/{id}/erase", owner, audited{"customer.erase", "id"}, (*request).eraseCustomer),
 		get("/customers/{id}/{action}", staff, (*request).confirmCustomer),
@@ -167,9 +180,25 @@ func companyRoutes() []route {
 		get("/settings/administrators/{id}", owner, show("administrator", (*request).findAdministrator)),
 		get("/settings/administrators/{id}/{action}", owner, (*request).confirmAdministrator),
 		post("/settings/administrators/{id}/{action}", owner, byAuth(), (*request).changeAdministrator),
-		get("/settings/audit", owner, (*request).auditLog),
 		get("/settings/company", owner, (*request).company),
 		post("/settings/company", owner, byAuth(), (*request).updateCompany),
+	}
+}
+
+func logRoutes() []route {
+	return []route{
+		get("/settings/audit", owner, (*request).auditLog),
+		get(requestsPath, owner, (*request).requestLog),
+		get(requestsPath+"/{id}", owner, show("request", (*request).findRequest)),
+	}
+}
+
+func testModeRoutes() []route {
+	return []route{
+		get(testModePath, staff, (*request).testMode),
+		post(testModePath+"/clock", owner, byAuth(), (*request).advanceClock),
+		get(testModePath+"/reset", owner, (*request).confirmReset),
+		post(testModePath+"/reset", owner, byAuth(), (*request).resetTestData),
 	}
 }
 
@@ -178,7 +207,7 @@ func publishableRoutes() []route {
 		get(publishablePath, owner, (*request).publishableKeys),
 		get(publishablePath+"/new", owner, show("publishable-key", (*request).findPublishable)),
 		post(publishablePath, owner, byAuth(), (*request).addPublishable),
-		get(publishablePath+"/{id}", owner, show("publishable-key", (*request).findPublishable)),
+		get(publishablePath+"/{id}", owner, (*request).showPublishable),
 		post(publishablePath+"/{id}", owner, byAuth(), (*request).updatePublishable),
 		get(publishablePath+"/{id}/{action}", owner, (*request).confirmPublishable),
 		post(publishablePath+"/{id}/{action}", owner, byAuth(), (*request).changePublishable),

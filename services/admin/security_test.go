@@ -86,13 +86,13 @@ func TestForgery(t *testing.T) {
 		return &authv1.DisableApiClientResponse{}, nil
 	})
 	const path = "/settings/api-clients/m2m_1/disable"
-	good := url.Values{csrfField: {tokenOf(sessionToken)}}
+	good := url.Values{csrfField: {tokenOf(sessionToken, liveMode)}}
 	for name, try := range map[string]struct {
 		values url.Values
 		header map[string]string
 	}{
 		"without the token":             {url.Values{}, nil},
-		"with another session's token":  {url.Values{csrfField: {tokenOf(strings.Repeat("x", sessionTokenLen))}}, nil},
+		"with another session's token":  {url.Values{csrfField: {tokenOf(strings.Repeat("x", sessionTokenLen), liveMode)}}, nil},
 		"with the session token itself": {url.Values{csrfField: {sessionToken}}, nil},
 		"from another site":             {good, map[string]string{"Sec-Fetch-Site": "cross-site"}},
 		"from another subdomain":        {good, map[string]string{"Sec-Fetch-Site": "same-site"}},
@@ -281,7 +281,7 @@ func TestStaffCannotOpenSettings(t *testing.T) {
 	w := newWorld(t)
 	w.role = authv1.AdministratorRole_ADMINISTRATOR_ROLE_STAFF
 	w.signIn()
-	for _, path := range []string{"/settings/api-clients", "/settings/api-keys", "/settings/publishable-keys", "/settings/webhooks", "/settings/company", "/settings/administrators", "/settings/audit"} {
+	for _, path := range []string{"/settings/api-clients", "/settings/api-keys", "/settings/publishable-keys", "/settings/requests", "/settings/webhooks", "/settings/company", "/settings/administrators", "/settings/audit"} {
 		a := w.get(path)
 		if a.StatusCode != http.StatusForbidden || !strings.Contains(a.body, "Only owners") {
 			t.Errorf("%s: %s", path, describe(a))

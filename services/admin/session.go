@@ -21,25 +21,47 @@ type session struct {
 	Administrator *authv1.Administrator
 	Company       *authv1.Company
 	Owner         bool
+	Expires       time.Time
 	Clock         clock
+	// Mode is that of the browser. Company is the company in that mode, or the one in live mode on a page
+	// that always shows live data.
+	Mode mode
 	// Notices are changes that others made to the administrator's account.
 	Notices []*authv1.Notice
-	// csrf is the token of this session's forms.
-	csrf string
+	// csrf are the tokens of this session's forms, by the mode of their page.
+	csrf map[mode]string
+	// test says that Company is in test mode.
+	test bool
 }
+
+// Testing reports whether the browser is in test mode.
+func (s *session) Testing() bool { return s.Mode == testMode }
+
+// TestData reports whether the page shows test data.
+func (s *session) TestData() bool { return s.test }
 
 // LastNotice returns the time of the latest notice, as the form that dismisses it sends it.
 func (s *session) LastNotice() string {
 	return s.Notices[len(s.Notices)-1].GetAt().AsTime().Format(time.RFC3339Nano)
 }
 
-// isToken compares a form's token with the session's in constant time.
-func (s *session) isToken(sent string) bool { return hmac.Equal([]byte(s.csrf), []byte(sent)) }
+// isToken compares a form's token with that of the session's pages in a mode, in constant time.
+func (s *session) isToken(sent string, m mode) bool {
+	return hmac.Equal([]byte(s.csrf[m]), []byte(sent))
+}
 
-// tokenOf derives the token of a session's forms. It does not reveal the session's own token.
-func tokenOf(sessionToken string) string {
+// tokenOf derives the token of a session's forms on pages in a mode.
+func tokenOf(sessionToken string, m mode) string {
+	if m == testMode {
+		return derived(sessionToken, "reservation dashboard form in test mode")
+	}
+	return derived(sessionToken, "reservation dashboard form")
+}
+
+// derived derives a token for a purpose from a session's token, which it does not reveal.
+func derived(sessionToken, purpose string) string {
 	mac := hmac.New(sha256.New, []byte(sessionToken))
-	mac.Write([]byte("reservation dashboard form"))
+	mac.Write([]byte(purpose))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
@@ -53,18 +75,19 @@ func (r *request) authenticate() error {
 	if len(raw) != sessionTokenLen {
 		return nil
 	}
-	res, err := r.services.admins.Authenticate(r.ctx, &authv1.AuthenticateRequest{SessionToken: raw})
+	browser := r.mode(raw)
+	identity, err := r.identity(raw, r.dataMode(browser))
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	return r.enter(raw, res.GetIdentity())
+	return r.enter(raw, identity, browser)
 }
 
 // enter sets the session and the access token of the request.
-func (r *request) enter(raw string, identity *authv1.Identity) error {
+func (r *request) enter(raw string, identity *authv1.Identity, browser mode) error {
 	company, err := id.Parse[id.Company](identity.GetCompany().GetId())
 	if err != nil {
 		return err
@@ -73,11 +96,14 @@ func (r *request) enter(raw string, identity *authv1.Identity) error {
 	if err != nil {
 		return err
 	}
+	now := r.web.now()
 	r.session = &session{
 		ID: identity.GetSession().GetId(), Administrator: identity.GetAdministrator(), Company: identity.GetCompany(),
-		Owner: identity.GetAdministrator().GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
-		Clock: clock{Zone: loc, now: r.web.now(), texts: r.texts}, csrf: tokenOf(raw),
-		Notices: identity.GetNotices(),
+		Owner:   identity.GetAdministrator().GetRole() == authv1.AdministratorRole_ADMINISTRATOR_ROLE_OWNER,
+		Expires: identity.GetSession().GetExpiresAt().AsTime().Truncate(time.Second), Notices: identity.GetNotices(),
+		Clock: clock{Zone: loc, now: now.Add(time.Duration(identity.GetCompany().GetClockOffsetSeconds()) * time.Second), real: now, texts: r.texts},
+		Mode:  browser, test: company.IsTest(),
+		csrf: map[mode]string{liveMode: tokenOf(raw, liveMode), testMode: tokenOf(raw, testMode)},
 	}
 	r.ctx = rpc.WithClaims(r.ctx, &token.Claims{Company: company, Raw: identity.GetAccessToken()})
 	return nil

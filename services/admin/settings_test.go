@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,86 @@ func TestAPIClients(t *testing.T) {
 	t.Run("lists the effects of rotating, then shows the new secret", func(t *testing.T) {
 		w.get("/settings/api-clients/m2m_1/rotate").must(t, "stops working immediately", `method="post"`)
 		w.post("/settings/api-clients/m2m_1/rotate").must(t, "another-secret")
+	})
+	t.Run("rotates with the chosen overlap, and ends an earlier secret only if the page has said so", func(t *testing.T) {
+		w.get("/settings/api-clients/m2m_1/rotate").must(t, "No, it stops working immediately", "For 1 day", `value="7"`)
+		sent := func(fields ...string) *authv1.RotateApiClientSecretRequest {
+			w.post("/settings/api-clients/m2m_1/rotate", fields...)
+			return last[*authv1.RotateApiClientSecretRequest](w, "RotateApiClientSecret")
+		}
+		if req := sent("overlap", "3"); req.GetOverlapDays() != 3 || req.GetForce() {
+			t.Errorf("%v", req)
+		}
+		if req := sent(); req.GetOverlapDays() != 0 || req.GetForce() {
+			t.Errorf("without an overlap: %v", req)
+		}
+		if body := w.page("/settings/api-clients/m2m_1/rotate"); strings.Contains(body, `name="force"`) {
+			t.Error("the page forces a rotation")
+		}
+		client.PreviousSecretExpiresAt = timestamppb.New(time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC))
+		defer func() { client.PreviousSecretExpiresAt, client.PreviousSecretLastUsedAt = nil, nil }()
+		w.get("/settings/api-clients/m2m_1/rotate").must(t, "1 Jul", "10:00", "stops working immediately. All access tokens", `name="force" value="true"`)
+		if req := sent("overlap", "7", "force", "true"); req.GetOverlapDays() != 7 || !req.GetForce() {
+			t.Errorf("%v", req)
+		}
+		before := len(w.backend.called("RotateApiClientSecret"))
+		for _, wrong := range []string{"8", "-1", "x"} {
+			if a := w.post("/settings/api-clients/m2m_1/rotate", "overlap", wrong); a.StatusCode != http.StatusNotFound {
+				t.Errorf("%s: %s", wrong, describe(a))
+			}
+		}
+		if n := len(w.backend.called("RotateApiClientSecret")); n != before {
+			t.Error("a wrong overlap was sent")
+		}
+	})
+	t.Run("says that the secret was rotated shortly before", func(t *testing.T) {
+		on(w.backend, "RotateApiClientSecret", func(*authv1.RotateApiClientSecretRequest) (*authv1.RotateApiClientSecretResponse, error) {
+			return nil, fault.SecretRotated(time.Now())
+		})
+		a := w.post("/settings/api-clients/m2m_1/rotate")
+		w.get(a.to()).must(t, "the one before it is still valid")
+	})
+	t.Run("shows the previous secret and its last use, and ends it", func(t *testing.T) {
+		on(w.backend, "EndPreviousApiClientSecret", func(req *authv1.EndPreviousApiClientSecretRequest) (*authv1.EndPreviousApiClientSecretResponse, error) {
+			client.PreviousSecretExpiresAt = nil
+			return &authv1.EndPreviousApiClientSecretResponse{ApiClient: client}, nil
+		})
+		if body := w.page("/settings/api-clients/m2m_1"); strings.Contains(body, "revious secret") {
+			t.Error("the page shows a previous secret")
+		}
+		client.PreviousSecretExpiresAt = timestamppb.New(time.Date(2026, 7, 1, 9, 0, 0, 0, time.UTC))
+		w.get("/settings/api-clients/m2m_1").must(t, "Previous secret valid until", "Previous secret last used", "never", "/settings/api-clients/m2m_1/end-previous-secret")
+		w.get("/settings/api-clients/m2m_1/end-previous-secret").must(t, "The previous secret stops working immediately")
+		w.get(w.post("/settings/api-clients/m2m_1/end-previous-secret").to()).must(t, "The previous secret no longer works.")
+	})
+	t.Run("sends the networks of a form, and leaves those of a form without the field", func(t *testing.T) {
+		on(w.backend, "UpdateApiClient", func(req *authv1.UpdateApiClientRequest) (*authv1.UpdateApiClientResponse, error) {
+			for i, network := range req.GetAllowedNetworks().GetValues() {
+				if !strings.Contains(network, ".") {
+					return nil, fault.InvalidFields(fault.Field{Field: "allowed_networks[" + strconv.Itoa(i) + "]", Rule: "network", Message: `must be a network, and not "` + network + `"`})
+				}
+			}
+			return &authv1.UpdateApiClientResponse{ApiClient: client}, nil
+		})
+		client.AllowedNetworks = []string{"10.0.0.0/8", "203.0.113.7/32"}
+		w.get("/settings/api-clients/m2m_1").must(t, "10.0.0.0/8\n203.0.113.7/32</textarea>")
+		save := func(fields ...string) answer {
+			return w.post("/settings/api-clients/m2m_1", append([]string{"name", "CRM", "scopes", "customers:read"}, fields...)...)
+		}
+		save("networks", " 10.0.0.0/8,192.0.2.1\r\n198.51.100.0/24 ")
+		if got := last[*authv1.UpdateApiClientRequest](w, "UpdateApiClient").GetAllowedNetworks().GetValues(); !slices.Equal(got, []string{"10.0.0.0/8", "192.0.2.1", "198.51.100.0/24"}) {
+			t.Errorf("%v", got)
+		}
+		save("networks", "")
+		if got := last[*authv1.UpdateApiClientRequest](w, "UpdateApiClient").AllowedNetworks; got == nil || len(got.GetValues()) != 0 {
+			t.Errorf("an empty field: %v", got)
+		}
+		save()
+		if got := last[*authv1.UpdateApiClientRequest](w, "UpdateApiClient").AllowedNetworks; got != nil {
+			t.Errorf("without the field: %v", got)
+		}
+		save("networks", "10.0.0.0/8 office").must(t, "Each network must be a network, and not &#34;office&#34;.", "10.0.0.0/8 office</textarea>")
+		save("networks", strings.Repeat("10.0.0.1 ", 21)).must(t, "Enter at most 20 networks.")
 	})
 	t.Run("answers 404 for an unknown action", func(t *testing.T) {
 		for _, a := range []answer{w.get("/settings/api-clients/m2m_1/explode"), w.post("/settings/api-clients/m2m_1/explode"), w.get("/settings/api-clients/m2m_2")} {

@@ -136,8 +136,10 @@ func (r *request) endPresent() {
 }
 
 func (r *request) signOut() error {
-	if r.session != nil && !r.session.isToken(r.http.PostForm.Get(csrfField)) {
-		return errForgery
+	if r.session != nil {
+		if err := r.checkForm(); err != nil {
+			return err
+		}
 	}
 	if raw := r.cookie(sessionCookie); len(raw) == sessionTokenLen {
 		if _, err := r.services.admins.SignOut(r.ctx, &authv1.SignOutRequest{SessionToken: raw}); err != nil {

@@ -100,7 +100,7 @@ func TestKnownBrowsers(t *testing.T) {
 	if c := a.cookie(deviceCookie); c == nil || c.Value != "known-a.known-b" || !c.HttpOnly || time.Until(c.Expires) < 179*24*time.Hour {
 		t.Errorf("%v", a.Cookies())
 	}
-	if a := w.send("/sign-out", url.Values{csrfField: {tokenOf(sessionToken)}}, nil); a.cookie(deviceCookie) != nil {
+	if a := w.send("/sign-out", url.Values{csrfField: {tokenOf(sessionToken, liveMode)}}, nil); a.cookie(deviceCookie) != nil {
 		t.Error("signing out deletes the device cookie")
 	}
 	signIn()

@@ -71,12 +71,12 @@ func TestEveryFormNeedsItsToken(t *testing.T) {
 		if !ok || at.method != http.MethodPost || r.access == everybody {
 			continue
 		}
-		for _, token := range []string{"", "x", sessionToken, tokenOf(strings.Repeat("x", sessionTokenLen))} {
+		for _, token := range []string{"", "x", sessionToken, tokenOf(strings.Repeat("x", sessionTokenLen), liveMode)} {
 			if a := w.send(at.path, url.Values{csrfField: {token}}, nil); a.StatusCode != http.StatusForbidden {
 				t.Errorf("%s with %q: %s", r.pattern, token, describe(a))
 			}
 		}
-		if a := w.send(at.path, url.Values{csrfField: {tokenOf(sessionToken)}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
+		if a := w.send(at.path, url.Values{csrfField: {tokenOf(sessionToken, liveMode)}}, map[string]string{"Sec-Fetch-Site": "cross-site"}); a.StatusCode != http.StatusForbidden {
 			t.Errorf("%s from another site: %s", r.pattern, describe(a))
 		}
 		w.onlyAsked(t, at)
@@ -84,7 +84,9 @@ func TestEveryFormNeedsItsToken(t *testing.T) {
 }
 
 // ownersElsewhere returns the pages outside the settings that only owners can open.
-func ownersElsewhere() []string { return []string{"/customers/x/export", "/customers/x/erase"} }
+func ownersElsewhere() []string {
+	return []string{"/customers/x/export", "/customers/x/erase", "/test-mode/clock", "/test-mode/reset"}
+}
 
 func TestEverySettingIsClosedToStaff(t *testing.T) {
 	t.Parallel()
@@ -108,7 +110,7 @@ func TestEverySettingIsClosedToStaff(t *testing.T) {
 }
 
 // ofAuth matches the forms that change data of auth, which writes its own audit entries.
-var ofAuth = regexp.MustCompile(`^/(sign-in|sign-out|reset|invitation|account|settings/(api-clients|api-keys|publishable-keys|administrators|invitations|company))(/|$)`)
+var ofAuth = regexp.MustCompile(`^/(sign-in|sign-out|reset|invitation|account|test-mode|settings/(api-clients|api-keys|publishable-keys|administrators|invitations|company))(/|$)`)
 
 func TestEveryFormIsAudited(t *testing.T) {
 	t.Parallel()

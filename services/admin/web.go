@@ -32,6 +32,7 @@ type web struct {
 	pages    *pages
 	origin   *url.URL // of the dashboard
 	secure   bool     // the dashboard is served over TLS
+	places   map[string]bool
 	now      func() time.Time
 	newKey   func() string
 
@@ -66,7 +67,9 @@ func newWeb(cfg *Config, log *slog.Logger, metrics prometheus.Registerer, s serv
 	if err := w.mountDocs(); err != nil {
 		return nil, err
 	}
-	for _, route := range routes() {
+	all := routes()
+	w.places = placesOf(all)
+	for _, route := range all {
 		w.handle(route)
 	}
 	return w, nil
@@ -89,7 +92,7 @@ func (web *web) handle(route route) {
 	_, path, _ := strings.Cut(route.pattern, " ")
 	web.mux.HandleFunc(route.pattern, func(w http.ResponseWriter, r *http.Request) {
 		req := web.request(w, r)
-		req.audited = route.audited
+		req.alwaysLive, req.audited = route.alwaysLive, route.audited
 		if rec, ok := w.(*recorder); ok {
 			rec.route = path
 		}

@@ -110,6 +110,7 @@ type world struct {
 	role    authv1.AdministratorRole
 	totp    bool
 	notices []*authv1.Notice
+	ahead   time.Duration // of the test clock
 }
 
 func newWorld(t *testing.T) *world {
@@ -123,6 +124,9 @@ func newWorld(t *testing.T) *world {
 	on(w.backend, "Authenticate", func(req *authv1.AuthenticateRequest) (*authv1.AuthenticateResponse, error) {
 		if req.GetSessionToken() != sessionToken {
 			return nil, fault.New(fault.Unauthenticated, "SESSION_ENDED", "the session has ended")
+		}
+		if req.GetTestMode() {
+			return &authv1.AuthenticateResponse{Identity: w.testIdentity()}, nil
 		}
 		return &authv1.AuthenticateResponse{Identity: w.identity()}, nil
 	})
@@ -166,14 +170,39 @@ func (w *world) identity() *authv1.Identity {
 	}
 }
 
+// testIdentity is identity for the company in test mode.
+func (w *world) testIdentity() *authv1.Identity {
+	identity := w.identity()
+	live, err := id.Parse[id.Company](w.company.GetId())
+	if err != nil {
+		panic(err)
+	}
+	identity.Company = proto.CloneOf(w.company)
+	identity.Company.Id, identity.Company.ClockOffsetSeconds = live.Test().String(), int64(w.ahead/time.Second)
+	identity.AccessToken = "ada's test token"
+	return identity
+}
+
 // signIn puts the cookie of a session into the browser.
-func (w *world) signIn() {
+func (w *world) signIn() { w.setCookie(sessionCookie, sessionToken) }
+
+// enter puts the browser in a mode.
+func (w *world) enter(m mode) {
+	value := ""
+	if m == testMode {
+		value = markOf(sessionToken)
+	}
+	w.setCookie(modeCookie, value)
+}
+
+// setCookie puts a cookie into the browser.
+func (w *world) setCookie(name, value string) {
 	w.t.Helper()
 	u, err := url.Parse(w.server.URL)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.client.Jar.SetCookies(u, []*http.Cookie{{Name: sessionCookie, Value: sessionToken, Path: "/"}})
+	w.client.Jar.SetCookies(u, []*http.Cookie{{Name: name, Value: value, Path: "/"}})
 }
 
 // answer is a response that the browser got.
@@ -227,7 +256,7 @@ func (w *world) post(path string, pairs ...string) answer {
 // postKeyed is post with a given key.
 func (w *world) postKeyed(path string, pairs ...string) answer {
 	w.t.Helper()
-	values := url.Values{csrfField: {tokenOf(sessionToken)}}
+	values := url.Values{csrfField: {tokenOf(sessionToken, liveMode)}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		values.Add(pairs[i], pairs[i+1])
 	}

@@ -78,5 +78,5 @@ var (
 	actionPattern = regexp.MustCompile(`^[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*$`)
 
 	// reservedThings are the things that only the auth service writes entries about.
-	reservedThings = []string{"company", "api_client", "api_key", "publishable_key", "service_credential", "signing_key", "administrator", "session", "invitation"}
+	reservedThings = []string{"company", "api_client", "api_key", "publishable_key", "service_credential", "signing_key", "administrator", "session", "invitation", "test_clock", "test_data"}
 )

@@ -68,6 +68,7 @@ func (c *Credential) become(wanted Credential, now time.Time) bool {
 	c.Name, c.Scopes = wanted.Name, wanted.Scopes
 	if !same {
 		c.SecretHash, c.RotatedAt = wanted.SecretHash, now
+		c.forgetPrevious()
 		c.revoke(now)
 	}
 	return true

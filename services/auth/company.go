@@ -27,11 +27,14 @@ type Company struct {
 
 // facts returns what the audit log records of a company.
 func (c *Company) facts() []Detail {
-	return []Detail{
+	all := []Detail{
 		{Field: "name", After: c.Name}, {Field: "timezone", After: c.Timezone}, {Field: "currency", After: c.Currency},
 		{Field: "unique_customer_emails", After: strconv.FormatBool(c.UniqueEmails)},
-		{Field: "clock_offset_seconds", After: strconv.FormatInt(c.ClockOffset, 10)},
 	}
+	if c.ID.IsTest() {
+		all = append(all, Detail{Field: "clock_offset_seconds", After: strconv.FormatInt(c.ClockOffset, 10)})
+	}
+	return all
 }
 
 // companyFields are the fields that a change sets; nil: unchanged.

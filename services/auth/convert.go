@@ -24,25 +24,31 @@ func companySnapshot(c Company) *authv1.CompanySnapshot {
 }
 
 func clientMessage(c Credential, now time.Time) *authv1.ApiClient {
+	c.forgetEnded(now)
 	return &authv1.ApiClient{
 		Id: c.Subject(), Name: c.Name, Description: c.Description, Scopes: c.Scopes, State: stateOf(c, now),
 		CreatedAt: timestamppb.New(c.CreatedAt), ExpiresAt: optional(c.ExpiresAt), RotatedAt: timestamppb.New(c.RotatedAt),
-		LastUsedAt: optional(c.LastUsedAt), RateLimit: c.RateLimit, Version: c.Version,
+		LastUsedAt: optional(c.LastUsedAt), RateLimit: c.RateLimit, Version: c.Version, AllowedNetworks: c.Networks.Texts(),
+		PreviousSecretExpiresAt: optional(c.PreviousSecretExpiresAt), PreviousSecretLastUsedAt: optional(c.PreviousSecretLastUsedAt),
 	}
 }
 
 func apiKeyMessage(c Credential, now time.Time) *authv1.ApiKey {
+	c.forgetEnded(now)
 	return &authv1.ApiKey{
 		Id: c.Subject(), Name: c.Name, Description: c.Description, Permissions: c.Scopes, State: stateOf(c, now),
 		CreatedAt: timestamppb.New(c.CreatedAt), ExpiresAt: optional(c.ExpiresAt), RotatedAt: timestamppb.New(c.RotatedAt),
-		LastUsedAt: optional(c.LastUsedAt), RateLimit: c.RateLimit, Version: c.Version,
+		LastUsedAt: optional(c.LastUsedAt), RateLimit: c.RateLimit, Version: c.Version, AllowedNetworks: c.Networks.Texts(),
+		PreviousSecretExpiresAt: optional(c.PreviousSecretExpiresAt), PreviousSecretLastUsedAt: optional(c.PreviousSecretLastUsedAt),
 	}
 }
 
 func serviceMessage(c Credential, now time.Time) *authv1.ServiceCredential {
+	c.forgetEnded(now)
 	return &authv1.ServiceCredential{
 		Id: c.Subject(), Name: c.Name, Scopes: c.Scopes, Platform: c.Company.IsZero(), State: stateOf(c, now),
 		CreatedAt: timestamppb.New(c.CreatedAt), RotatedAt: timestamppb.New(c.RotatedAt),
+		PreviousSecretExpiresAt: optional(c.PreviousSecretExpiresAt), PreviousSecretLastUsedAt: optional(c.PreviousSecretLastUsedAt),
 	}
 }
 

@@ -1,9 +1,6 @@
 package auth
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +9,7 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/scopes"
+	"reservation.dev/platform/token"
 )
 
 // Credential is an API client, an API key or a service credential.
@@ -24,8 +22,17 @@ type Credential struct {
 	// Scopes are, for an API key, its permissions; one of them can include others.
 	Scopes []string `db:"scopes"`
 	// RateLimit is in requests per 60 seconds; nil: the gateway's default.
-	RateLimit  *int32     `db:"rate_limit"`
-	SecretHash []byte     `db:"secret_hash"`
+	RateLimit *int32 `db:"rate_limit"`
+	// Networks are where the credential can be used; empty: everywhere. They are normal, see
+	// normalNetwork, and sorted.
+	Networks   token.Networks `db:"allowed_networks"`
+	SecretHash []byte         `db:"secret_hash"`
+	// The previous secret is valid until it expires; see hasPrevious.
+	PreviousSecretHash       []byte     `db:"previous_secret_hash"`
+	PreviousSecretReplacedAt *time.Time `db:"previous_secret_replaced_at"`
+	PreviousSecretExpiresAt  *time.Time `db:"previous_secret_expires_at"`
+	PreviousSecretLastUsedAt *time.Time `db:"previous_secret_last_used_at"`
+
 	Generation int64      `db:"generation"`
 	RevokedAt  *time.Time `db:"revoked_at"`
 	DisabledAt *time.Time `db:"disabled_at"`
@@ -49,14 +56,6 @@ func (c *Credential) usable(now time.Time) bool {
 func (c *Credential) revoke(now time.Time) {
 	c.Generation++
 	c.RevokedAt = &now
-}
-
-// rotate replaces the secret and returns the new one.
-func (c *Credential) rotate(now time.Time) (secret string) {
-	secret, c.SecretHash = newSecret()
-	c.RotatedAt = now
-	c.revoke(now)
-	return secret
 }
 
 // granting returns the scopes that can be granted to a token of the credential.
@@ -93,17 +92,11 @@ func (c *Credential) setRateLimit(limit int32) (changed bool) {
 	return (before == nil) != (limit == 0) || (before != nil && *before != limit)
 }
 
-// newSecret returns a secret of 64 hexadecimal characters and its hash.
-func newSecret() (secret string, hash []byte) {
-	raw := make([]byte, 32)
-	_, _ = rand.Read(raw) // never fails
-	secret = hex.EncodeToString(raw)
-	return secret, hashOf(secret)
-}
-
-func hashOf(secret string) []byte {
-	sum := sha256.Sum256([]byte(secret))
-	return sum[:]
+// setNetworks replaces the allowed networks, and reports whether they changed.
+func (c *Credential) setNetworks(networks token.Networks) (changed bool) {
+	changed = !slices.Equal(c.Networks, networks)
+	c.Networks = networks
+	return changed
 }
 
 // tokenCompany returns the company that a new token of c is bound to. requested is the requested
@@ -122,17 +115,24 @@ func (c *Credential) tokenCompany(requested string) (id.Company, error) {
 
 // facts returns what the audit log records of a credential.
 func (c *Credential) facts() []Detail {
-	limit, expires := "", ""
+	limit := ""
 	if c.RateLimit != nil {
 		limit = strconv.Itoa(int(*c.RateLimit))
 	}
-	if c.ExpiresAt != nil {
-		expires = c.ExpiresAt.UTC().Format(time.RFC3339)
-	}
 	return []Detail{
 		{Field: "name", After: c.Name}, {Field: "description", After: c.Description},
-		{Field: kindOf(c.Kind).scopesField, After: strings.Join(c.Scopes, " ")}, {Field: "rate_limit", After: limit}, {Field: "expires_at", After: expires},
+		{Field: kindOf(c.Kind).scopesField, After: strings.Join(c.Scopes, " ")}, {Field: "rate_limit", After: limit},
+		{Field: "allowed_networks", After: c.Networks.String()},
+		{Field: "expires_at", After: timeFact(c.ExpiresAt)}, {Field: "previous_secret_expires_at", After: timeFact(c.PreviousSecretExpiresAt)},
 	}
+}
+
+// timeFact returns an instant as the audit log records it; "" for none.
+func timeFact(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
 }
 
 // changes returns what the audit log records of the change from before to c. If no fact differs, it
@@ -164,6 +164,7 @@ func enable(c *Credential, _ time.Time) bool {
 
 func remove(c *Credential, now time.Time) bool {
 	c.DeletedAt = &now
+	c.forgetPrevious()
 	c.revoke(now)
 	return true
 }

@@ -4,13 +4,16 @@ import (
 	"time"
 
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/token"
 )
 
 // credentialFields are the fields that a request sets; nil: not set.
 type credentialFields struct {
 	name, description *string
 	scopes            []string
-	rateLimit         *int32 // in a change, 0 removes it
+	rateLimit         *int32         // in a change, 0 removes it
+	networks          *[]string      // as given
+	allowedNetworks   token.Networks // the networks as they are stored
 	expiresAfterDays  *int32
 }
 
@@ -43,6 +46,9 @@ func (f credentialFields) checked(k credentialKind, leastRateLimit int32) (crede
 	}
 	check.expiry(f.expiresAfterDays)
 	check.rateLimit(f.rateLimit, leastRateLimit)
+	if f.networks != nil {
+		f.allowedNetworks = check.networks("allowed_networks", *f.networks)
+	}
 	return f, check.Err()
 }
 
@@ -51,6 +57,7 @@ func (f credentialFields) checked(k credentialKind, leastRateLimit int32) (crede
 func newCredential(k credentialKind, company id.Company, credential id.UUID, f credentialFields, now time.Time) (c Credential, secret string) {
 	c = Credential{
 		Company: company, ID: credential, Kind: k.name, Scopes: f.scopes, RateLimit: f.rateLimit,
+		Networks:   append(token.Networks{}, f.allowedNetworks...), // not nil, which is NULL
 		Generation: 1, Version: 1, CreatedAt: now, RotatedAt: now,
 	}
 	if f.name != nil {
@@ -75,9 +82,10 @@ func (c *Credential) update(f credentialFields, now time.Time) {
 		c.Description = *f.description
 	}
 	narrower := f.scopes != nil && c.setScopes(f.scopes)
-	// Tokens carry the limit, so a new limit requires new tokens.
+	// Tokens carry the limit and the networks, so new ones require new tokens.
 	limited := f.rateLimit != nil && c.setRateLimit(*f.rateLimit)
-	if narrower || limited {
+	moved := f.networks != nil && c.setNetworks(f.allowedNetworks)
+	if narrower || limited || moved {
 		c.revoke(now)
 	}
 }

@@ -43,13 +43,15 @@
 //     creates it, and is in no log, event or row. The replay of a request with an idempotency
 //     key does nothing and shows no secret.
 //  2. A credential or publishable key gets a token exactly while it is active. Unknown, expired,
-//     disabled and deleted credentials and replaced secrets get the same response at the same cost.
-//  3. Rotating, disabling or deleting a credential, removing a scope or permission, and changing
-//     a rate limit or the origins of a publishable key raise the generation and publish it in the
-//     same commit. Tokens issued before are revoked everywhere within a second, and stay revoked
-//     after any restart.
-//  4. A token lives no longer than its credential. It carries what the credential may do, how
-//     often, and for which company, at the moment of issue.
+//     disabled and deleted credentials and secrets that have ended get the same response at the
+//     same cost.
+//  3. Rotating a credential without an overlap, ending its previous secret, disabling or deleting
+//     it, removing a scope or permission, and changing a rate limit, the allowed networks or the
+//     origins of a publishable key raise the generation and publish it in the same commit. Tokens
+//     issued before are revoked everywhere within a second, and stay revoked after any restart.
+//  4. A token lives no longer than its credential and the secret that it was issued for. It
+//     carries what the credential may do, how often, from which networks, and for which company,
+//     at the moment of issue.
 //  5. Verifiers know a key before it signs. It verifies until the last token that it signed has
 //     expired, unless it was revoked. All replicas sign with the same set of keys.
 //  6. Failures of one credential from one address are slowed down, then refused. Valid
@@ -89,4 +91,13 @@
 //  18. A token that names a company is bound to it, even a token of the platform: it cannot be
 //     used for another company, and neither reads nor changes anything of the platform. The same
 //     holds for a call whose metadata name a company.
+//  19. A credential has at most two valid secrets: the current one and, for at most seven days
+//     after a rotation, the one before it. A rotation ends an older one only if it is forced.
+//     A rotation by a process of an earlier release ends every secret before it.
+//  20. A credential gets no token from outside its allowed networks, and its tokens carry them.
+//     Only a caller with a valid secret learns of the networks, and such a refusal is not counted
+//     as a failure.
+//  21. A request is in the request log of the company of its credential, at most once, and in no
+//     other. The log has no body, no header and no value of a query. A request for a token without a
+//     valid secret is in the log of the credential that it names, if that exists.
 package auth

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"context"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -14,7 +15,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// The events that the auth service publishes. It consumes only its own keys and erasures.
+// The events that the auth service publishes. It consumes its own keys, erasures, and what the gateways
+// publish for the request log.
 const (
 	subjectCompanyCreated = subjects.CompanyCreated
 	subjectCompanyUpdated = subjects.CompanyUpdated
@@ -64,4 +66,39 @@ func orderOf(m bus.Message) (int64, error) {
 	var e authv1.SigningKeysChanged
 	err := proto.Unmarshal(m.Payload, &e)
 	return e.GetVersion(), err
+}
+
+// requestsConsumer is the name of the consumer of RequestsReceived.
+const requestsConsumer = "auth_request_log"
+
+// requestsBatch is how many batches of a gateway are stored at a time. A batch has at most 500 requests.
+const requestsBatch = 8
+
+// consumeRequests stores what the gateways publish for the request log.
+func (s *Server) consumeRequests(ctx context.Context, b *bus.Bus) error {
+	return b.Consume(ctx, bus.Consumer{
+		Name: requestsConsumer, Subjects: []string{subjects.RequestsReceived}, Batch: requestsBatch, Handle: s.storeRequests,
+	})
+}
+
+// storeRequests stores the requests of some batches. It needs no inbox, because a request that is stored
+// already stays as it is.
+func (s *Server) storeRequests(ctx context.Context, msgs []bus.Message) error {
+	var list []LoggedRequest
+	for _, m := range msgs {
+		var batch authv1.RequestsReceived
+		if err := proto.Unmarshal(m.Payload, &batch); err != nil {
+			s.log.Error("a batch of the request log cannot be read", "batch", m.ID.String(), "error", err.Error())
+			continue
+		}
+		for _, received := range batch.GetRequests() {
+			if r, ok := receivedRequest(received); ok {
+				list = append(list, r)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return s.store.insertRequests(ctx, list)
 }

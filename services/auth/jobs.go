@@ -69,14 +69,14 @@ func (s *Server) resealOne(ctx context.Context, a Administrator) error {
 	})
 }
 
-// retainEvery is how often one of the replicas deletes entries and invitations whose retention is
-// over.
+// retainEvery is how often one of the replicas deletes audit entries, logged requests and invitations
+// whose retention is over.
 const retainEvery = time.Hour
 
 // retainBatch keeps each delete short.
 const retainBatch = 5000
 
-// retainOnce deletes the audit entries and invitations whose retention is over.
+// retainOnce deletes the audit entries, logged requests and invitations whose retention is over.
 func (s *Server) retainOnce(ctx context.Context, kept Retention) error {
 	now := s.instant()
 	companies, err := s.store.companiesOfAuditLog(ctx)
@@ -88,15 +88,28 @@ func (s *Server) retainOnce(ctx context.Context, kept Retention) error {
 			return err
 		}
 	}
+	err = s.inBatches(ctx, func(ctx context.Context, tx *pg.Tx) (int, error) {
+		return s.store.pruneRequests(ctx, tx, now.Add(-kept.Requests), retainBatch)
+	})
+	if err != nil {
+		return err
+	}
 	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
 		return s.store.pruneInvitations(ctx, tx, now.Add(-kept.Invitations))
 	})
 }
 
 func (s *Server) cutAuditLog(ctx context.Context, company id.Company, before time.Time) error {
+	return s.inBatches(ctx, func(ctx context.Context, tx *pg.Tx) (int, error) {
+		return s.store.cutAuditLog(ctx, tx, company, before, retainBatch)
+	})
+}
+
+// inBatches calls remove, each time in a transaction of its own, until it deletes less than a batch.
+func (s *Server) inBatches(ctx context.Context, remove func(ctx context.Context, tx *pg.Tx) (int, error)) error {
 	for n := retainBatch; n == retainBatch; {
 		err := s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) (err error) {
-			n, err = s.store.cutAuditLog(ctx, tx, company, before, retainBatch)
+			n, err = remove(ctx, tx)
 			return err
 		})
 		if err != nil {

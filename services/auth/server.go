@@ -27,6 +27,7 @@ type Server struct {
 	authv1.UnimplementedAdministratorServiceServer
 	authv1.UnimplementedAuditServiceServer
 	authv1.UnimplementedTestModeServiceServer
+	authv1.UnimplementedRequestLogServiceServer
 
 	store         *store
 	outbox        *outbox.Outbox
@@ -63,6 +64,7 @@ func (s *Server) register(srv grpc.ServiceRegistrar) {
 	authv1.RegisterAdministratorServiceServer(srv, s)
 	authv1.RegisterAuditServiceServer(srv, s)
 	authv1.RegisterTestModeServiceServer(srv, s)
+	authv1.RegisterRequestLogServiceServer(srv, s)
 }
 
 // instant returns the current time in the precision of PostgreSQL.

@@ -15,7 +15,8 @@ func (s *Server) CreateApiClient(ctx context.Context, req *authv1.CreateApiClien
 		return nil, err
 	}
 	fields := credentialFields{
-		name: &req.Name, description: &req.Description, scopes: req.GetScopes(), rateLimit: req.RateLimit, expiresAfterDays: req.ExpiresAfterDays,
+		name: &req.Name, description: &req.Description, scopes: req.GetScopes(), rateLimit: req.RateLimit,
+		networks: &req.AllowedNetworks, expiresAfterDays: req.ExpiresAfterDays,
 	}
 	resp := &authv1.CreateApiClientResponse{}
 	return createCredential(ctx, s, apiClients(), company, fields, req, resp, credentialAnswer{s.clientInto(&resp.ApiClient), &resp.ClientSecret})
@@ -45,7 +46,10 @@ func (s *Server) ListApiClients(ctx context.Context, req *authv1.ListApiClientsR
 
 // UpdateApiClient implements ApiClientService.
 func (s *Server) UpdateApiClient(ctx context.Context, req *authv1.UpdateApiClientRequest) (*authv1.UpdateApiClientResponse, error) {
-	fields := credentialFields{name: req.Name, description: req.Description, scopes: req.GetScopes(), rateLimit: req.RateLimit}
+	fields := credentialFields{
+		name: req.Name, description: req.Description, scopes: req.GetScopes(), rateLimit: req.RateLimit,
+		networks: givenNetworks(req.GetAllowedNetworks()),
+	}
 	resp := &authv1.UpdateApiClientResponse{}
 	return updateCredential(ctx, s, apiClients(), fields, req, resp, s.clientInto(&resp.ApiClient))
 }
@@ -54,6 +58,12 @@ func (s *Server) UpdateApiClient(ctx context.Context, req *authv1.UpdateApiClien
 func (s *Server) RotateApiClientSecret(ctx context.Context, req *authv1.RotateApiClientSecretRequest) (*authv1.RotateApiClientSecretResponse, error) {
 	resp := &authv1.RotateApiClientSecretResponse{}
 	return rotateCredential(ctx, s, apiClients(), req, resp, credentialAnswer{s.clientInto(&resp.ApiClient), &resp.ClientSecret})
+}
+
+// EndPreviousApiClientSecret implements ApiClientService.
+func (s *Server) EndPreviousApiClientSecret(ctx context.Context, req *authv1.EndPreviousApiClientSecretRequest) (*authv1.EndPreviousApiClientSecretResponse, error) {
+	resp := &authv1.EndPreviousApiClientSecretResponse{}
+	return changeCredential(ctx, s, apiClients(), "end_previous_secret", req, resp, endPrevious, s.clientInto(&resp.ApiClient))
 }
 
 // DisableApiClient implements ApiClientService.

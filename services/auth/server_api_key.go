@@ -15,7 +15,8 @@ func (s *Server) CreateApiKey(ctx context.Context, req *authv1.CreateApiKeyReque
 		return nil, err
 	}
 	fields := credentialFields{
-		name: &req.Name, description: &req.Description, scopes: req.GetPermissions(), rateLimit: req.RateLimit, expiresAfterDays: req.ExpiresAfterDays,
+		name: &req.Name, description: &req.Description, scopes: req.GetPermissions(), rateLimit: req.RateLimit,
+		networks: &req.AllowedNetworks, expiresAfterDays: req.ExpiresAfterDays,
 	}
 	resp := &authv1.CreateApiKeyResponse{}
 	return createCredential(ctx, s, apiKeys(), company, fields, req, resp, credentialAnswer{s.apiKeyInto(&resp.ApiKey), &resp.ApiSecret})
@@ -45,7 +46,10 @@ func (s *Server) ListApiKeys(ctx context.Context, req *authv1.ListApiKeysRequest
 
 // UpdateApiKey implements ApiKeyService.
 func (s *Server) UpdateApiKey(ctx context.Context, req *authv1.UpdateApiKeyRequest) (*authv1.UpdateApiKeyResponse, error) {
-	fields := credentialFields{name: req.Name, description: req.Description, scopes: req.GetPermissions(), rateLimit: req.RateLimit}
+	fields := credentialFields{
+		name: req.Name, description: req.Description, scopes: req.GetPermissions(), rateLimit: req.RateLimit,
+		networks: givenNetworks(req.GetAllowedNetworks()),
+	}
 	resp := &authv1.UpdateApiKeyResponse{}
 	return updateCredential(ctx, s, apiKeys(), fields, req, resp, s.apiKeyInto(&resp.ApiKey))
 }
@@ -54,6 +58,12 @@ func (s *Server) UpdateApiKey(ctx context.Context, req *authv1.UpdateApiKeyReque
 func (s *Server) RotateApiKeySecret(ctx context.Context, req *authv1.RotateApiKeySecretRequest) (*authv1.RotateApiKeySecretResponse, error) {
 	resp := &authv1.RotateApiKeySecretResponse{}
 	return rotateCredential(ctx, s, apiKeys(), req, resp, credentialAnswer{s.apiKeyInto(&resp.ApiKey), &resp.ApiSecret})
+}
+
+// EndPreviousApiKeySecret implements ApiKeyService.
+func (s *Server) EndPreviousApiKeySecret(ctx context.Context, req *authv1.EndPreviousApiKeySecretRequest) (*authv1.EndPreviousApiKeySecretResponse, error) {
+	resp := &authv1.EndPreviousApiKeySecretResponse{}
+	return changeCredential(ctx, s, apiKeys(), "end_previous_secret", req, resp, endPrevious, s.apiKeyInto(&resp.ApiKey))
 }
 
 // DisableApiKey implements ApiKeyService.

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,7 +46,7 @@ func (s *Server) ListAuditEntries(ctx context.Context, req *authv1.ListAuditEntr
 	return resp, nil
 }
 
-// names returns the current names of the company's credentials, by identifier.
+// names returns the current names of the company's credentials and administrators, by identifier.
 func (s *Server) names(ctx context.Context, company id.Company, subjects []string) (map[string]string, error) {
 	bySubject := map[string]id.UUID{}
 	for _, subject := range subjects {
@@ -57,6 +58,9 @@ func (s *Server) names(ctx context.Context, company id.Company, subjects []strin
 		return nil, nil
 	}
 	byID, err := s.store.actorNames(ctx, company, bySubject)
+	if err == nil && company.IsTest() {
+		err = s.addAdministratorNames(ctx, company.Live(), bySubject, byID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +69,22 @@ func (s *Server) names(ctx context.Context, company id.Company, subjects []strin
 		names[subject] = byID[u]
 	}
 	return names, nil
+}
+
+// addAdministratorNames adds the names of administrators, who belong to the company in live mode.
+func (s *Server) addAdministratorNames(ctx context.Context, live id.Company, subjects map[string]id.UUID, names map[id.UUID]string) error {
+	administrators := map[string]id.UUID{}
+	for subject, u := range subjects {
+		if _, err := id.Parse[id.Administrator](subject); err == nil {
+			administrators[subject] = u
+		}
+	}
+	if len(administrators) == 0 {
+		return nil
+	}
+	found, err := s.store.actorNames(ctx, live, administrators)
+	maps.Copy(names, found)
+	return err
 }
 
 // RecordAuditEntry implements AuditService.

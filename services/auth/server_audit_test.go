@@ -165,3 +165,31 @@ func TestAuditEntriesOfOtherServices(t *testing.T) { // invariant 7
 		}
 	})
 }
+
+func TestAuditLogOfTestModeNamesAdministrators(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.start()
+	boss := r.administrator(r.company(), owner)
+	in, err := r.admins.Authenticate(t.Context(), &authv1.AuthenticateRequest{SessionToken: boss.session, TestMode: true})
+	must(t, err)
+	ctx := with(t.Context(), in.GetIdentity().GetAccessToken())
+	_, err = r.apiKeys.CreateApiKey(ctx, &authv1.CreateApiKeyRequest{Name: "Website"})
+	must(t, err)
+	_, err = r.audit.RecordAuditEntry(ctx, &authv1.RecordAuditEntryRequest{Action: "event.create", Target: "evt_1"})
+	must(t, err)
+	res, err := r.audit.ListAuditEntries(ctx, &authv1.ListAuditEntriesRequest{Actor: boss.id})
+	must(t, err)
+	if got := spelled(res.GetEntries()); len(got) != 2 || !strings.HasPrefix(got[0], "event.create") || !strings.HasPrefix(got[1], "api_key.create") {
+		t.Errorf("got %v", got)
+	}
+	for _, e := range res.GetEntries() {
+		if e.GetActorName() != "Ada" {
+			t.Errorf("%s is by %q", e.GetAction(), e.GetActorName())
+		}
+	}
+	_, err = r.audit.RecordAuditEntry(ctx, &authv1.RecordAuditEntryRequest{Action: "test_data.reset", Target: "x"})
+	if reason(err) != fault.ReasonValidation {
+		t.Errorf("an entry of auth's own is accepted: %v", err)
+	}
+}

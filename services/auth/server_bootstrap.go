@@ -36,8 +36,8 @@ func (s *Server) bootstrapOne(ctx context.Context, wanted Credential) error {
 		return err
 	}
 	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := s.changeInTx(ctx, tx, id.Company{}, wanted.ID, serviceCredentials(), "bootstrap", func(c *Credential, now time.Time) bool {
-			return c.become(wanted, now)
+		_, err := s.changeInTx(ctx, tx, id.Company{}, wanted.ID, serviceCredentials(), "bootstrap", func(c *Credential, now time.Time) (bool, error) {
+			return c.become(wanted, now), nil
 		})
 		return err
 	})

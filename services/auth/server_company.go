@@ -86,7 +86,7 @@ func (s *Server) UpdateCompany(ctx context.Context, req *authv1.UpdateCompanyReq
 		err = s.companyCopies.refresh(ctx, company)
 	}
 	if err == nil {
-		err = s.updateTestCompany(ctx, company)
+		err = s.updateTestCompany(ctx, company, rpc.Caller(ctx))
 	}
 	if err != nil {
 		return nil, err

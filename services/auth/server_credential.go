@@ -14,6 +14,7 @@ import (
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/token"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // This file has what the RPCs of all kinds of credentials share. The stored response of an
@@ -107,12 +108,17 @@ type credentialRequest interface {
 }
 
 // rotateCredential replaces the secret of a credential.
-func rotateCredential[R proto.Message](ctx context.Context, s *Server, k credentialKind, req credentialRequest, resp R, answer credentialAnswer) (R, error) {
+func rotateCredential[R proto.Message](ctx context.Context, s *Server, k credentialKind, req rotationRequest, resp R, answer credentialAnswer) (R, error) {
+	rotation, err := rotationOf(req)
+	if err != nil {
+		var none R
+		return none, err
+	}
 	return writeCredential(ctx, s, k, req, resp, func(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID) error {
-		c, err := s.changeInTx(ctx, tx, company, credential, k, "rotate", func(c *Credential, now time.Time) bool {
-			secret := c.rotate(now)
+		c, err := s.changeInTx(ctx, tx, company, credential, k, "rotate", func(c *Credential, now time.Time) (bool, error) {
+			secret, err := c.rotate(rotation, now)
 			tx.AfterCommit(func() { *answer.secret = secret })
-			return true
+			return true, err
 		})
 		answer.credential(c)
 		return err
@@ -125,7 +131,9 @@ func changeCredential[R proto.Message](
 	decide func(c *Credential, now time.Time) bool, answer func(Credential),
 ) (R, error) {
 	return writeCredential(ctx, s, k, req, resp, func(ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID) error {
-		c, err := s.changeInTx(ctx, tx, company, credential, k, verb, decide)
+		c, err := s.changeInTx(ctx, tx, company, credential, k, verb, func(c *Credential, now time.Time) (bool, error) {
+			return decide(c, now), nil
+		})
 		answer(c)
 		return err
 	})
@@ -149,6 +157,14 @@ func updateCredential[R proto.Message](
 	}, answer)
 }
 
+// givenNetworks returns the networks of a change; nil: not set.
+func givenNetworks(n *authv1.AllowedNetworks) *[]string {
+	if n == nil {
+		return nil
+	}
+	return &n.Values
+}
+
 // writeCredential runs fn in a transaction on the credential that a request names, once per
 // idempotency key.
 func writeCredential[R proto.Message](
@@ -166,18 +182,20 @@ func writeCredential[R proto.Message](
 }
 
 // changeInTx locks a credential, applies decide, saves the credential, and publishes a raised
-// generation.
+// generation. It also removes a previous secret that has expired.
 func (s *Server) changeInTx(
 	ctx context.Context, tx *pg.Tx, company id.Company, credential id.UUID, k credentialKind, verb string,
-	decide func(c *Credential, now time.Time) bool,
+	decide func(c *Credential, now time.Time) (changed bool, err error),
 ) (Credential, error) {
 	c, err := s.store.lockCredential(ctx, tx, company, credential, k.name)
 	if err != nil {
 		return c, err
 	}
-	before, now := c, s.instant()
-	if !decide(&c, now) {
-		return c, nil
+	now := s.instant()
+	c.forgetEnded(now)
+	before := c
+	if changed, err := decide(&c, now); err != nil || !changed {
+		return c, err
 	}
 	if err := s.mayGrant(ctx, tx, before, c); err != nil {
 		return before, err

@@ -15,6 +15,7 @@ func Policy() rpc.Policy {
 		&authv1.AuditService_ServiceDesc,
 		&authv1.CompanyService_ServiceDesc,
 		&authv1.PublishableKeyService_ServiceDesc,
+		&authv1.RequestLogService_ServiceDesc,
 		&authv1.ServiceCredentialService_ServiceDesc,
 		&authv1.SigningKeyService_ServiceDesc,
 		&authv1.TestModeService_ServiceDesc,

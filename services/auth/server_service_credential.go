@@ -62,6 +62,14 @@ func (s *Server) RotateServiceCredential(ctx context.Context, req *authv1.Rotate
 	return rotateCredential(ctx, s, serviceCredentials(), req, resp, credentialAnswer{s.serviceInto(&resp.ServiceCredential), &resp.Secret})
 }
 
+// EndPreviousServiceCredentialSecret implements ServiceCredentialService.
+func (s *Server) EndPreviousServiceCredentialSecret(
+	ctx context.Context, req *authv1.EndPreviousServiceCredentialSecretRequest,
+) (*authv1.EndPreviousServiceCredentialSecretResponse, error) {
+	resp := &authv1.EndPreviousServiceCredentialSecretResponse{}
+	return changeCredential(ctx, s, serviceCredentials(), "end_previous_secret", req, resp, endPrevious, s.serviceInto(&resp.ServiceCredential))
+}
+
 // DisableServiceCredential implements ServiceCredentialService.
 func (s *Server) DisableServiceCredential(ctx context.Context, req *authv1.DisableServiceCredentialRequest) (*authv1.DisableServiceCredentialResponse, error) {
 	resp := &authv1.DisableServiceCredentialResponse{}

@@ -66,7 +66,7 @@ func (s *Server) Authenticate(ctx context.Context, req *authv1.AuthenticateReque
 		in.session.LastUsedAt = now.Truncate(time.Minute)
 	}
 	if req.GetTestMode() {
-		if in.company, err = s.testCompany(ctx, in.company); err != nil {
+		if in.company, err = s.testCompany(ctx, in.company, in.administrator.ID.String()); err != nil {
 			return nil, err
 		}
 	}

@@ -26,7 +26,7 @@ func (s *Server) EnableTestMode(ctx context.Context, _ *authv1.EnableTestModeReq
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.testCompany(ctx, live)
+	c, err := s.testCompany(ctx, live, rpc.Caller(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -34,38 +34,49 @@ func (s *Server) EnableTestMode(ctx context.Context, _ *authv1.EnableTestModeReq
 }
 
 // testCompany returns the company in test mode of a company in live mode. It creates it if it does
-// not exist.
-func (s *Server) testCompany(ctx context.Context, live Company) (Company, error) {
+// not exist. If it has older settings than live, because the process that changed them ended too
+// early, it follows. actor is the caller.
+func (s *Server) testCompany(ctx context.Context, live Company, actor string) (Company, error) {
 	c, err := s.store.company(ctx, live.ID.Test())
-	if err == nil || !fault.Is(err, fault.NotFound) {
+	switch {
+	case fault.Is(err, fault.NotFound):
+		err = s.createTestCompany(ctx, newTestCompany(live, s.instant()), actor)
+	case err != nil || c.LiveVersion >= live.Version:
 		return c, err
 	}
-	c = newTestCompany(live, s.instant())
-	err = s.store.Write(ctx, c.ID, func(ctx context.Context, tx *pg.Tx) error {
+	// An update of the company in live mode since live was read did not find the new company.
+	if err == nil {
+		err = s.updateTestCompany(ctx, live.ID, actor)
+	}
+	if err != nil {
+		return c, err
+	}
+	return s.store.company(ctx, live.ID.Test())
+}
+
+// createTestCompany adds a company in test mode, unless it exists.
+func (s *Server) createTestCompany(ctx context.Context, c Company, actor string) error {
+	return s.store.Write(ctx, c.ID, func(ctx context.Context, tx *pg.Tx) error {
 		created, err := s.store.insertTestCompany(ctx, tx, c)
 		if err != nil || !created {
 			return err
 		}
 		return errors.Join(
-			s.store.audit(ctx, tx, c.ID, c.CreatedAt, rpc.Caller(ctx), "company.create", c.ID.String(), c.facts()...),
+			s.store.audit(ctx, tx, c.ID, c.CreatedAt, actor, "company.create", c.ID.String(), c.facts()...),
 			s.outbox.Append(ctx, tx, companyCreated(c)))
 	})
-	if err != nil {
-		return c, err
-	}
-	return s.store.company(ctx, c.ID)
 }
 
 // updateTestCompany gives a company in test mode the settings of the one in live mode. It does
 // nothing if the company has no test mode. The other services follow the event, because a token for
 // the company in live mode cannot make calls for the other one.
-func (s *Server) updateTestCompany(ctx context.Context, company id.Company) error {
+func (s *Server) updateTestCompany(ctx context.Context, company id.Company, actor string) error {
 	live, err := s.store.company(ctx, company)
 	if err != nil {
 		return err
 	}
 	err = s.store.Write(ctx, company.Test(), func(ctx context.Context, tx *pg.Tx) error {
-		_, err := s.changeTestCompany(ctx, tx, company.Test(), "company.update", func(c *Company) (bool, error) {
+		_, err := s.changeTestCompany(ctx, tx, company.Test(), actor, "company.update", func(c *Company) (bool, error) {
 			return c.follow(live, s.instant()), nil
 		})
 		return err
@@ -79,7 +90,7 @@ func (s *Server) updateTestCompany(ctx context.Context, company id.Company) erro
 // changeTestCompany applies change to a company in test mode. change reports whether it changed
 // anything.
 func (s *Server) changeTestCompany(
-	ctx context.Context, tx *pg.Tx, company id.Company, action string, change func(c *Company) (bool, error),
+	ctx context.Context, tx *pg.Tx, company id.Company, actor, action string, change func(c *Company) (bool, error),
 ) (Company, error) {
 	c, err := s.store.lockCompany(ctx, tx, company)
 	if err != nil {
@@ -92,7 +103,7 @@ func (s *Server) changeTestCompany(
 	}
 	return c, errors.Join(
 		s.store.updateCompany(ctx, tx, c),
-		s.store.audit(ctx, tx, company, c.UpdatedAt, rpc.Caller(ctx), action, company.String(), differences(before.facts(), c.facts())...),
+		s.store.audit(ctx, tx, company, c.UpdatedAt, actor, action, company.String(), differences(before.facts(), c.facts())...),
 		s.outbox.Append(ctx, tx, companyUpdated(c)))
 }
 
@@ -139,7 +150,7 @@ func (s *Server) AdvanceTestClock(ctx context.Context, req *authv1.AdvanceTestCl
 	}
 	resp := &authv1.AdvanceTestClockResponse{}
 	_, err = idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		c, err := s.changeTestCompany(ctx, tx, company, "test_clock.advance", func(c *Company) (bool, error) {
+		c, err := s.changeTestCompany(ctx, tx, company, rpc.Caller(ctx), "test_clock.advance", func(c *Company) (bool, error) {
 			return true, c.advance(to, s.instant())
 		})
 		resp.Clock = s.clockMessage(c)
@@ -171,7 +182,7 @@ func (s *Server) ResetTestData(ctx context.Context, req *authv1.ResetTestDataReq
 		return nil, err
 	}
 	_, err = idem.Write(ctx, s.store, company, req, resp, func(ctx context.Context, tx *pg.Tx) error {
-		c, err := s.changeTestCompany(ctx, tx, company, "test_data.reset", func(c *Company) (bool, error) {
+		c, err := s.changeTestCompany(ctx, tx, company, rpc.Caller(ctx), "test_data.reset", func(c *Company) (bool, error) {
 			c.setClock(0, s.instant())
 			return true, nil
 		})

@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/subtle"
 	"strings"
 	"time"
 
@@ -24,11 +23,15 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 	}
 	now := s.instant()
 	key := throttleKey{subject: shortened(req.GetClientId()), address: req.GetClientAddress()}
-	c, err := s.authenticate(ctx, req, now)
+	c, use, err := s.authenticate(ctx, req, now)
 	if fault.Is(err, fault.Unauthenticated) {
 		return nil, s.refuse(ctx, key)
 	}
 	if err != nil {
+		return nil, err
+	}
+	// Only a caller with the right secret learns this, and it is not a failure of guessing.
+	if err := c.Networks.Check(req.GetClientAddress()); err != nil {
 		return nil, err
 	}
 	s.throttle.passed(key)
@@ -36,7 +39,7 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 	if err != nil {
 		return nil, err
 	}
-	claims, err := s.claims(ctx, req, c, now)
+	claims, err := s.claims(ctx, req, c, use, now)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +48,7 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.used(ctx, c, now); err != nil {
+	if err := s.store.used(ctx, c, hashOf(req.GetClientSecret()), now); err != nil {
 		s.log.Warn("the last use of a credential is not stored", "credential", c.Subject(), "error", err.Error())
 	}
 	return &authv1.IssueTokenResponse{
@@ -57,24 +60,23 @@ func (s *Server) IssueToken(ctx context.Context, req *authv1.IssueTokenRequest) 
 // shortened limits the memory that the identifier of an unknown caller takes.
 func shortened(s string) string { return s[:min(len(s), 64)] }
 
-// authenticate returns the credential with the identifier and secret of a request. It compares in
-// constant time, and does the same work if there is none.
-func (s *Server) authenticate(ctx context.Context, req *authv1.IssueTokenRequest, now time.Time) (Credential, error) {
-	c := Credential{SecretHash: make([]byte, 32)}
+// authenticate returns the credential with the identifier and secret of a request, and which of its
+// secrets it is. It does the same work if there is no such credential.
+func (s *Server) authenticate(ctx context.Context, req *authv1.IssueTokenRequest, now time.Time) (c Credential, use secretUse, err error) {
 	if credential, kind, ok := parseSubject(req.GetClientId()); ok && isWanted(kind, req.GetKind()) {
 		found, err := s.store.anyCredential(ctx, credential)
 		if err != nil && !fault.Is(err, fault.NotFound) {
-			return c, err
+			return c, wrongSecret, err
 		}
 		if err == nil && found.Kind == kind {
 			c = found
 		}
 	}
-	right := subtle.ConstantTimeCompare(hashOf(req.GetClientSecret()), c.SecretHash) == 1
-	if !right || !c.usable(now) {
-		return c, invalidCredentials()
+	use = c.compare(hashOf(req.GetClientSecret()), now)
+	if use == wrongSecret || !c.usable(now) {
+		return c, wrongSecret, invalidCredentials()
 	}
-	return c, nil
+	return c, use, nil
 }
 
 // refuse returns the fault of a failed attempt, after the delay for repeated failures. It holds no
@@ -103,8 +105,9 @@ func (s *Server) refuse(ctx context.Context, key throttleKey) error {
 	}
 }
 
-// claims returns the claims of a credential's token, except its scopes.
-func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Credential, now time.Time) (token.Claims, error) {
+// claims returns the claims of a token that is issued for one of a credential's secrets, except its
+// scopes.
+func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Credential, use secretUse, now time.Time) (token.Claims, error) {
 	lifetime := tokenLifetime
 	if requested := time.Duration(req.GetLifetimeSeconds()) * time.Second; requested != 0 && c.Kind == kindService {
 		if requested < time.Second || requested > longestToken {
@@ -117,7 +120,7 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 		return token.Claims{}, err
 	}
 	claims := token.Claims{
-		Subject: c.Subject(), Kind: c.Kind, Company: company, Generation: c.Generation,
+		Subject: c.Subject(), Kind: c.Kind, Company: company, Networks: c.Networks, Generation: c.Generation,
 		// A token carries whole seconds.
 		IssuedAt: now.Truncate(time.Second), ID: s.newID().String(),
 	}
@@ -125,8 +128,8 @@ func (s *Server) claims(ctx context.Context, req *authv1.IssueTokenRequest, c Cr
 		claims.RateLimit = int(*c.RateLimit)
 	}
 	claims.ExpiresAt = now.Add(lifetime)
-	if c.ExpiresAt != nil && c.ExpiresAt.Before(claims.ExpiresAt) {
-		claims.ExpiresAt = *c.ExpiresAt
+	if end := c.expiry(use); end != nil && end.Before(claims.ExpiresAt) {
+		claims.ExpiresAt = *end
 	}
 	return claims, s.addCompany(ctx, &claims)
 }

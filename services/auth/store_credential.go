@@ -14,7 +14,8 @@ import (
 )
 
 const credentialColumns = `company_id, id, kind, name, description, scopes, secret_hash, generation, revoked_at, disabled_at,
-	deleted_at, expires_at, rotated_at, last_used_at, version, created_at, rate_limit`
+	deleted_at, expires_at, rotated_at, last_used_at, version, created_at, rate_limit, allowed_networks,
+	previous_secret_hash, previous_secret_replaced_at, previous_secret_expires_at, previous_secret_last_used_at`
 
 const (
 	// The company is not known when a token is requested.
@@ -33,15 +34,21 @@ const (
 
 	insertCredentialSQL = `insert into credentials (` + credentialColumns + `)
 		values (@company_id, @id, @kind, @name, @description, @scopes, @secret_hash, @generation, @revoked_at, @disabled_at,
-		@deleted_at, @expires_at, @rotated_at, @last_used_at, @version, @created_at, @rate_limit)`
+		@deleted_at, @expires_at, @rotated_at, @last_used_at, @version, @created_at, @rate_limit, @allowed_networks,
+		@previous_secret_hash, @previous_secret_replaced_at, @previous_secret_expires_at, @previous_secret_last_used_at)`
 
 	updateCredentialSQL = `update credentials set name = @name, description = @description, scopes = @scopes, secret_hash = @secret_hash,
 		generation = @generation, revoked_at = @revoked_at, disabled_at = @disabled_at, deleted_at = @deleted_at,
-		rotated_at = @rotated_at, version = @version, rate_limit = @rate_limit where company_id = @company_id and id = @id`
+		rotated_at = @rotated_at, version = @version, rate_limit = @rate_limit, allowed_networks = @allowed_networks,
+		previous_secret_hash = @previous_secret_hash, previous_secret_replaced_at = @previous_secret_replaced_at,
+		previous_secret_expires_at = @previous_secret_expires_at, previous_secret_last_used_at = @previous_secret_last_used_at
+		where company_id = @company_id and id = @id`
 
 	// To the minute, so that a busy client does not write at every token.
-	usedSQL = `update credentials set last_used_at = $3
-		where company_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3)`
+	usedSQL = `update credentials set last_used_at = greatest(last_used_at, $3),
+		previous_secret_last_used_at = case when previous_secret_hash = $4 then $3 else previous_secret_last_used_at end
+		where company_id = $1 and id = $2 and (last_used_at is null or last_used_at < $3
+		or (previous_secret_hash = $4 and (previous_secret_last_used_at is null or previous_secret_last_used_at < $3)))`
 
 	revokedSQL = `select ` + credentialColumns + ` from credentials where revoked_at > $1`
 )
@@ -96,14 +103,14 @@ func (s *store) updateCredential(ctx context.Context, tx *pg.Tx, c Credential) e
 	return err
 }
 
-// used records when a credential last got a token.
-func (s *store) used(ctx context.Context, c Credential, at time.Time) error {
+// used records when a credential last got a token, and for which secret: the one with a hash.
+func (s *store) used(ctx context.Context, c Credential, hash []byte, at time.Time) error {
 	minute := at.Truncate(time.Minute)
-	if c.LastUsedAt != nil && !c.LastUsedAt.Before(minute) {
+	if !c.isUseNew(hash, minute) {
 		return nil
 	}
 	return s.Write(ctx, c.Company, func(ctx context.Context, tx *pg.Tx) error {
-		_, err := tx.Exec(ctx, usedSQL, zeroable(c.Company), c.ID, minute)
+		_, err := tx.Exec(ctx, usedSQL, zeroable(c.Company), c.ID, minute, hash)
 		return err
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"reservation.dev/platform/id"
 )
 
-// maxClockOffset is the farthest that a test clock can be ahead of the real time.
-const maxClockOffset = 5 * 366 * 24 * time.Hour
+// maxClockYears is by how many years a test clock can be ahead of the real time.
+const maxClockYears = 5
 
 // inModeOf returns the identifier of a credential in the mode of its company.
 func inModeOf(company id.Company, credential id.UUID) id.UUID {
@@ -50,7 +50,7 @@ func (c *Company) advance(to, now time.Time) error {
 		return fault.InvalidFields(fault.Field{
 			Field: "to", Rule: "range", Message: "must not be before the clock's time, which is " + c.clock(now).UTC().Format(time.RFC3339),
 		})
-	case to.Sub(now) > maxClockOffset:
+	case to.After(now.AddDate(maxClockYears, 0, 0)):
 		return fault.InvalidFields(fault.Field{Field: "to", Rule: "range", Message: "must be at most 5 years after the real time"})
 	}
 	c.setClock(int64((to.Sub(now)+time.Second-1)/time.Second), now)

@@ -23,6 +23,7 @@ import (
 // credentials.json.
 type access struct {
 	file      string
+	test      bool        // act in the test mode of the company
 	tls       mtls.Config // reservectl's certificate, if the platform requires one
 	CompanyID string      `json:"company_id"`
 	Webhooks  struct {
@@ -123,15 +124,26 @@ func (s *session) close() { _ = s.conn.Close() }
 // dial opens a session with the service at addr, for the company that the flags or
 // credentials.json name. Without a company, only calls that need none succeed.
 func (a *app) dial(ctx context.Context, name, addr string) (*session, error) {
-	if addr == "" {
-		return nil, usageError{fmt.Errorf("no address of the %s service: use a credentials.json that has it, or give --%s", name, name)}
-	}
 	var company id.Company
 	if a.access.CompanyID != "" {
 		var err error
 		if company, err = id.Parse[id.Company](a.access.CompanyID); err != nil {
 			return nil, usageError{fmt.Errorf("--company must be the identifier of a company (comp_…), not %q", a.access.CompanyID)}
 		}
+	}
+	if a.access.test && !company.IsTest() {
+		var err error
+		if company, err = a.enableTestMode(ctx, company); err != nil {
+			return nil, err
+		}
+	}
+	return a.dialAs(ctx, name, addr, company)
+}
+
+// dialAs opens a session with the service at addr for a company; the zero value means none.
+func (a *app) dialAs(ctx context.Context, name, addr string, company id.Company) (*session, error) {
+	if addr == "" {
+		return nil, usageError{fmt.Errorf("no address of the %s service: use a credentials.json that has it, or give --%s", name, name)}
 	}
 	conn, err := a.connect(name, addr)
 	if err != nil {

@@ -30,6 +30,7 @@ type received struct {
 	method  string
 	request proto.Message
 	key     string // its idempotency key
+	company string // the company that it is for
 }
 
 // rpcWorld is a fake of all services that records requests and answers every RPC.
@@ -70,7 +71,7 @@ func (w *rpcWorld) handle(_ any, stream grpc.ServerStream) error {
 	md, _ := metadata.FromIncomingContext(stream.Context())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.requests = append(w.requests, received{method, req, strings.Join(md.Get("idempotency-key"), "")})
+	w.requests = append(w.requests, received{method, req, strings.Join(md.Get("idempotency-key"), ""), strings.Join(md.Get("reservation-company"), "")})
 	res, err := w.answer(method, req)
 	if err != nil {
 		return fault.Status(err).Err()
@@ -272,6 +273,14 @@ func customerTests() []callTest {
 			Id: "pub_1", Enabled: proto.Bool(false), Origins: &authv1.Origins{},
 		}},
 		{"publishable-key delete pub_1", authv1.PublishableKeyService_DeletePublishableKey_FullMethodName, &authv1.DeletePublishableKeyRequest{Id: "pub_1"}},
+		{"test-mode enable", authv1.TestModeService_EnableTestMode_FullMethodName, &authv1.EnableTestModeRequest{}},
+		{"test-mode clock", authv1.TestModeService_GetTestClock_FullMethodName, &authv1.GetTestClockRequest{}},
+		{"test-mode advance 2027-01-31T09:00:00Z", authv1.TestModeService_AdvanceTestClock_FullMethodName, &authv1.AdvanceTestClockRequest{To: at("2027-01-31T09:00:00Z")}},
+		{"test-mode reset", authv1.TestModeService_ResetTestData_FullMethodName, &authv1.ResetTestDataRequest{}},
+		{"request list --credential-id key_1 --interface b --min-status 400 --method POST --since 2026-03-29T09:30:00Z", authv1.RequestLogService_ListRequests_FullMethodName, &authv1.ListRequestsRequest{
+			PageSize: 50, CredentialId: "key_1", Interface: authv1.PublicInterface_PUBLIC_INTERFACE_B, MinStatus: 400, Method: "POST", Since: at("2026-03-29T09:30:00Z"),
+		}},
+		{"request get req_1", authv1.RequestLogService_GetRequest_FullMethodName, &authv1.GetRequestRequest{Id: "req_1"}},
 		{"webhook messages --event waitlist.joined --since 2026-03-29T09:30:00Z --limit 500", webhookv1.WebhookService_ListMessages_FullMethodName, &webhookv1.ListMessagesRequest{
 			PageSize: 200, Event: webhookv1.EventType_EVENT_TYPE_WAITLIST_JOINED, Since: at("2026-03-29T09:30:00Z"),
 		}},

@@ -146,6 +146,19 @@ func (a *app) publishableKeyCommand() *cobra.Command {
 	})
 }
 
+func (a *app) requestCommand() *cobra.Command {
+	return a.callGroup("request", "Read the request log: what API clients and keys sent in the last 30 days, and why requests were refused", []call{
+		{
+			use: "list", short: "List requests, newest first", method: authv1.RequestLogService_ListRequests_FullMethodName, hidden: []string{"with_total"},
+			columns: []string{"received_at", "credential_id", "method", "path", "status", "error_code", "request_id"}, none: "no requests",
+			examples: []string{"--credential-id key_… --min-status 400", "--since 1h --method POST"},
+		},
+		{
+			use: "get REQUEST", short: "Show a request", method: authv1.RequestLogService_GetRequest_FullMethodName, args: []string{"id"}, examples: []string{"req_…"},
+		},
+	})
+}
+
 // webhookMessages is the command by which a receiver catches up on what it missed.
 func webhookMessages() call {
 	return call{

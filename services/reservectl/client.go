@@ -19,12 +19,15 @@ func (a *app) clientCommand() *cobra.Command {
 		listShort: "List the company's API clients", none: "no API clients yet; see reservectl client create --help",
 		listExample: "  reservectl client list --company comp_… --output table",
 		createExample: `  reservectl client create --company comp_… --name "CRM" --scopes customers:read,bookings:read
-  reservectl client create --company comp_… --name "Audit" --scopes bookings:read --expires-days 30`,
+  reservectl client create --company comp_… --name "Audit" --scopes bookings:read --expires-days 30
+  reservectl client create --company comp_… --test --name "CRM" --scopes customers:read`,
 		grants: "scopes", grantsUsage: "scopes to grant: " + strings.Join(scopes.InterfaceA(), ", "), knownGrants: scopes.InterfaceA(),
-		limitUsage: "requests allowed in any 60 seconds, at most 10000 (default: no limit)", required: []string{"name", "scopes"},
+		limitUsage: limitUsage, limitDefault: "no limit", required: []string{"name", "scopes"},
+		updateExample: "  reservectl client update m2m_… --company comp_… --network 203.0.113.0/24,2001:db8::/32",
 		create: func(ctx context.Context, clients service, n newCredential) (row, error) {
 			res, err := clients.CreateApiClient(ctx, &authv1.CreateApiClientRequest{
 				Name: n.name, Description: n.description, Scopes: n.grants, ExpiresAfterDays: n.days, RateLimit: n.limit,
+				AllowedNetworks: n.networks,
 			})
 			return clientSecretRow(res.GetApiClient(), res.GetClientSecret()), err
 		},
@@ -32,9 +35,19 @@ func (a *app) clientCommand() *cobra.Command {
 			res, err := clients.ListApiClients(ctx, &authv1.ListApiClientsRequest{PageSize: listSize, PageToken: pageToken})
 			return rowsOf(res.GetApiClients(), clientRow), res.GetNextPageToken(), err
 		},
-		rotate: func(ctx context.Context, clients service, id string) (row, error) {
-			res, err := clients.RotateApiClientSecret(ctx, &authv1.RotateApiClientSecretRequest{Id: id})
-			return clientSecretRow(res.GetApiClient(), res.GetClientSecret()), err
+		update: func(ctx context.Context, clients service, id string, c changedCredential) (row, error) {
+			res, err := clients.UpdateApiClient(ctx, &authv1.UpdateApiClientRequest{
+				Id: id, Name: c.name, Description: c.description, Scopes: c.grants, RateLimit: c.limit, AllowedNetworks: c.networks,
+			})
+			return clientRow(res.GetApiClient()), err
+		},
+		rotate: func(ctx context.Context, clients service, id string, r rotation) (row, error) {
+			res, err := clients.RotateApiClientSecret(ctx, &authv1.RotateApiClientSecretRequest{Id: id, OverlapDays: r.overlapDays, Force: r.force})
+			return append(clientSecretRow(res.GetApiClient(), res.GetClientSecret()), previousEnd(res.GetApiClient())), err
+		},
+		endPrevious: func(ctx context.Context, clients service, id string) (row, error) {
+			res, err := clients.EndPreviousApiClientSecret(ctx, &authv1.EndPreviousApiClientSecretRequest{Id: id})
+			return clientRow(res.GetApiClient()), err
 		},
 		disable: func(ctx context.Context, clients service, id string) (row, error) {
 			res, err := clients.DisableApiClient(ctx, &authv1.DisableApiClientRequest{Id: id})
@@ -59,5 +72,6 @@ func clientRow(c *authv1.ApiClient) row {
 	return row{
 		{"client_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", enum.Name(c.GetState())},
 		{"expires_at", timeOrNil(c.GetExpiresAt())}, {"last_used_at", timeOrNil(c.GetLastUsedAt())},
+		{"allowed_networks", c.GetAllowedNetworks()}, previousEnd(c), previousUse(c),
 	}
 }

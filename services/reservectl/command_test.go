@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/fault"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
 // commands returns all commands below c, by the words that call them.
@@ -187,13 +189,47 @@ func TestSecrets(t *testing.T) {
 		}
 	})
 	t.Run("lists and errors print no secret", func(t *testing.T) {
-		for _, args := range []string{"client list", "client list -o table", "client rotate m2m_1", "company create --name refused --timezone x --currency y"} {
+		for _, args := range []string{"client list", "client list -o table", "client disable m2m_1", "company create --name refused --timezone x --currency y"} {
 			r := run(t, "", strings.Fields(args)...)
 			for _, hidden := range []string{secret, rawToken} {
 				if strings.Contains(r.out+r.errOut, hidden) {
 					t.Errorf("%s: %s %s", args, r.out, r.errOut)
 				}
 			}
+		}
+	})
+}
+
+func TestRotateAndUpdate(t *testing.T) {
+	w := newWorld(t)
+	t.Run("rotate sends the overlap and prints when the previous secret ends", func(t *testing.T) {
+		out := ok(t, "client", "rotate", "m2m_1", "--overlap-days", "2")
+		if w.rotated.GetOverlapDays() != 2 || w.rotated.GetForce() || !strings.Contains(out, `"previous_secret_expires_at": "2026-03-31T09:30:00Z"`) {
+			t.Errorf("sent %v, printed %s", w.rotated, out)
+		}
+		out = ok(t, "client", "rotate", "m2m_1", "--force")
+		if w.rotated.GetOverlapDays() != 0 || !w.rotated.GetForce() || !strings.Contains(out, `"previous_secret_expires_at": null`) {
+			t.Errorf("sent %v, printed %s", w.rotated, out)
+		}
+	})
+	t.Run("update sends only the flags that are given", func(t *testing.T) {
+		for args, want := range map[string]*authv1.UpdateApiClientRequest{
+			"--name CRM":                           {Name: proto.String("CRM")},
+			"--network 10.0.0.0/8,::1 --network x": {AllowedNetworks: &authv1.AllowedNetworks{Values: []string{"10.0.0.0/8", "::1", "x"}}},
+			"--network=":                           {AllowedNetworks: &authv1.AllowedNetworks{}},
+			"--rate-limit 0 --scopes notes:read":   {RateLimit: proto.Int32(0), Scopes: []string{"notes:read"}},
+		} {
+			want.Id = "m2m_1"
+			ok(t, append([]string{"client", "update", "m2m_1"}, strings.Fields(args)...)...)
+			if !proto.Equal(w.changed, want) {
+				t.Errorf("%s: sent %v, want %v", args, w.changed, want)
+			}
+		}
+	})
+	t.Run("create sends the networks", func(t *testing.T) {
+		ok(t, "client", "create", "--name", "X", "--scopes", "notes:read", "--network", "10.0.0.0/8")
+		if got := w.client.GetAllowedNetworks(); len(got) != 1 || got[0] != "10.0.0.0/8" {
+			t.Errorf("sent %v", got)
 		}
 	})
 }

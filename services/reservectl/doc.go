@@ -13,6 +13,7 @@
 //     with the reason, and can be corrected and imported like any other file.
 //  5. Exit status 0: done; 1: failed; 2: wrong usage; 3: done, but lines were refused.
 //  6. Text from outside the platform reaches a terminal without control characters.
+//  7. With --test, every call is for a company in test mode, except the one that enables the test mode.
 //
 // Most commands make one RPC each. calls_*.go have them as tables: call.go builds a command from an
 // entry, request.go and field_flag.go turn the fields of the request into flags, listing.go prints

@@ -48,6 +48,14 @@ var fieldTexts = map[string]string{
 	"ListMessagesRequest.since":                   "only messages about what happened at or after this time",
 	"ListWaitlistRequest.state":                   "only entries in this state",
 	"ListWaitlistRequest.order":                   "order of the list; by default that of the waitlist, which needs --event-date-id",
+	"ListRequestsRequest.credential_id":           "only requests of this API client or key (m2m_…, key_…, pub_…)",
+	"ListRequestsRequest.interface":               "only requests to this interface",
+	"ListRequestsRequest.method":                  "only requests with this method: GET, POST, PUT, PATCH or DELETE",
+	"ListRequestsRequest.since":                   "only requests that arrived at or after this time",
+	"ListRequestsRequest.until":                   "only requests that arrived before this time",
+	"ListRequestsRequest.request_id":              "only requests whose response had this X-Request-Id",
+	"max_status":                                  "only requests with at most this status",
+	"min_status":                                  "only requests with at least this status; 400: all errors",
 	"available":                                   "only dates that can be booked now",
 	"cancelled":                                   "only cancelled registrations; false: only the others",
 	"descending":                                  "newest first",
@@ -150,6 +158,9 @@ var fieldTexts = map[string]string{
 	"last_name":  "last name",
 	"mobile":     "telephone number",
 	"pinned":     "show the note above the others",
+
+	// The test clock
+	"AdvanceTestClockRequest.to": "new time of the clock",
 
 	// Publishable keys
 	"enabled": "false disables the key, and true enables it again",

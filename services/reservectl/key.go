@@ -16,10 +16,7 @@ func keyPermissions() []string {
 	return append([]string{scopes.Everything}, scopes.InterfaceB()...)
 }
 
-const (
-	permissionsUsage = "permissions to grant: "
-	keyLimitUsage    = "requests allowed in any 60 seconds, at most 10000"
-)
+const limitUsage = "requests allowed in any 60 seconds, at most 10000"
 
 func (a *app) keyCommand() *cobra.Command {
 	type service = authv1.ApiKeyServiceClient
@@ -27,13 +24,17 @@ func (a *app) keyCommand() *cobra.Command {
 		resource: resource[service]{a, a.forCompany(a.auth), authv1.NewApiKeyServiceClient, "key", "API_KEY", "key_… --company comp_…"},
 		about:    "Manage API keys, the credentials of programs that use Interface B", noun: "an API key",
 		listShort: "List the company's API keys", none: "no API keys yet; see reservectl key create --help",
-		listExample:   "  reservectl key list --company comp_… --output table",
-		createExample: `  reservectl key create --company comp_… --name "Website" --permissions events:read,registrations:write --rate-limit 300`,
-		grants:        "permissions", grantsUsage: permissionsUsage + strings.Join(keyPermissions(), ", ") + " (default: *, everything)", knownGrants: keyPermissions(),
-		limitUsage: keyLimitUsage + " (default: the platform's RATE_LIMIT)", required: []string{"name"},
+		listExample: "  reservectl key list --company comp_… --output table",
+		createExample: `  reservectl key create --company comp_… --name "Website" --permissions events:read,registrations:write --rate-limit 300
+  reservectl key create --company comp_… --test --name "Website"`,
+		grants: "permissions", grantsUsage: "permissions to grant: " + strings.Join(keyPermissions(), ", ") + " (default: *, everything)", knownGrants: keyPermissions(),
+		limitUsage: limitUsage, limitDefault: "the platform's RATE_LIMIT", required: []string{"name"},
+		updateExample: `  reservectl key update key_… --company comp_… --rate-limit 300
+  reservectl key update key_… --company comp_… --network 203.0.113.0/24,2001:db8::/32`,
 		create: func(ctx context.Context, keys service, n newCredential) (row, error) {
 			res, err := keys.CreateApiKey(ctx, &authv1.CreateApiKeyRequest{
 				Name: n.name, Description: n.description, Permissions: n.grants, ExpiresAfterDays: n.days, RateLimit: n.limit,
+				AllowedNetworks: n.networks,
 			})
 			return keySecretRow(res.GetApiKey(), res.GetApiSecret()), err
 		},
@@ -41,9 +42,19 @@ func (a *app) keyCommand() *cobra.Command {
 			res, err := keys.ListApiKeys(ctx, &authv1.ListApiKeysRequest{PageSize: listSize, PageToken: pageToken})
 			return rowsOf(res.GetApiKeys(), keyRow), res.GetNextPageToken(), err
 		},
-		rotate: func(ctx context.Context, keys service, id string) (row, error) {
-			res, err := keys.RotateApiKeySecret(ctx, &authv1.RotateApiKeySecretRequest{Id: id})
-			return keySecretRow(res.GetApiKey(), res.GetApiSecret()), err
+		update: func(ctx context.Context, keys service, id string, c changedCredential) (row, error) {
+			res, err := keys.UpdateApiKey(ctx, &authv1.UpdateApiKeyRequest{
+				Id: id, Name: c.name, Description: c.description, Permissions: c.grants, RateLimit: c.limit, AllowedNetworks: c.networks,
+			})
+			return keyRow(res.GetApiKey()), err
+		},
+		rotate: func(ctx context.Context, keys service, id string, r rotation) (row, error) {
+			res, err := keys.RotateApiKeySecret(ctx, &authv1.RotateApiKeySecretRequest{Id: id, OverlapDays: r.overlapDays, Force: r.force})
+			return append(keySecretRow(res.GetApiKey(), res.GetApiSecret()), previousEnd(res.GetApiKey())), err
+		},
+		endPrevious: func(ctx context.Context, keys service, id string) (row, error) {
+			res, err := keys.EndPreviousApiKeySecret(ctx, &authv1.EndPreviousApiKeySecretRequest{Id: id})
+			return keyRow(res.GetApiKey()), err
 		},
 		disable: func(ctx context.Context, keys service, id string) (row, error) {
 			res, err := keys.DisableApiKey(ctx, &authv1.DisableApiKeyRequest{Id: id})
@@ -58,29 +69,7 @@ func (a *app) keyCommand() *cobra.Command {
 			return deletedRow("api_key", id), err
 		},
 	}
-	return credentialGroup(k, keyUpdate(k.resource))
-}
-
-func keyUpdate(keys resource[authv1.ApiKeyServiceClient]) *cobra.Command {
-	var name, description string
-	var permissions []string
-	var limit int32
-	var c *cobra.Command
-	c = keys.change("update", "Change an API key; if it loses a permission or gets another limit, its tokens stop working immediately",
-		func(ctx context.Context, client authv1.ApiKeyServiceClient, id string) (row, error) {
-			res, err := client.UpdateApiKey(ctx, &authv1.UpdateApiKeyRequest{
-				Id: id, Name: flagValue(c, "name", &name), Description: flagValue(c, "description", &description),
-				Permissions: permissions, RateLimit: flagValue(c, "rate-limit", &limit),
-			})
-			return keyRow(res.GetApiKey()), err
-		})
-	c.Example = "  reservectl key update key_… --company comp_… --rate-limit 300"
-	c.Flags().StringVar(&name, "name", "", nameUsage)
-	c.Flags().StringVar(&description, "description", "", "notes")
-	c.Flags().StringSliceVar(&permissions, "permissions", nil, permissionsUsage+strings.Join(keyPermissions(), ", ")+"; they replace the present ones")
-	c.Flags().Int32Var(&limit, "rate-limit", 0, keyLimitUsage+"; 0: the platform's RATE_LIMIT")
-	completeFlag(c, "permissions", keyPermissions())
-	return c
+	return credentialGroup(k)
 }
 
 func keySecretRow(k *authv1.ApiKey, secret string) row {
@@ -94,6 +83,7 @@ func keyRow(k *authv1.ApiKey) row {
 	return row{
 		{"api_key", k.GetId()}, {"name", k.GetName()}, {"permissions", k.GetPermissions()}, {"rate_limit", limitOf(k)},
 		{"state", enum.Name(k.GetState())}, {"expires_at", timeOrNil(k.GetExpiresAt())}, {"last_used_at", timeOrNil(k.GetLastUsedAt())},
+		{"allowed_networks", k.GetAllowedNetworks()}, previousEnd(k), previousUse(k),
 	}
 }
 

@@ -166,11 +166,12 @@ Exit status:
 	flags.StringVar(&a.access.CompanyID, "company", "", "company to act for (comp_…), instead of the one in credentials.json")
 	flags.StringVarP(&a.output, "output", "o", "auto", "output format: json, table, or auto (a table on a terminal, else JSON)")
 	completeFlag(root, "output", []string{"auto", "json", "table"})
-	root.AddCommand(a.companyCommand(), a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.signingKeyCommand(), a.adminCommand(),
+	root.AddCommand(a.companyCommand(), a.signingKeyCommand(), a.adminCommand(), a.tokenCommand(), a.verifyCommand(), a.reconcileCommand(),
+		a.seedCommand(), a.demoCommand(), a.demonstrationCommand(), a.testModeCommand())
+	root.AddCommand(a.withTestMode(a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.publishableKeyCommand(),
 		a.customerCommand(), a.noteCommand(), a.eventCommand(), a.eventDateCommand(), a.registrationCommand(), a.transactionCommand(),
-		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.publishableKeyCommand(),
-		a.tokenCommand(), a.verifyCommand(), a.reconcileCommand(), a.seedCommand(),
-		a.webhookCommand(), a.listenCommand(), a.demoCommand(), a.demonstrationCommand())
+		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.requestCommand(),
+		a.webhookCommand(), a.listenCommand())...)
 	return root
 }
 

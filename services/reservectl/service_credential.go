@@ -33,9 +33,13 @@ func (a *app) credentialCommand() *cobra.Command {
 			res, err := credentials.ListServiceCredentials(ctx, &authv1.ListServiceCredentialsRequest{PageSize: listSize, PageToken: pageToken})
 			return rowsOf(res.GetServiceCredentials(), serviceCredentialRow), res.GetNextPageToken(), err
 		},
-		rotate: func(ctx context.Context, credentials service, id string) (row, error) {
-			res, err := credentials.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: id})
-			return serviceCredentialSecretRow(res.GetServiceCredential(), res.GetSecret()), err
+		rotate: func(ctx context.Context, credentials service, id string, r rotation) (row, error) {
+			res, err := credentials.RotateServiceCredential(ctx, &authv1.RotateServiceCredentialRequest{Id: id, OverlapDays: r.overlapDays, Force: r.force})
+			return append(serviceCredentialSecretRow(res.GetServiceCredential(), res.GetSecret()), previousEnd(res.GetServiceCredential())), err
+		},
+		endPrevious: func(ctx context.Context, credentials service, id string) (row, error) {
+			res, err := credentials.EndPreviousServiceCredentialSecret(ctx, &authv1.EndPreviousServiceCredentialSecretRequest{Id: id})
+			return serviceCredentialRow(res.GetServiceCredential()), err
 		},
 		disable: func(ctx context.Context, credentials service, id string) (row, error) {
 			res, err := credentials.DisableServiceCredential(ctx, &authv1.DisableServiceCredentialRequest{Id: id})
@@ -61,5 +65,6 @@ func serviceCredentialSecretRow(c *authv1.ServiceCredential, secret string) row 
 func serviceCredentialRow(c *authv1.ServiceCredential) row {
 	return row{
 		{"credential_id", c.GetId()}, {"name", c.GetName()}, {"scopes", c.GetScopes()}, {"state", enum.Name(c.GetState())}, {"rotated_at", timeOrNil(c.GetRotatedAt())},
+		previousEnd(c), previousUse(c),
 	}
 }

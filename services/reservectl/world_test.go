@@ -12,8 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
@@ -48,6 +50,8 @@ type world struct {
 	cutAfter  int // number of batches after which the stream fails; 0: never
 	made      *authv1.CreateCompanyRequest
 	client    *authv1.CreateApiClientRequest
+	rotated   *authv1.RotateApiClientSecretRequest
+	changed   *authv1.UpdateApiClientRequest
 	companies []*authv1.Company
 }
 
@@ -177,6 +181,20 @@ func (w *world) CreateApiClient(_ context.Context, req *authv1.CreateApiClientRe
 	return &authv1.CreateApiClientResponse{
 		ApiClient: &authv1.ApiClient{Id: "m2m_1", Name: req.GetName(), Scopes: req.GetScopes()}, ClientSecret: secret,
 	}, nil
+}
+
+func (w *world) RotateApiClientSecret(_ context.Context, req *authv1.RotateApiClientSecretRequest) (*authv1.RotateApiClientSecretResponse, error) {
+	w.rotated = req
+	res := &authv1.RotateApiClientSecretResponse{ApiClient: &authv1.ApiClient{Id: req.GetId()}, ClientSecret: secret}
+	if days := req.GetOverlapDays(); days > 0 {
+		res.ApiClient.PreviousSecretExpiresAt = timestamppb.New(time.Date(2026, 3, 29+int(days), 9, 30, 0, 0, time.UTC))
+	}
+	return res, nil
+}
+
+func (w *world) UpdateApiClient(_ context.Context, req *authv1.UpdateApiClientRequest) (*authv1.UpdateApiClientResponse, error) {
+	w.changed = req
+	return &authv1.UpdateApiClientResponse{ApiClient: &authv1.ApiClient{Id: req.GetId(), AllowedNetworks: req.GetAllowedNetworks().GetValues()}}, nil
 }
 
 func (w *world) ListApiClients(context.Context, *authv1.ListApiClientsRequest) (*authv1.ListApiClientsResponse, error) {

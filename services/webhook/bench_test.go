@@ -94,7 +94,7 @@ func BenchmarkFloor(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	body := message.NewBody(msgs[0].ID, msgs[0].Event, msgs[0].OccurredAt, msgs[0].JSON)
+	body := message.NewBody(&msgs[0])
 	began := cpu(syscall.RUSAGE_SELF)
 	b.ResetTimer()
 	var next atomic.Int64

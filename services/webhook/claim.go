@@ -190,7 +190,7 @@ func (e *Engine) newJobs(ctx context.Context, claimed []claimedRow, lease id.UUI
 		c := &claimed[i]
 		j := &job{delivery: c.ID, target: targets[c.key()], lease: lease, leaseUntil: until, tries: int(c.Tries), trace: c.Trace}
 		if j.body = bodies[c.MessageID]; j.body == nil && c.JSON != nil {
-			j.body = message.NewBody(c.MessageID, c.Event, c.OccurredAt, c.JSON)
+			j.body = message.NewBody(&message.Message{ID: c.MessageID, Company: c.CompanyID, Event: c.Event, OccurredAt: c.OccurredAt, JSON: c.JSON})
 			bodies[c.MessageID] = j.body
 		}
 		switch {

@@ -53,4 +53,6 @@
 //  12. Every message is stored, whether or not an endpoint subscribes to it, with a position. A message
 //     becomes visible only after all messages with lower positions, so a reader that continues after
 //     the last position that it has read misses none. Positions continue after a restore.
+//  13. Every message in test mode says so, in its body and in its JWT. In live mode, neither has the
+//     member mode.
 package webhook

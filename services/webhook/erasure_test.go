@@ -28,7 +28,7 @@ func (w *world) rows(sql string, args ...any) int64 {
 // queueAbout queues a registration of a customer.
 func (w *world) queueAbout(customer id.Customer) error {
 	m := message.Message{ID: id.New[id.WebhookMessage](), Company: w.company, Event: "registration.created", OccurredAt: time.Now(), Customers: []id.Customer{customer}}
-	m.JSON = message.Envelope(m.ID, m.Event, m.OccurredAt, fmt.Appendf(nil, `{"customerId":%q}`, customer))
+	m.JSON = message.Envelope(&m, fmt.Appendf(nil, `{"customerId":%q}`, customer))
 	return w.engine.queue(w.t.Context(), []message.Message{m})
 }
 

@@ -23,7 +23,7 @@ func Part() service.Part {
 	return service.Part{
 		Name:       "webhook",
 		About:      "webhook endpoints, and the deliveries to them",
-		Callers:    []string{"admin", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "admin", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,

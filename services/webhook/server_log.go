@@ -36,7 +36,7 @@ func (s *Server) SendTest(ctx context.Context, req *webhookv1.SendTestRequest) (
 	if answered, err := s.seen(ctx, company, req, resp); answered || err != nil {
 		return resp, err
 	}
-	body, err := s.sample(event)
+	body, err := s.sample(company, event)
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +68,15 @@ func (s *Server) seen(ctx context.Context, company id.Company, req, resp proto.M
 }
 
 // sample returns the body of a test delivery.
-func (s *Server) sample(event string) (*message.Body, error) {
+func (s *Server) sample(company id.Company, event string) (*message.Body, error) {
 	now := pg.Instant(s.now())
 	data, err := s.catalogue.Sample(event, now)
 	if err != nil {
 		return nil, err
 	}
-	messageID := id.WebhookMessage(s.newID())
-	return message.NewBody(messageID, event, now, message.TestEnvelope(messageID, event, now, data)), nil
+	m := message.Message{ID: id.WebhookMessage(s.newID()), Company: company, Event: event, OccurredAt: now}
+	m.JSON = message.TestEnvelope(&m, data)
+	return message.NewBody(&m), nil
 }
 
 // ListDeliveries implements WebhookService.
@@ -117,7 +118,7 @@ func (s *Server) GetDelivery(ctx context.Context, req *webhookv1.GetDeliveryRequ
 		return nil, err
 	}
 	m := d.message
-	body := message.NewBody(d.MessageID, m.Event, m.OccurredAt, m.JSON)
+	body := message.NewBody(&message.Message{ID: d.MessageID, Company: company, Event: m.Event, OccurredAt: m.OccurredAt, JSON: m.JSON})
 	resp := &webhookv1.GetDeliveryResponse{Delivery: deliveryMessage(&d.Delivered), Body: m.JSON}
 	for i := range d.attempts {
 		resp.Attempts = append(resp.Attempts, attemptMessage(&d.attempts[i], s.headersOf(&d.attempts[i], d.secrets, body)))

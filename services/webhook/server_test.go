@@ -307,7 +307,7 @@ func TestEndpoints(t *testing.T) {
 			t.Errorf("body %s", res.GetBody())
 		}
 		again, err := w.client.RotateSecret(w.as(w.company), &webhookv1.RotateSecretRequest{EndpointId: e})
-		if f := fault.From(err); f.Kind != fault.Refused || f.Reason != ReasonSecretRotated || f.Meta["previous_expires_at"] == "" {
+		if f := fault.From(err); f.Kind != fault.Refused || f.Reason != fault.ReasonSecretRotated || f.Meta["previous_expires_at"] == "" {
 			t.Errorf("a second rotation: %v %v", again, err)
 		}
 		kept, err := w.client.GetSecret(w.as(w.company), &webhookv1.GetSecretRequest{EndpointId: e})

@@ -69,9 +69,6 @@ func (s *store) openAll(company id.Company, endpoint id.WebhookEndpoint, rows []
 	return out, nil
 }
 
-// ReasonSecretRotated is the reason for refusing to rotate a secret while the previous one is valid.
-const ReasonSecretRotated = "SECRET_ROTATED"
-
 // refuseOverlap refuses a rotation while the previous secret of a locked endpoint is valid, because
 // receivers may still use it, and a rotation would end it.
 func (s *store) refuseOverlap(ctx context.Context, tx *pg.Tx, company id.Company, endpoint id.WebhookEndpoint, now time.Time) error {
@@ -79,9 +76,7 @@ func (s *store) refuseOverlap(ctx context.Context, tx *pg.Tx, company id.Company
 	if err := tx.QueryRow(ctx, overlapSQL, company, endpoint, now).Scan(&ends); err != nil || !ends.After(now) {
 		return err
 	}
-	at := ends.UTC().Format(time.RFC3339)
-	return fault.Refuse(ReasonSecretRotated, "the previous secret is valid until "+at+
-		", because receivers may still use it: rotate the secret after that, or with force, which ends the previous one now").With("previous_expires_at", at)
+	return fault.SecretRotated(ends)
 }
 
 // rotateSecret adds a secret, and sets when the previous one ends.

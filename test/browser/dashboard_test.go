@@ -30,6 +30,7 @@ func TestDashboard(t *testing.T) {
 	t.Run("webhooks", w.testWebhooks)
 	t.Run("front desk", w.testFrontDesk)
 	t.Run("changing events", w.testEditing)
+	t.Run("test mode", w.testTestMode)
 	t.Run("without JavaScript", w.testWithoutScript)
 }
 

@@ -28,20 +28,34 @@ func (w *world) testLayout(t *testing.T, fonts fontSet, pages []place) {
 	b := browser.tab(t, w.url)
 	b.open("/sign-in")
 	b.signIn(w.email, w.password)
+	b.fitAll(pages)
+	b.fitAll(b.testPlaces())
+}
+
+// fitAll checks pages in many widths and text sizes.
+func (b *tab) fitAll(pages []place) {
+	b.t.Helper()
 	for _, p := range pages {
 		if status := b.open(p.path); status != 200 {
-			t.Fatalf("%s is answered %d", p.path, status)
+			b.t.Fatalf("%s is answered %d", p.path, status)
 		}
 		for _, size := range textSizes {
 			b.fits(p, size)
 		}
 	}
+	b.textSize(textSizes[0])
+}
+
+// textSize sets the size of text without a size of its own, in pixels.
+func (b *tab) textSize(size int64) {
+	b.t.Helper()
+	command(b, page.SetFontSizes, page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: size, Fixed: size}})
 }
 
 // fits fails the test for everything on the open page that does not fit a width at a text size.
 func (b *tab) fits(p place, size int64) {
 	b.t.Helper()
-	command(b, page.SetFontSizes, page.SetFontSizesParams{FontSizes: &page.FontSizes{Standard: size, Fixed: size}})
+	b.textSize(size)
 	in := widths
 	if size > textSizes[0] {
 		in = largeTextWidths

@@ -53,17 +53,20 @@ func TestSlowPages(t *testing.T) { // invariants 2 to 4
 func (w *world) testPages(t *testing.T, pages []place) {
 	b := w.signedIn(t)
 	axe := axeSource(t)
-	guest := w.tab(t)
-	guests := w.guestPlaces(t, b, guest)
-	for _, pattern := range unseen(t, slices.Concat(pages, guests)) {
+	guest, tester := w.tab(t), w.signedIn(t)
+	guests, tests := w.guestPlaces(t, b, guest), tester.testPlaces()
+	for _, pattern := range unseen(t, slices.Concat(pages, guests, tests)) {
 		t.Errorf("no place is at %s", pattern)
 	}
-	for _, tab := range []*tab{b, guest} {
+	for _, tab := range []*tab{b, guest, tester} {
 		command(tab, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
 		tab.takeProblems()
 	}
 	for _, p := range guests {
 		guest.look(t, p, axe)
+	}
+	for _, p := range tests {
+		tester.look(t, p, axe)
 	}
 	for _, p := range pages {
 		b.look(t, p, axe)

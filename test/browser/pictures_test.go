@@ -75,6 +75,11 @@ func TestSlowPictures(t *testing.T) {
 	} {
 		b.take(p, pages[p.page])
 	}
+	b.scheme("light")
+	b.testPlaces()
+	b.open("/test-mode")
+	b.follow("1 week")
+	b.take(picture{name: "test-mode", scheme: "light"}, "/test-mode")
 }
 
 // take takes a picture of a page in a window.

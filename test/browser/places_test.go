@@ -8,8 +8,10 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	"reservation.dev/test/harness"
 )
 
 // place is a page: its name and its path.
@@ -36,10 +38,10 @@ func (w *world) places(t *testing.T, b *tab) []place {
 		{"today", "/"}, {"week", "/week"}, {"events", "/events"}, {"new event", "/events/new"}, {"customers", "/customers"},
 		{"new customer", "/customers/new"}, {"discount codes", "/discounts"}, {"new discount code", "/discounts/new"}, {"pass types", "/pass-types"}, {"new pass type", "/pass-types/new"}, {"account", "/account"},
 		{"API clients", "/settings/api-clients"}, {"new API client", "/settings/api-clients/new"},
-		{"API keys", "/settings/api-keys"}, {"new API key", "/settings/api-keys/new"}, {"company", "/settings/company"},
+		{"API keys", "/settings/api-keys"}, {"new API key", "/settings/api-keys/new"}, {"company", "/settings/company"}, {"test mode", "/test-mode"},
 		{"administrators", "/settings/administrators"}, {"audit log", "/settings/audit"},
 		{"webhooks", "/settings/webhooks"}, {"new endpoint", "/settings/webhooks/new"},
-		{"deliveries", "/settings/webhooks/deliveries"}, {"replay", "/settings/webhooks/replay"},
+		{"requests", "/settings/requests"}, {"deliveries", "/settings/webhooks/deliveries"}, {"replay", "/settings/webhooks/replay"},
 	}
 	add := func(name, path string) { pages = append(pages, place{name, path}) }
 
@@ -96,7 +98,17 @@ func (w *world) places(t *testing.T, b *tab) []place {
 	add("rotate a webhook's secret", endpoint+"/rotate")
 	administrator := follow("administrator", "/settings/administrators", `//main//table//a`)
 	add("disable an administrator", administrator+"/disable")
+	w.sendRequest(t)
+	follow("request", "/settings/requests", `//main//table//th//a`)
 	follow("delivery", "/settings/webhooks/deliveries", `//main//table//a`)
 	follow("confirm a replay", "/settings/webhooks/deliveries", `//main//a[starts-with(@href,"/settings/webhooks/deliveries/replay")]`)
 	return pages
+}
+
+// sendRequest sends a request to Interface B, and waits until the request log has it.
+func (w *world) sendRequest(t *testing.T) {
+	t.Helper()
+	key := harness.Credential{ID: w.Credentials.InterfaceB.APIKey, Secret: w.Credentials.InterfaceB.APISecret}
+	harness.NewB(t, w.Credentials.InterfaceB.BaseURL).Token(t, key)
+	w.company.AwaitRequests(t, &authv1.ListRequestsRequest{CredentialId: key.ID})
 }

@@ -83,13 +83,19 @@ func template(t *testing.T, values string, args ...string) (string, error) {
 	return out, nil
 }
 
-// render returns the objects of an installation. Unknown and duplicate fields fail the test.
+// render returns the objects of an installation.
 func render(t *testing.T, values string, args ...string) *manifests {
 	t.Helper()
 	text, err := template(t, values, args...)
 	if err != nil {
 		t.Fatalf("helm template with %s: %v\n%s", values, err, text)
 	}
+	return decode(t, text)
+}
+
+// decode returns the objects of a rendered chart. Unknown and duplicate fields fail the test.
+func decode(t *testing.T, text string) *manifests {
+	t.Helper()
 	m := &manifests{
 		deployments: map[string]*appsv1.Deployment{}, stateful: map[string]*appsv1.StatefulSet{}, jobs: map[string]*batchv1.Job{},
 		services: map[string]*corev1.Service{}, accounts: map[string]*corev1.ServiceAccount{}, secrets: map[string]*corev1.Secret{},

@@ -73,15 +73,26 @@ type caller struct {
 	steps   []step
 	values  map[string]string
 	seen    map[string]bool // the identifiers in the responses
+	marker  string          // is added to the texts of the requests
 }
 
 // mostRequests is the largest limit that a credential can have.
 const mostRequests = 10000
 
-// caller returns a caller of a new company with all permissions.
+// caller returns a caller of a new company with all permissions. On Interface B, the company is in test
+// mode, because only that permits all operations.
 func (r *routes) caller(t *testing.T) *caller {
 	t.Helper()
 	company := r.operator.NewCompany(t, "Europe/London")
+	if r.name == "b" {
+		company = company.TestMode(t)
+	}
+	return r.callerOf(t, company)
+}
+
+// callerOf is caller for an existing company.
+func (r *routes) callerOf(t *testing.T, company *harness.Company) *caller {
+	t.Helper()
 	mine := r.platform.Credentials
 	key := (&routes{face: face{name: "b"}, operator: r.operator}).credential(t, company, mostRequests)
 	mine.InterfaceB.APIKey, mine.InterfaceB.APISecret = key.ID, key.Secret
@@ -113,9 +124,13 @@ func (c *caller) request(s step) harness.Request {
 		for name, value := range c.values {
 			r.Body = strings.ReplaceAll(r.Body, strconv.Quote("$"+name), strconv.Quote(value))
 		}
+		r.Body = texts.ReplaceAllString(r.Body, `"$1":"$2`+c.marker+`"`)
 	}
 	return r
 }
+
+// texts matches the members of a body that are texts without a meaning for the platform.
+var texts = regexp.MustCompile(`"(title|description|firstName|firstname|lastName|lastname|location|reason|body|author)":"([^"]*)"`)
 
 // value returns the value of a variable, or any other text unchanged.
 func (c *caller) value(text string) string {
@@ -138,14 +153,18 @@ func (c *caller) path(template string, s step) string {
 }
 
 // identifier matches an identifier: its prefix and the rest.
-var identifier = regexp.MustCompile(`\b([a-z0-9]+(?:_|-))([0-9a-hjkmnp-tv-z]{26})\b`)
+var identifier = regexp.MustCompile(`\b([a-z0-9]+(?:_test_|_|-))([0-9a-hjkmnp-tv-z]{26})\b`)
+
+// sentPaths matches the paths in the request log. They have the identifiers that the caller itself sent,
+// whose resources can belong to another company.
+var sentPaths = regexp.MustCompile(`"path":"[^"]*"`)
 
 // send makes a request, and notes the identifiers in its response.
 func (c *caller) send(t *testing.T, r harness.Request) harness.Answer {
 	t.Helper()
 	answer := c.Do(t, r)
 	if answer.Code < 300 {
-		for _, found := range identifier.FindAllString(string(answer.Body), -1) {
+		for _, found := range identifier.FindAllString(sentPaths.ReplaceAllString(string(answer.Body), ""), -1) {
 			if !strings.HasSuffix(found, "0000000000") { // the samples of test deliveries have fixed identifiers
 				c.seen[found] = true
 			}
@@ -197,7 +216,8 @@ func (c *caller) state(t *testing.T, s step) map[string]string {
 	all := map[string]string{}
 	path := c.operations[s.operation].path
 	for _, o := range c.operations {
-		if o.method != http.MethodGet || path != o.path && !strings.HasPrefix(path, o.path+"/") {
+		// Reading the request log adds to it.
+		if o.method != http.MethodGet || path != o.path && !strings.HasPrefix(path, o.path+"/") || o.path == "/requests" {
 			continue
 		}
 		r := harness.Request{Method: o.method, Path: c.path(o.path, s), Token: c.values["accessToken"]}
@@ -207,8 +227,9 @@ func (c *caller) state(t *testing.T, s step) map[string]string {
 	return all
 }
 
-// attempts matches the members that change in the background, when a webhook delivery is attempted.
-var attempts = regexp.MustCompile(`"(attemptCount|failingSince|finishedAt|lastFailure|lastResponseStatus|nextAttemptAt)":[^,}]*|"attempts":\[[^]]*\]|"status":"(pending|failed)"`)
+// attempts matches the members that change by themselves: when a webhook delivery is attempted, and what
+// the test clock shows.
+var attempts = regexp.MustCompile(`"now":"[^"]*"|"(attemptCount|failingSince|finishedAt|lastFailure|lastResponseStatus|nextAttemptAt)":[^,}]*|"attempts":\[[^]]*\]|"status":"(pending|failed)"`)
 
 // unknown returns a text whose identifiers are replaced with new ones of the same kinds.
 func unknown(text string) string {

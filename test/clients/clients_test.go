@@ -93,9 +93,14 @@ func (f face) base(c *harness.Credentials) string {
 // each runs a scenario on both interfaces of a new platform, through a proxy that checks the responses.
 func each(t *testing.T, run func(t *testing.T, u *use)) {
 	t.Helper()
-	c := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"DEMO": "on", "RATE_LIMIT": "10000"}}).Credentials
+	platform := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{"DEMO": "on", "RATE_LIMIT": "10000"}})
 	for _, f := range faces() {
 		t.Run("interface "+f.name, func(t *testing.T) {
+			c := platform.Credentials
+			if f.name == "b" {
+				key := platform.Operator(t).Company(c.CompanyID).TestMode(t).NewKey(t, 0)
+				c.InterfaceB.APIKey, c.InterfaceB.APISecret = key.ID, key.Secret
+			}
 			u := &use{description: descriptionFile(t, f.name)}
 			u.operations = described(t, u.description)
 			steps, given := f.steps(t, &c)

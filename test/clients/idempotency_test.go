@@ -30,6 +30,9 @@ func (r *routes) testIdempotency(t *testing.T) {
 		if after := c.state(t, s); !maps.Equal(before, after) {
 			t.Errorf("%s, repeated, changed\n%v\nto\n%v", s.operation, before, after)
 		}
+		if s.operation == "resetTestData" {
+			continue // all its requests are the same
+		}
 		if body, ok := another(t, request.Body); ok {
 			request.Body = body
 		} else {

@@ -12,7 +12,7 @@ func soon(days int) string {
 	return time.Now().UTC().AddDate(0, 0, days).Truncate(time.Hour).Format(time.RFC3339)
 }
 
-// stepsOfB is a scenario that calls every operation of Interface B.
+// stepsOfB is a scenario that calls every operation of Interface B, with a key in test mode.
 func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) {
 	given := map[string]string{"apiKey": c.InterfaceB.APIKey, "apiSecret": c.InterfaceB.APISecret}
 	steps := []step{
@@ -153,10 +153,17 @@ func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		{operation: "replayWebhookDeliveries", body: object{"endpointId": "$endpoint", "status": "failed", "since": soon(-1)}},
 		{operation: "listWebhookMessages", query: object{"event": "registration.cancelled", "since": soon(-1)}},
 		{operation: "deleteWebhookEndpoint", path: []string{"$endpoint"}},
+		// The request log.
+		{operation: "listRequests", query: object{"interface": "b", "method": "POST", "status": "2xx", "since": soon(-1)}, save: map[string]string{"request": "requests.0.id"}},
+		{operation: "getRequest", path: []string{"$request"}},
 		// The end.
 		{operation: "cancelRegistrationById", path: []string{"$mine"}},
 		{operation: "deleteEvent", path: []string{"$event"}},
 		{operation: "deleteCustomer", path: []string{"$customer"}},
+		// The test mode.
+		{operation: "getTestClock"},
+		{operation: "advanceTestClock", body: object{"to": soon(90)}},
+		{operation: "resetTestData"},
 	}
 	return steps, given
 }

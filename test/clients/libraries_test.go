@@ -67,7 +67,6 @@ func TestSlowLibraries(t *testing.T) {
 func goLibrary(t *testing.T) func(example string) []string {
 	t.Helper()
 	dir, bin, env := filepath.Join(root(t), "clients", "go"), harness.TempDir(t), []string{"GOFLAGS=-mod=readonly"}
-	command(t, t.Context(), dir, env, "go", "vet", "./...")
 	command(t, t.Context(), dir, env, "go", "test", "-count=1", "./...")
 	command(t, t.Context(), dir, env, "go", "build", "-o", bin, "./examples/...")
 	return func(example string) []string { return []string{filepath.Join(bin, example)} }

@@ -20,14 +20,14 @@ func pagingParameters() []string {
 // filterPrefixes are the prefixes of the identifiers by which lists filter.
 func filterPrefixes() map[string]string {
 	return map[string]string{
-		"customerId": "cust_", "purchasedById": "cust_", "eventId": "evt_", "eventDateId": "date_", "passId": "pass_", "endpointId": "whe_",
+		"customerId": "cust_", "purchasedById": "cust_", "eventId": "evt_", "eventDateId": "date_", "passId": "pass_", "endpointId": "whe_", "credentialId": "key_", "requestId": "req_",
 	}
 }
 
 // testLists checks the rules that all lists of an interface share.
 func (r *routes) testLists(t *testing.T) {
 	c := r.caller(t)
-	c.play(t, "deleteEvent", "deleteCustomer", "deleteNote", "deleteWebhookEndpoint")
+	c.play(t, "deleteEvent", "deleteCustomer", "deleteNote", "deleteWebhookEndpoint", "advanceTestClock", "resetTestData")
 	size := map[string]string{"a": "pageSize", "b": "perPage"}[r.name]
 	lists := 0
 	for _, s := range c.first() {

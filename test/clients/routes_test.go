@@ -79,7 +79,7 @@ func (c *caller) testRateLimit(t *testing.T) {
 // testTenancy plays the scenario in two companies. Before each step of the second, the first tries it.
 func (c *caller) testTenancy(t *testing.T) {
 	stranger := c.routes.caller(t)
-	stranger.play(t, "deleteEvent", "deleteCustomer", "deleteNote")
+	stranger.play(t, "deleteEvent", "deleteCustomer", "deleteNote", "resetTestData")
 	for _, s := range c.steps {
 		if c.operations[s.operation].permission != "" {
 			c.intrude(t, stranger, s)

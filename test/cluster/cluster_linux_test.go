@@ -42,6 +42,7 @@ func testInside(t *testing.T, dir string) {
 	})
 	ok = ok && t.Run("pods run the programs of the images and cannot write to their file systems", c.testPods)
 	ok = ok && t.Run("the first company is created as the page says", c.testFirstCompany)
+	ok = ok && t.Run("a new user makes a booking as the page says", c.testStartPage)
 	ok = ok && t.Run("the dashboard is available on a forwarded port", c.testDashboard)
 	ok = ok && t.Run("the demonstration company is created", func(t *testing.T) {
 		credentials = c.demonstration(t, c.dir, "", []string{"--credentials", c.dir + "/operator/credentials.json"})
@@ -146,6 +147,23 @@ func (c *cluster) testFirstCompany(t *testing.T) {
 	}
 	out := c.run(t, commandLimit, "bash", "-euc", "cd "+dir+"\n"+script+"\nkill %1\nmkdir -p "+c.dir+"/operator && cp credentials.json "+c.dir+"/operator/")
 	if !strings.Contains(out, "ada@example.com") {
+		t.Errorf("the commands printed %s", out)
+	}
+}
+
+// testStartPage follows docs/START_KUBERNETES.md, on the platform that is already installed. (The
+// test of the chart renders the installation of the page.)
+func (c *cluster) testStartPage(t *testing.T) {
+	root, err := harness.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(root+"/bin/reservectl", dir+"/reservectl"); err != nil {
+		t.Fatal(err)
+	}
+	script := "cd " + dir + "\nhelm() { :; }\ntrap 'kill $(jobs -p)' EXIT\n" + harness.StartScript(t, "docs/START_KUBERNETES.md", harness.StartAddress)
+	if out := c.run(t, commandLimit, "bash", "-c", script); !strings.Contains(out, `"status":"confirmed"`) {
 		t.Errorf("the commands printed %s", out)
 	}
 }

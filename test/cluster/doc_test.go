@@ -1,7 +1,7 @@
-// Package cluster installs the chart on Kubernetes as docs/KUBERNETES.md describes. The cluster
-// has one node and consists of real programs: etcd, the API server, the controllers, the
-// scheduler, kubelet, kube-proxy, containerd, runc, a bridge between the pods, and CoreDNS. The
-// images are those of deploy/Dockerfile.
+// Package cluster installs the chart on Kubernetes as docs/KUBERNETES.md describes, and follows
+// docs/START_KUBERNETES.md. The cluster has one node and consists of real programs: etcd, the API
+// server, the controllers, the scheduler, kubelet, kube-proxy, containerd, runc, a bridge between the
+// pods, and CoreDNS. The images are those of deploy/Dockerfile.
 //
 // It runs if CLUSTER_TEST is set, which make cluster-test does after it has built and installed
 // the requirements. It uses no registry.

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -83,6 +84,7 @@ func TestCompose(t *testing.T) {
 			t.Errorf("got the companies %v", companies)
 		}
 	})
+	t.Run("a new user makes a booking as the page says", p.testStartPage)
 	t.Run("the databases can be backed up from the host", p.testBackup)
 	t.Run("every dashboard panel has data", func(t *testing.T) { p.testDashboards(t, began) })
 	t.Run("no alert fires", p.testQuiet)
@@ -129,6 +131,17 @@ func (p *platform) testHardening(t *testing.T) {
 	slices.Sort(want)
 	if !slices.Equal(open, want) {
 		t.Errorf("open ports are %v, want %v", open, want)
+	}
+}
+
+// testStartPage follows docs/START_DOCKER.md.
+func (p *platform) testStartPage(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
+	defer cancel()
+	script := harness.StartScript(t, "docs/START_DOCKER.md", p.setting("INTERFACE_B_URL"))
+	out, err := p.tryFrom(ctx, strings.NewReader(""), p.env, "bash", "-c", script)
+	if err != nil || !strings.Contains(out, `"status":"confirmed"`) {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

@@ -1,7 +1,7 @@
 // Package compose runs docker-compose.yml as an operator does, with a separate Docker daemon. It
 // builds the images, starts everything, creates the demonstration company, checks the interfaces
-// with test/conformance, receives a webhook, checks Prometheus and the traces, scales out, and
-// kills a container of each service under load.
+// with test/conformance, follows docs/START_DOCKER.md, receives a webhook, checks Prometheus and the
+// traces, scales out, and kills a container of each service under load.
 //
 // It runs if COMPOSE_TEST is set, which make compose-test does after it has installed the
 // requirements. It uses no registry. Instead it makes the images that the files name from

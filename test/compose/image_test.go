@@ -13,8 +13,8 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// largest is the maximum size of a service's image, in bytes.
-const largest = 30 << 20
+// largest is the maximum size of an image, in bytes. The dashboard is the largest, with 42 MB.
+const largest = 48 << 20
 
 // inspected is the output of docker image inspect.
 type inspected struct {

@@ -119,7 +119,12 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
 	if [ -d /docker-entrypoint-initdb.d ]; then
 		"$@" -c listen_addresses= &
 		until pg_isready -q -U postgres; do sleep 1; done
-		for script in /docker-entrypoint-initdb.d/*; do "$script"; done
+		for script in /docker-entrypoint-initdb.d/*; do
+			case $script in
+			*.sql) psql -v ON_ERROR_STOP=1 -U postgres -f "$script" ;;
+			*) "$script" ;;
+			esac
+		done
 		kill -INT $!
 		wait $!
 	fi

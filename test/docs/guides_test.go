@@ -32,11 +32,15 @@ func guides() []string {
 	return []string{"README.md", "docs/INTERFACE_A.md", "docs/INTERFACE_B.md", "docs/WEBHOOKS.md"}
 }
 
+// startPage is the page that a new user follows once, on a new platform.
+const startPage = "docs/START_GO.md"
+
 // guideAddress is the address of the reader's own program in the guides.
 const guideAddress = "https://example.com/webhooks"
 
-// Every guide can be followed twice, before and after the others.
-func TestGuidesCanBeFollowedTwice(t *testing.T) {
+// The start page can be followed on a new platform. Then every guide can be followed twice, before
+// and after the others.
+func TestGuidesCanBeFollowed(t *testing.T) {
 	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{
 		// The guides explain the limit. A reader does not follow four guides at the same
 		// time, but this test does.
@@ -44,6 +48,9 @@ func TestGuidesCanBeFollowedTwice(t *testing.T) {
 	}})
 	address := listen(t, filepath.Join(s.Dir, "webhook-ca.pem"))
 	dir := checkout(t, s)
+	t.Run(startPage, func(t *testing.T) {
+		follow(t, dir, "make() { [ \"$*\" = run ]; }\n"+harness.StartScript(t, startPage, s.Credentials.InterfaceB.BaseURL))
+	})
 	again := guides()
 	slices.Reverse(again)
 	for _, guide := range append(guides(), again...) {

@@ -18,6 +18,10 @@ type apiKey struct {
 	RateLimit   *int     `json:"rate_limit"`
 	State       string   `json:"state"`
 	ExpiresAt   *string  `json:"expires_at"`
+
+	Networks     []string `json:"allowed_networks"`
+	PreviousEnds *string  `json:"previous_secret_expires_at"`
+	PreviousUsed *string  `json:"previous_secret_last_used_at"`
 }
 
 func (o operator) testKey(t *testing.T, companyID string) {
@@ -78,6 +82,39 @@ func (o operator) testKey(t *testing.T, companyID string) {
 		}
 		refused(t, made)
 		made.Secret = rotated.Secret
+		if _, err := issue(t, made); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("rotate --overlap-days keeps the old secret valid until end-previous-secret", func(t *testing.T) {
+		rotated := decode[apiKey](t, o.ok(t, "key", "rotate", made.ID, "--company", companyID, "--overlap-days", "7"))
+		for _, k := range []apiKey{made, rotated} {
+			if _, err := issue(t, k); err != nil {
+				t.Error(err)
+			}
+		}
+		if k, out := list(t); rotated.PreviousEnds == nil || k.PreviousEnds == nil || k.PreviousUsed == nil {
+			t.Errorf("got %s", out)
+		}
+		if r := o.run(t, "", "key", "rotate", made.ID, "--company", companyID); r.Code != 1 || !strings.Contains(r.Errors, fault.ReasonSecretRotated) {
+			t.Errorf("a second rotation: exit status %d: %s", r.Code, r.Errors)
+		}
+		if k := decode[apiKey](t, o.ok(t, "key", "end-previous-secret", made.ID, "--company", companyID)); k.PreviousEnds != nil {
+			t.Errorf("got %+v", k)
+		}
+		refused(t, made)
+		made.Secret = rotated.Secret
+		if _, err := issue(t, made); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("update --network limits where the key can be used", func(t *testing.T) {
+		k := decode[apiKey](t, o.ok(t, "key", "update", made.ID, "--company", companyID, "--network", "203.0.113.7,2001:db8::1/32"))
+		equal(t, "networks", k.Networks, []string{"203.0.113.7/32", "2001:db8::/32"})
+		if _, err := issue(t, made); fault.From(err).Reason != fault.ReasonNetworkNotAllowed {
+			t.Errorf("got %v", err)
+		}
+		o.ok(t, "key", "update", made.ID, "--company", companyID, "--network", "")
 		if _, err := issue(t, made); err != nil {
 			t.Error(err)
 		}

@@ -94,9 +94,10 @@ func TestReservectl(t *testing.T) {
 func (o operator) testHelp(t *testing.T) {
 	t.Run("every command has help", func(t *testing.T) {
 		for _, command := range []string{
-			"", "company", "company create", "company update", "company list", "client", "client create", "client list", "client rotate", "client disable",
-			"client enable", "client delete", "key", "key create", "key list", "key update", "key rotate", "key disable", "key enable", "key delete",
-			"credential", "credential create", "credential list", "credential rotate", "credential disable", "signing-key", "signing-key rotate", "signing-key list",
+			"", "company", "company create", "company update", "company list", "client", "client create", "client list", "client update", "client rotate",
+			"client end-previous-secret", "client disable", "client enable", "client delete", "key", "key create", "key list", "key update", "key rotate",
+			"key end-previous-secret", "key disable", "key enable", "key delete", "credential", "credential create", "credential list", "credential rotate",
+			"credential end-previous-secret", "credential disable", "signing-key", "signing-key rotate", "signing-key list",
 			"admin", "admin create", "admin list", "admin disable", "admin enable", "admin reset-password",
 			"customer", "customer import", "transaction", "transaction import", "seed",
 		} {

@@ -51,6 +51,8 @@ type Operator struct {
 	Credentials     authv1.ServiceCredentialServiceClient
 	Keys            authv1.SigningKeyServiceClient
 	Administrators  authv1.AdministratorServiceClient
+	TestMode        authv1.TestModeServiceClient
+	Requests        authv1.RequestLogServiceClient
 	Customers       customerv1.CustomerServiceClient
 	Notes           customerv1.NoteServiceClient
 	Events          bookingv1.EventServiceClient
@@ -82,9 +84,10 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
 		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth), PublishableKeys: authv1.NewPublishableKeyServiceClient(auth),
+		Requests:    authv1.NewRequestLogServiceClient(auth),
 		Credentials: authv1.NewServiceCredentialServiceClient(auth), Keys: authv1.NewSigningKeyServiceClient(auth),
-		Administrators: authv1.NewAdministratorServiceClient(auth),
-		Customers:      customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),
+		Administrators: authv1.NewAdministratorServiceClient(auth), TestMode: authv1.NewTestModeServiceClient(auth),
+		Customers: customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),
 		Events: bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking), Waitlist: bookingv1.NewWaitlistServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
 	}
@@ -141,6 +144,16 @@ func (op *Operator) Company(id string) *Company { return &Company{ID: id, op: op
 
 // Ctx returns a context with which the operator makes calls on behalf of the company.
 func (c *Company) Ctx(ctx context.Context) context.Context { return c.op.As(ctx, c.ID) }
+
+// TestMode returns the company in test mode that belongs to the company.
+func (c *Company) TestMode(t testing.TB) *Company {
+	t.Helper()
+	res, err := c.op.TestMode.EnableTestMode(c.Ctx(t.Context()), &authv1.EnableTestModeRequest{}, waitForReady)
+	if err != nil {
+		t.Fatalf("test mode: %v", err)
+	}
+	return c.op.Company(res.GetCompany().GetId())
+}
 
 // Operator returns the operator that created the company.
 func (c *Company) Operator() *Operator { return c.op }

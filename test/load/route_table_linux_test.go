@@ -21,6 +21,7 @@ func routeTable() []route { return slices.Concat(tableOfB(), tableOfA()) }
 
 func (r route) making(pool string) route { r.makes = pool; return r }
 func (r route) atMost(n int) route       { r.most = n; return r }
+func (r route) inTestMode() route        { r.test = true; return r }
 
 func tableOfB() []route {
 	read := func(path string) route { return route{gateway: gatewayB, method: http.MethodGet, path: path} }
@@ -113,7 +114,14 @@ func tableOfB() []route {
 		post("/webhook-deliveries/{delivery!}/replay", ""),
 		post("/webhook-deliveries/replay", `{"endpointId":"{endpoint}","status":"failed","since":"{now}"}`),
 		read("/webhook-messages"),
+		// The request log.
+		read("/requests"),
+		read("/requests/{request}"),
 		del("/webhook-endpoints/{endpoint!}").atMost(endpoints),
+		// The test mode. The clock moves forward only, so its moves take turns.
+		read("/test-clock").inTestMode(),
+		post("/test-clock/advance", `{"to":"{start}"}`).inTestMode().atMost(1),
+		post("/test-data/reset", "").inTestMode().atMost(12),
 	}
 }
 

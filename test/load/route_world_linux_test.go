@@ -38,12 +38,15 @@ func newRouteWorld(b *testing.B) *routeWorld {
 	w.catalogue(b)
 	w.records(b)
 	w.messages(b)
+	w.add("request", w.company.AwaitRequests(b, &authv1.ListRequestsRequest{})[0].GetId())
 	return w
 }
 
 // signIn gets the tokens. Clients take turns in using them, because a credential has a rate limit.
 func (w *routeWorld) signIn(b *testing.B) {
 	limit := int32(10_000)
+	test := w.company.TestMode(b).NewKey(b, limit)
+	w.testTokens = []string{harness.NewB(b, w.GatewaysB[0]).Token(b, test)}
 	for range routeKeys {
 		key := w.company.NewKey(b, limit)
 		w.tokens[gatewayB] = append(w.tokens[gatewayB], harness.NewB(b, w.GatewaysB[0]).Token(b, key))

@@ -60,6 +60,7 @@ type route struct {
 	gateway, method, path, body string
 	makes                       string // the pool that gets the identifier in the response
 	most                        int    // writes in a round; 0 means routeWrites
+	test                        bool   // in test mode
 }
 
 func (r route) String() string {
@@ -109,11 +110,12 @@ type routeCost struct {
 // routeWorld is the platform, and a company with data for every route.
 type routeWorld struct {
 	*newsroom
-	transport *http.Transport
-	company   *harness.Company
-	tokens    map[string][]string // by gateway
-	start     time.Time
-	next      atomic.Int64
+	transport  *http.Transport
+	company    *harness.Company
+	tokens     map[string][]string // by gateway
+	testTokens []string            // of Interface B in test mode
+	start      time.Time
+	next       atomic.Int64
 
 	mu    sync.Mutex
 	pools map[string][]string
@@ -231,6 +233,9 @@ func (w *routeWorld) do(ctx context.Context, r route) (int64, error) {
 		return 0, err
 	}
 	tokens := w.tokens[r.gateway]
+	if r.test {
+		tokens = w.testTokens
+	}
 	req.Header.Set("Authorization", "Bearer "+tokens[n%int64(len(tokens))])
 	req.Header.Set("Content-Type", "application/json")
 	res, err := w.transport.RoundTrip(req)

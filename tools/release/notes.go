@@ -9,25 +9,26 @@ import (
 
 // changes returns the section of a version in CHANGELOG.md, without its heading.
 func changes(changelog, version string) (string, error) {
-	heading := regexp.MustCompile(`(?m)^## \[` + regexp.QuoteMeta(version) + `\] - \d{4}-\d{2}-\d{2}$`)
-	at := heading.FindStringIndex(changelog)
-	if at == nil {
-		return "", fmt.Errorf("CHANGELOG.md has no section ## [%s] - YYYY-MM-DD", version)
-	}
-	text := section(changelog[at[1]:])
-	if text == "" {
-		return "", fmt.Errorf("the section %s of CHANGELOG.md is empty", version)
-	}
-	return text, nil
+	return versionSection(changelog, "CHANGELOG.md", `## [`+version+`] - YYYY-MM-DD`)
 }
 
-// upgrade returns the section of docs/UPGRADES.md about the release, without its heading.
-func upgrade(page string) (string, error) {
-	_, rest, found := strings.Cut(page, "\n## This release\n")
-	if !found {
-		return "", fmt.Errorf("docs/UPGRADES.md has no section ## This release")
+// upgrade returns the section of a version in docs/UPGRADES.md, without its heading.
+func upgrade(page, version string) (string, error) {
+	return versionSection(page, "docs/UPGRADES.md", `## `+version)
+}
+
+// versionSection returns the section of a page with a heading, in which YYYY-MM-DD is any date.
+func versionSection(page, name, heading string) (string, error) {
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(heading), "YYYY-MM-DD", `\d{4}-\d{2}-\d{2}`)
+	at := regexp.MustCompile(`(?m)^` + pattern + `$`).FindStringIndex(page)
+	if at == nil {
+		return "", fmt.Errorf("%s has no section %s", name, heading)
 	}
-	return section(rest), nil
+	text := section(page[at[1]:])
+	if text == "" {
+		return "", fmt.Errorf("the section %s of %s is empty", heading, name)
+	}
+	return text, nil
 }
 
 // section returns a text up to the next heading of the second level.
@@ -55,7 +56,7 @@ func releaseNotes(src *source, version string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, err := upgrade(string(page))
+	steps, err := upgrade(string(page), version)
 	if err != nil {
 		return nil, err
 	}

@@ -68,6 +68,9 @@ func (r *release) prepare(ctx context.Context, version, target string) (notes []
 	if notes, err = releaseNotes(r.src, r.version); err != nil {
 		return nil, err
 	}
+	if err := checkClients(r.src, r.version); err != nil {
+		return nil, err
+	}
 	if err := r.src.checkClean(ctx, version); err != nil {
 		return nil, err
 	}

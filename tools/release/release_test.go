@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
@@ -185,19 +186,56 @@ func TestRefusesExistingRelease(t *testing.T) {
 
 func TestNotes(t *testing.T) {
 	changelog := "# Changelog\n\n## [Unreleased]\n\n- later\n\n## [1.1.0] - 2026-12-01\n\n### Added\n\n- this\n\n## [1.0.0] - 2026-11-23\n"
-	if got, err := changes(changelog, "1.1.0"); err != nil || got != "### Added\n\n- this" {
-		t.Errorf("got %q, %v", got, err)
-	}
-	for _, version := range []string{"1.0.0", "1.2.0", "Unreleased", "1.1"} {
-		if got, err := changes(changelog, version); err == nil {
-			t.Errorf("%s: got %q", version, got)
+	upgrades := "# Upgrades\n\n## Unreleased\n\n- later\n\n## 1.1.0\n\n### Added\n\n- this\n\n## 1.0.0\n"
+	for name, notes := range map[string]func(version string) (string, error){
+		"CHANGELOG.md":     func(version string) (string, error) { return changes(changelog, version) },
+		"docs/UPGRADES.md": func(version string) (string, error) { return upgrade(upgrades, version) },
+	} {
+		if got, err := notes("1.1.0"); err != nil || got != "### Added\n\n- this" {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+		for _, version := range []string{"1.0.0", "1.2.0", "1.1", "1.1.0-rc.1", "1x1.0"} {
+			if got, err := notes(version); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), version) {
+				t.Errorf("%s: %s: got %q, %v", name, version, got, err)
+			}
 		}
 	}
 	if got := rootLinks("[a](BACKUP.md), [b](../deploy/x#y), [c](#here), [d](https://example.com/x)"); got != "[a](docs/BACKUP.md), [b](deploy/x#y), [c](#here), [d](https://example.com/x)" {
 		t.Errorf("the links are %s", got)
 	}
-	if got, err := upgrade(file(t, "docs/UPGRADES.md")); err != nil || !strings.HasPrefix(got, "### ") {
-		t.Errorf("the steps are %q, %v", got, err)
+}
+
+// A version without notes about its changes or its upgrade is refused, and so is one that the client
+// libraries do not have.
+func TestRefusesUnpreparedVersion(t *testing.T) {
+	src := newRepository(t)
+	pages := map[string]string{
+		"CHANGELOG.md": "## [1.1.0] - 2026-12-01\n\n- this\n", "docs/UPGRADES.md": "## 1.1.0\n\nNothing.\n",
+		"clients/typescript/package.json": `{ "version": "1.1.0" }`, "clients/python/src/reservation_client/_version.py": "VERSION = \"1.1.0\"\n",
+	}
+	write := func(name, text string) {
+		t.Helper()
+		file := filepath.Join(src.root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, text := range pages {
+		write(name, text)
+	}
+	if notes, err := releaseNotes(src, "1.1.0"); err != nil || !strings.Contains(string(notes), "- this") || !strings.Contains(string(notes), "Nothing.") {
+		t.Fatalf("%s, %v", notes, err)
+	}
+	if err := checkClients(src, "1.1.0"); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range pages {
+		write(name, strings.ReplaceAll(text, "1.1.0", "1.0.0"))
+		_, err := releaseNotes(src, "1.1.0")
+		if err = errors.Join(err, checkClients(src, "1.1.0")); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s without the version: %v", name, err)
+		}
+		write(name, text)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,6 +63,30 @@ func checkVersion(version string) error {
 		return fmt.Errorf("%q is not a semantic version like v1.2.3 or v1.2.3-rc.1: use make release VERSION=v1.2.3", version)
 	}
 	return nil
+}
+
+// clientVersions returns where the client libraries have their versions: in which file, and in which
+// form. (The versions of the library for Go are tags.)
+func clientVersions() map[string]string {
+	return map[string]string{
+		"clients/typescript/package.json":                   `"version": "%s"`,
+		"clients/python/src/reservation_client/_version.py": `VERSION = "%s"`,
+	}
+}
+
+// checkClients refuses a version that the client libraries do not have.
+func checkClients(src *source, version string) error {
+	var problems []error
+	for name, form := range clientVersions() {
+		content, err := src.read(name)
+		if err != nil {
+			return err
+		}
+		if want := fmt.Sprintf(form, version); !strings.Contains(string(content), want) {
+			problems = append(problems, fmt.Errorf("%s does not contain %s", name, want))
+		}
+	}
+	return errors.Join(problems...)
 }
 
 // checkClean refuses uncommitted changes, and a tag of the version at another commit.

@@ -691,7 +691,7 @@ type NoteUpdateKind string
 
 // OAuthTokenRequest A client-credentials request of OAuth 2 (RFC 6749), form-encoded.
 type OAuthTokenRequest struct {
-	// ClientID The client's id (`m2m_…`). Omit it if you send it by HTTP Basic.
+	// ClientID The client's id (`m2m_…`, or `m2m_test_…` in test mode). Omit it if you send it by HTTP Basic.
 	ClientID *string `json:"client_id,omitempty"`
 
 	// ClientSecret The client's secret. Omit it if you send it by HTTP Basic.
@@ -854,7 +854,7 @@ type ProfileUpdate struct {
 
 // TokenRequest The credentials of an API client, as JSON.
 type TokenRequest struct {
-	// ClientID The client's id (`m2m_…`). Required unless you send it by HTTP Basic.
+	// ClientID The client's id (`m2m_…`, or `m2m_test_…` in test mode). Required unless you send it by HTTP Basic.
 	ClientID *string `json:"client_id,omitempty"`
 
 	// ClientSecret The client's secret, 64 hexadecimal characters. Required unless you send it by HTTP Basic.
@@ -1401,8 +1401,9 @@ type ClientInterface interface {
 	// different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 	//
 	// A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+	// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -1419,8 +1420,9 @@ type ClientInterface interface {
 	// different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 	//
 	// A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+	// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -1437,8 +1439,9 @@ type ClientInterface interface {
 	// different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 	//
 	// A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+	// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type.
 	//
@@ -1770,8 +1773,9 @@ func (c *Client) ListCustomers(ctx context.Context, params *ListCustomersParams,
 // different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 //
 // A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -1798,8 +1802,9 @@ func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, bo
 // different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 //
 // A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -1826,8 +1831,9 @@ func (c *Client) CreateToken(ctx context.Context, body CreateTokenJSONRequestBod
 // different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 //
 // A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type.
 //
@@ -3047,8 +3053,9 @@ type ClientWithResponsesInterface interface {
 	// different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 	//
 	// A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+	// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -3065,8 +3072,9 @@ type ClientWithResponsesInterface interface {
 	// different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 	//
 	// A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+	// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -3083,8 +3091,9 @@ type ClientWithResponsesInterface interface {
 	// different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 	//
 	// A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+	// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -3907,8 +3916,9 @@ func (c *ClientWithResponses) ListCustomersWithResponse(ctx context.Context, par
 // different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 //
 // A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -3931,8 +3941,9 @@ func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Contex
 // different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 //
 // A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -3955,8 +3966,9 @@ func (c *ClientWithResponses) CreateTokenWithResponse(ctx context.Context, body 
 // different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
 //
 // A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+// they return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes a body of the `application/x-www-form-urlencoded` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -359,6 +359,24 @@ func (e LeftWaitlistStatus) Valid() bool {
 	}
 }
 
+// Defines values for LoggedRequestInterface.
+const (
+	LoggedRequestInterfaceA LoggedRequestInterface = "a"
+	LoggedRequestInterfaceB LoggedRequestInterface = "b"
+)
+
+// Valid indicates whether the value is a known member of the LoggedRequestInterface enum.
+func (e LoggedRequestInterface) Valid() bool {
+	switch e {
+	case LoggedRequestInterfaceA:
+		return true
+	case LoggedRequestInterfaceB:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PassStatus.
 const (
 	PassStatusActive   PassStatus = "active"
@@ -785,6 +803,21 @@ func (e WebhookEndpointDisabledReason) Valid() bool {
 	}
 }
 
+// Defines values for WebhookMessageMode.
+const (
+	Test WebhookMessageMode = "test"
+)
+
+// Valid indicates whether the value is a known member of the WebhookMessageMode enum.
+func (e WebhookMessageMode) Valid() bool {
+	switch e {
+	case Test:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for WebhookMessageTest.
 const (
 	WebhookMessageTestTrue WebhookMessageTest = true
@@ -1130,6 +1163,51 @@ func (e ListAllRegistrationsParamsAttendance) Valid() bool {
 	case ListAllRegistrationsParamsAttendanceNoShow:
 		return true
 	case ListAllRegistrationsParamsAttendanceUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListRequestsParamsInterface.
+const (
+	ListRequestsParamsInterfaceA ListRequestsParamsInterface = "a"
+	ListRequestsParamsInterfaceB ListRequestsParamsInterface = "b"
+)
+
+// Valid indicates whether the value is a known member of the ListRequestsParamsInterface enum.
+func (e ListRequestsParamsInterface) Valid() bool {
+	switch e {
+	case ListRequestsParamsInterfaceA:
+		return true
+	case ListRequestsParamsInterfaceB:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListRequestsParamsMethod.
+const (
+	DELETE ListRequestsParamsMethod = "DELETE"
+	GET    ListRequestsParamsMethod = "GET"
+	PATCH  ListRequestsParamsMethod = "PATCH"
+	POST   ListRequestsParamsMethod = "POST"
+	PUT    ListRequestsParamsMethod = "PUT"
+)
+
+// Valid indicates whether the value is a known member of the ListRequestsParamsMethod enum.
+func (e ListRequestsParamsMethod) Valid() bool {
+	switch e {
+	case DELETE:
+		return true
+	case GET:
+		return true
+	case PATCH:
+		return true
+	case POST:
+		return true
+	case PUT:
 		return true
 	default:
 		return false
@@ -2030,6 +2108,60 @@ type LineWrite struct {
 	Spots *int `json:"spots,omitempty"`
 }
 
+// LoggedRequest A request that a credential of the company sent. Bodies, headers and the query string are not kept.
+type LoggedRequest struct {
+	// ClientAddress The IP address of the client.
+	ClientAddress string `json:"clientAddress"`
+
+	// CredentialID The API client, API key or publishable key, even if its token had expired or its secret was wrong.
+	CredentialID string `json:"credentialId"`
+
+	// DurationMs The time from the request to the end of its response in milliseconds.
+	DurationMs int `json:"durationMs"`
+
+	// ErrorCode The error code of the response. `null` if the request succeeded.
+	ErrorCode *string `json:"errorCode"`
+
+	// ID The request's id.
+	ID string `json:"id"`
+
+	// IdempotencyKey Whether the request had an `Idempotency-Key`.
+	IdempotencyKey bool `json:"idempotencyKey"`
+
+	// Interface The interface that received the request.
+	Interface LoggedRequestInterface `json:"interface"`
+
+	// Method The method, for example `GET`.
+	Method string `json:"method"`
+
+	// Path The path without the query string. A part that cannot be an id is `*`.
+	Path string `json:"path"`
+
+	// ReceivedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	ReceivedAt Timestamp `json:"receivedAt"`
+
+	// Replayed Whether the response was that of an earlier request with the same `Idempotency-Key`.
+	Replayed bool `json:"replayed"`
+
+	// RequestBytes The size of the request's body.
+	RequestBytes int `json:"requestBytes"`
+
+	// RequestID The `X-Request-Id` of the response.
+	RequestID string `json:"requestId"`
+
+	// ResponseBytes The size of the response's body, as it was sent.
+	ResponseBytes int `json:"responseBytes"`
+
+	// Route The path of the operation, with its parameters by name. `null` if the path does not exist.
+	Route *string `json:"route"`
+
+	// Status The status of the response.
+	Status int `json:"status"`
+}
+
+// LoggedRequestInterface The interface that received the request.
+type LoggedRequestInterface string
+
 // NextDate The first date to come, which is also the first entry of `dates`. Absent if there is none.
 type NextDate struct {
 	// ID The event date's id.
@@ -2424,6 +2556,24 @@ type ReleasedHoldDeleted bool
 // ReleasedHoldStatus The new status.
 type ReleasedHoldStatus string
 
+// RequestsPage A page of requests.
+type RequestsPage struct {
+	// NextCursor The cursor of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, counted from 1.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Requests The requests of this page.
+	Requests []LoggedRequest `json:"requests"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
 // ScheduledDate An event date with the details of its event.
 type ScheduledDate struct {
 	// Available Whether the date can be booked now: it has a free spot, has not started, and the booking rules allow it.
@@ -2456,7 +2606,7 @@ type ScheduledDate struct {
 	// Location Where the event takes place. Empty if it is not set.
 	Location string `json:"location"`
 
-	// LowestPrice The lowest price of a spot in major units. Absent if the event has no pricing options.
+	// LowestPrice The lowest price of a spot on this date in major units, or of the whole course if the event is sold only as a whole. 0 if the event was created without pricing options, because it is then free.
 	LowestPrice *json.Number `json:"lowestPrice,omitempty"`
 
 	// OpensAt When the booking of this date opens (UTC), or null if it is not limited.
@@ -2493,12 +2643,36 @@ type ScheduledDate struct {
 // ScheduledDateStatus Whether the date takes place.
 type ScheduledDateStatus string
 
+// TestClock The clock of a company in test mode.
+type TestClock struct {
+	// Now A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	Now Timestamp `json:"now"`
+
+	// OffsetSeconds By how many seconds the clock is ahead of the real time.
+	OffsetSeconds int `json:"offsetSeconds"`
+}
+
+// TestClockAdvance A move of the test clock.
+type TestClockAdvance struct {
+	// To The new time, with an offset: not before what the clock shows, and at most 5 years after the real time.
+	To time.Time `json:"to"`
+}
+
+// TestDataReset The result of a reset.
+type TestDataReset struct {
+	// Clock The clock of a company in test mode.
+	Clock TestClock `json:"clock"`
+
+	// Deleted The number of deleted rows in the databases of the platform.
+	Deleted int `json:"deleted"`
+}
+
 // Timestamp A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
 type Timestamp = string
 
 // TokenRequest An API key and its secret.
 type TokenRequest struct {
-	// APIKey The API key's id (`key_…`).
+	// APIKey The API key's id (`key_…`, or `key_test_…` in test mode).
 	APIKey string `json:"apiKey"`
 
 	// APISecret The API key's secret, 64 hexadecimal characters.
@@ -2919,6 +3093,9 @@ type WebhookMessage struct {
 	// ID The message's id.
 	ID string `json:"id"`
 
+	// Mode Present only in test mode.
+	Mode *WebhookMessageMode `json:"mode,omitempty"`
+
 	// Test Present only in a test.
 	Test *WebhookMessageTest `json:"test,omitempty"`
 
@@ -2926,6 +3103,9 @@ type WebhookMessage struct {
 	Timestamp            Timestamp              `json:"timestamp"`
 	AdditionalProperties map[string]interface{} `json:"-"`
 }
+
+// WebhookMessageMode Present only in test mode.
+type WebhookMessageMode string
 
 // WebhookMessageTest Present only in a test.
 type WebhookMessageTest bool
@@ -3049,6 +3229,9 @@ type IfMatch = string
 
 // IfNoneMatch defines model for IfNoneMatch.
 type IfNoneMatch = string
+
+// LoggedRequestID defines model for LoggedRequestId.
+type LoggedRequestID = string
 
 // Page defines model for Page.
 type Page = int
@@ -3794,6 +3977,77 @@ type RefundRegistrationParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListRequestsParams defines parameters for ListRequests.
+type ListRequestsParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// CredentialID Return only requests of this API client, API key or publishable key (`m2m_…`, `key_…` or `pub_…`).
+	CredentialID *string `form:"credentialId,omitempty" json:"credentialId,omitempty"`
+
+	// Interface Return only requests to this interface.
+	Interface *ListRequestsParamsInterface `form:"interface,omitempty" json:"interface,omitempty"`
+
+	// Method Return only requests with this method.
+	Method *ListRequestsParamsMethod `form:"method,omitempty" json:"method,omitempty"`
+
+	// Status Return only requests with this status (`404`), with a status of this class (`2xx`, `3xx`, `4xx` or `5xx`), or with any error (`error`).
+	Status *string `form:"status,omitempty" json:"status,omitempty"`
+
+	// Since Return only requests that arrived at or after this time (RFC 3339, with an offset).
+	Since *time.Time `form:"since,omitempty" json:"since,omitempty"`
+
+	// Until Return only requests that arrived before this time (RFC 3339, with an offset).
+	Until *time.Time `form:"until,omitempty" json:"until,omitempty"`
+
+	// RequestID Return only requests whose response had this `X-Request-Id`.
+	RequestID *string `form:"requestId,omitempty" json:"requestId,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListRequestsParamsInterface defines parameters for ListRequests.
+type ListRequestsParamsInterface string
+
+// ListRequestsParamsMethod defines parameters for ListRequests.
+type ListRequestsParamsMethod string
+
+// GetRequestParams defines parameters for GetRequest.
+type GetRequestParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetTestClockParams defines parameters for GetTestClock.
+type GetTestClockParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// AdvanceTestClockParams defines parameters for AdvanceTestClock.
+type AdvanceTestClockParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ResetTestDataParams defines parameters for ResetTestData.
+type ResetTestDataParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListTransactionsParams defines parameters for ListTransactions.
 type ListTransactionsParams struct {
 	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
@@ -4141,6 +4395,9 @@ type CancelRegistrationByIDJSONRequestBody = CancellationWrite
 // RefundRegistrationJSONRequestBody defines body for RefundRegistration for application/json ContentType.
 type RefundRegistrationJSONRequestBody = RefundWrite
 
+// AdvanceTestClockJSONRequestBody defines body for AdvanceTestClock for application/json ContentType.
+type AdvanceTestClockJSONRequestBody = TestClockAdvance
+
 // CreateTransactionJSONRequestBody defines body for CreateTransaction for application/json ContentType.
 type CreateTransactionJSONRequestBody = TransactionWrite
 
@@ -4214,6 +4471,14 @@ func (a *WebhookMessage) UnmarshalJSON(b []byte) error {
 		delete(object, "id")
 	}
 
+	if raw, found := object["mode"]; found {
+		err = json.Unmarshal(raw, &a.Mode)
+		if err != nil {
+			return fmt.Errorf("error reading 'mode': %w", err)
+		}
+		delete(object, "mode")
+	}
+
 	if raw, found := object["test"]; found {
 		err = json.Unmarshal(raw, &a.Test)
 		if err != nil {
@@ -4264,6 +4529,13 @@ func (a WebhookMessage) MarshalJSON() ([]byte, error) {
 	object["id"], err = json.Marshal(a.ID)
 	if err != nil {
 		return nil, fmt.Errorf("error marshaling 'id': %w", err)
+	}
+
+	if a.Mode != nil {
+		object["mode"], err = json.Marshal(a.Mode)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'mode': %w", err)
+		}
 	}
 
 	if a.Test != nil {
@@ -4366,8 +4638,9 @@ type ClientInterface interface {
 	// Exchanges an API key and its secret for a token.
 	//
 	// A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+	// return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4379,8 +4652,9 @@ type ClientInterface interface {
 	// Exchanges an API key and its secret for a token.
 	//
 	// A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+	// return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -5323,6 +5597,80 @@ type ClientInterface interface {
 	// Corresponds with POST /registrations/{id}/refund (the `RefundRegistration` operationId).
 	RefundRegistration(ctx context.Context, id RegistrationIDOnly, params *RefundRegistrationParams, body RefundRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListRequests List requests
+	//
+	// Requires the permission `requests:read`.
+	//
+	// Returns a page of the requests that the company's credentials sent to Interface A and Interface B in the last
+	// 30 days, newest first. A request appears within a few seconds. A `total` of 10000 means that many or more.
+	//
+	// Corresponds with GET /requests (the `ListRequests` operationId).
+	ListRequests(ctx context.Context, params *ListRequestsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetRequest Get a request
+	//
+	// Requires the permission `requests:read`.
+	//
+	// Returns one request of the last 30 days.
+	//
+	// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
+	GetRequest(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetTestClock Get the test clock
+	//
+	// Requires the permission `test-mode:read`.
+	//
+	// Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+	//
+	// Corresponds with GET /test-clock (the `GetTestClock` operationId).
+	GetTestClock(ctx context.Context, params *GetTestClockParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AdvanceTestClockWithBody Advance the test clock
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// 400 `LIVE_MODE`.
+	//
+	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+	// the same `Idempotency-Key` until it returns 200.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+	AdvanceTestClockWithBody(ctx context.Context, params *AdvanceTestClockParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AdvanceTestClock Advance the test clock
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// 400 `LIVE_MODE`.
+	//
+	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+	// the same `Idempotency-Key` until it returns 200.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+	AdvanceTestClock(ctx context.Context, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResetTestData Delete all test data
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+	// credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
+	// deletes nothing and the response is 400 `LIVE_MODE`.
+	//
+	// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+	// `Idempotency-Key` of a completed reset deletes nothing.
+	//
+	// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
+	ResetTestData(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListTransactions List transactions
 	//
 	// Requires the permission `transactions:read`.
@@ -5658,8 +6006,9 @@ type ClientInterface interface {
 // Exchanges an API key and its secret for a token.
 //
 // A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+// return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -5681,8 +6030,9 @@ func (c *Client) CreateTokenWithBody(ctx context.Context, contentType string, bo
 // Exchanges an API key and its secret for a token.
 //
 // A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+// return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -7375,6 +7725,140 @@ func (c *Client) RefundRegistrationWithBody(ctx context.Context, id Registration
 // Corresponds with POST /registrations/{id}/refund (the `RefundRegistration` operationId).
 func (c *Client) RefundRegistration(ctx context.Context, id RegistrationIDOnly, params *RefundRegistrationParams, body RefundRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRefundRegistrationRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRequests List requests
+//
+// Requires the permission `requests:read`.
+//
+// Returns a page of the requests that the company's credentials sent to Interface A and Interface B in the last
+// 30 days, newest first. A request appears within a few seconds. A `total` of 10000 means that many or more.
+//
+// Corresponds with GET /requests (the `ListRequests` operationId).
+func (c *Client) ListRequests(ctx context.Context, params *ListRequestsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRequestsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetRequest Get a request
+//
+// Requires the permission `requests:read`.
+//
+// Returns one request of the last 30 days.
+//
+// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
+func (c *Client) GetRequest(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetRequestRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetTestClock Get the test clock
+//
+// Requires the permission `test-mode:read`.
+//
+// Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+//
+// Corresponds with GET /test-clock (the `GetTestClock` operationId).
+func (c *Client) GetTestClock(ctx context.Context, params *GetTestClockParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetTestClockRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AdvanceTestClockWithBody Advance the test clock
+//
+// Requires the permission `test-mode:write`.
+//
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// 400 `LIVE_MODE`.
+//
+// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+// the same `Idempotency-Key` until it returns 200.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+func (c *Client) AdvanceTestClockWithBody(ctx context.Context, params *AdvanceTestClockParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAdvanceTestClockRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AdvanceTestClock Advance the test clock
+//
+// Requires the permission `test-mode:write`.
+//
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// 400 `LIVE_MODE`.
+//
+// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+// the same `Idempotency-Key` until it returns 200.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+func (c *Client) AdvanceTestClock(ctx context.Context, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAdvanceTestClockRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResetTestData Delete all test data
+//
+// Requires the permission `test-mode:write`.
+//
+// Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+// credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
+// deletes nothing and the response is 400 `LIVE_MODE`.
+//
+// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+// `Idempotency-Key` of a completed reset deletes nothing.
+//
+// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
+func (c *Client) ResetTestData(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResetTestDataRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -11924,6 +12408,371 @@ func NewRefundRegistrationRequestWithBody(server string, id RegistrationIDOnly, 
 	return req, nil
 }
 
+// NewListRequestsRequest constructs an http.Request for the ListRequests method
+func NewListRequestsRequest(server string, params *ListRequestsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/requests")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CredentialID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "credentialId", *params.CredentialID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Interface != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "interface", *params.Interface, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Method != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "method", *params.Method, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Until != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "until", *params.Until, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.RequestID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "requestId", *params.RequestID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetRequestRequest constructs an http.Request for the GetRequest method
+func NewGetRequestRequest(server string, id LoggedRequestID, params *GetRequestParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/requests/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetTestClockRequest constructs an http.Request for the GetTestClock method
+func NewGetTestClockRequest(server string, params *GetTestClockParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/test-clock")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewAdvanceTestClockRequest calls the generic AdvanceTestClock builder with application/json body
+func NewAdvanceTestClockRequest(server string, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAdvanceTestClockRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewAdvanceTestClockRequestWithBody constructs an http.Request for the AdvanceTestClock method, with any body, and a specified content type
+func NewAdvanceTestClockRequestWithBody(server string, params *AdvanceTestClockParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/test-clock/advance")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewResetTestDataRequest constructs an http.Request for the ResetTestData method
+func NewResetTestDataRequest(server string, params *ResetTestDataParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/test-data/reset")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListTransactionsRequest constructs an http.Request for the ListTransactions method
 func NewListTransactionsRequest(server string, params *ListTransactionsParams) (*http.Request, error) {
 	var err error
@@ -13524,8 +14373,9 @@ type ClientWithResponsesInterface interface {
 	// Exchanges an API key and its secret for a token.
 	//
 	// A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+	// return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13537,8 +14387,9 @@ type ClientWithResponsesInterface interface {
 	// Exchanges an API key and its secret for a token.
 	//
 	// A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-	// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-	// never blocked by failures.
+	// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+	// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+	// return 403 with the code `NETWORK_NOT_ALLOWED`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -14526,6 +15377,88 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /registrations/{id}/refund (the `RefundRegistration` operationId).
 	RefundRegistrationWithResponse(ctx context.Context, id RegistrationIDOnly, params *RefundRegistrationParams, body RefundRegistrationJSONRequestBody, reqEditors ...RequestEditorFn) (*RefundRegistrationResponse, error)
+
+	// ListRequestsWithResponse List requests
+	//
+	// Requires the permission `requests:read`.
+	//
+	// Returns a page of the requests that the company's credentials sent to Interface A and Interface B in the last
+	// 30 days, newest first. A request appears within a few seconds. A `total` of 10000 means that many or more.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /requests (the `ListRequests` operationId).
+	ListRequestsWithResponse(ctx context.Context, params *ListRequestsParams, reqEditors ...RequestEditorFn) (*ListRequestsResponse, error)
+
+	// GetRequestWithResponse Get a request
+	//
+	// Requires the permission `requests:read`.
+	//
+	// Returns one request of the last 30 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
+	GetRequestWithResponse(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*GetRequestResponse, error)
+
+	// GetTestClockWithResponse Get the test clock
+	//
+	// Requires the permission `test-mode:read`.
+	//
+	// Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /test-clock (the `GetTestClock` operationId).
+	GetTestClockWithResponse(ctx context.Context, params *GetTestClockParams, reqEditors ...RequestEditorFn) (*GetTestClockResponse, error)
+
+	// AdvanceTestClockWithBodyWithResponse Advance the test clock
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// 400 `LIVE_MODE`.
+	//
+	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+	// the same `Idempotency-Key` until it returns 200.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+	AdvanceTestClockWithBodyWithResponse(ctx context.Context, params *AdvanceTestClockParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AdvanceTestClockResponse, error)
+
+	// AdvanceTestClockWithResponse Advance the test clock
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+	// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+	// 400 `LIVE_MODE`.
+	//
+	// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+	// the same `Idempotency-Key` until it returns 200.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+	AdvanceTestClockWithResponse(ctx context.Context, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*AdvanceTestClockResponse, error)
+
+	// ResetTestDataWithResponse Delete all test data
+	//
+	// Requires the permission `test-mode:write`.
+	//
+	// Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+	// credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
+	// deletes nothing and the response is 400 `LIVE_MODE`.
+	//
+	// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+	// `Idempotency-Key` of a completed reset deletes nothing.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
+	ResetTestDataWithResponse(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*ResetTestDataResponse, error)
 
 	// ListTransactionsWithResponse List transactions
 	//
@@ -16933,6 +17866,211 @@ func (r RefundRegistrationResponse) ContentType() string {
 	return ""
 }
 
+type ListRequestsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RequestsPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRequestsResponse) GetJSON200() *RequestsPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRequestsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRequestsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRequestsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRequestsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetRequestResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *LoggedRequest
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetRequestResponse) GetJSON200() *LoggedRequest {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetRequestResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetRequestResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetRequestResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetRequestResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetTestClockResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestClock
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetTestClockResponse) GetJSON200() *TestClock {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetTestClockResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetTestClockResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetTestClockResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetTestClockResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type AdvanceTestClockResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestClock
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AdvanceTestClockResponse) GetJSON200() *TestClock {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r AdvanceTestClockResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AdvanceTestClockResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AdvanceTestClockResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AdvanceTestClockResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ResetTestDataResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TestDataReset
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ResetTestDataResponse) GetJSON200() *TestDataReset {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ResetTestDataResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResetTestDataResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResetTestDataResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResetTestDataResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListTransactionsResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -17799,8 +18937,9 @@ func (r ListWebhookMessagesResponse) ContentType() string {
 // Exchanges an API key and its secret for a token.
 //
 // A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+// return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -17818,8 +18957,9 @@ func (c *ClientWithResponses) CreateTokenWithBodyWithResponse(ctx context.Contex
 // Exchanges an API key and its secret for a token.
 //
 // A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-// secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-// never blocked by failures.
+// secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+// 429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+// return 403 with the code `NETWORK_NOT_ALLOWED`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19262,6 +20402,124 @@ func (c *ClientWithResponses) RefundRegistrationWithResponse(ctx context.Context
 		return nil, err
 	}
 	return ParseRefundRegistrationResponse(rsp)
+}
+
+// ListRequestsWithResponse List requests
+//
+// Requires the permission `requests:read`.
+//
+// Returns a page of the requests that the company's credentials sent to Interface A and Interface B in the last
+// 30 days, newest first. A request appears within a few seconds. A `total` of 10000 means that many or more.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /requests (the `ListRequests` operationId).
+func (c *ClientWithResponses) ListRequestsWithResponse(ctx context.Context, params *ListRequestsParams, reqEditors ...RequestEditorFn) (*ListRequestsResponse, error) {
+	rsp, err := c.ListRequests(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRequestsResponse(rsp)
+}
+
+// GetRequestWithResponse Get a request
+//
+// Requires the permission `requests:read`.
+//
+// Returns one request of the last 30 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
+func (c *ClientWithResponses) GetRequestWithResponse(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*GetRequestResponse, error) {
+	rsp, err := c.GetRequest(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetRequestResponse(rsp)
+}
+
+// GetTestClockWithResponse Get the test clock
+//
+// Requires the permission `test-mode:read`.
+//
+// Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /test-clock (the `GetTestClock` operationId).
+func (c *ClientWithResponses) GetTestClockWithResponse(ctx context.Context, params *GetTestClockParams, reqEditors ...RequestEditorFn) (*GetTestClockResponse, error) {
+	rsp, err := c.GetTestClock(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetTestClockResponse(rsp)
+}
+
+// AdvanceTestClockWithBodyWithResponse Advance the test clock
+//
+// Requires the permission `test-mode:write`.
+//
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// 400 `LIVE_MODE`.
+//
+// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+// the same `Idempotency-Key` until it returns 200.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+func (c *ClientWithResponses) AdvanceTestClockWithBodyWithResponse(ctx context.Context, params *AdvanceTestClockParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AdvanceTestClockResponse, error) {
+	rsp, err := c.AdvanceTestClockWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAdvanceTestClockResponse(rsp)
+}
+
+// AdvanceTestClockWithResponse Advance the test clock
+//
+// Requires the permission `test-mode:write`.
+//
+// Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+// expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+// 400 `LIVE_MODE`.
+//
+// If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+// the same `Idempotency-Key` until it returns 200.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /test-clock/advance (the `AdvanceTestClock` operationId).
+func (c *ClientWithResponses) AdvanceTestClockWithResponse(ctx context.Context, params *AdvanceTestClockParams, body AdvanceTestClockJSONRequestBody, reqEditors ...RequestEditorFn) (*AdvanceTestClockResponse, error) {
+	rsp, err := c.AdvanceTestClock(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAdvanceTestClockResponse(rsp)
+}
+
+// ResetTestDataWithResponse Delete all test data
+//
+// Requires the permission `test-mode:write`.
+//
+// Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+// credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
+// deletes nothing and the response is 400 `LIVE_MODE`.
+//
+// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+// `Idempotency-Key` of a completed reset deletes nothing.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
+func (c *ClientWithResponses) ResetTestDataWithResponse(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*ResetTestDataResponse, error) {
+	rsp, err := c.ResetTestData(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResetTestDataResponse(rsp)
 }
 
 // ListTransactionsWithResponse List transactions
@@ -21083,6 +22341,136 @@ func ParseRefundRegistrationResponse(rsp *http.Response) (*RefundRegistrationRes
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Registration
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListRequestsResponse parses an HTTP response from a ListRequestsWithResponse call
+func ParseListRequestsResponse(rsp *http.Response) (*ListRequestsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRequestsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RequestsPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetRequestResponse parses an HTTP response from a GetRequestWithResponse call
+func ParseGetRequestResponse(rsp *http.Response) (*GetRequestResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetRequestResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest LoggedRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetTestClockResponse parses an HTTP response from a GetTestClockWithResponse call
+func ParseGetTestClockResponse(rsp *http.Response) (*GetTestClockResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetTestClockResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestClock
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseAdvanceTestClockResponse parses an HTTP response from a AdvanceTestClockWithResponse call
+func ParseAdvanceTestClockResponse(rsp *http.Response) (*AdvanceTestClockResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AdvanceTestClockResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestClock
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseResetTestDataResponse parses an HTTP response from a ResetTestDataWithResponse call
+func ParseResetTestDataResponse(rsp *http.Response) (*ResetTestDataResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResetTestDataResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TestDataReset
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -411,6 +411,9 @@ type CustomerCreated struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -428,6 +431,9 @@ type CustomerDeleted struct {
 
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
@@ -500,6 +506,9 @@ type CustomerPassUpdated struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -517,6 +526,9 @@ type CustomerUpdated struct {
 
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
@@ -704,6 +716,9 @@ type EventCancelled struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -728,6 +743,9 @@ type EventCreated struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -746,6 +764,9 @@ type EventDateCancelled struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -763,6 +784,9 @@ type EventDateChanged struct {
 
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
@@ -818,6 +842,9 @@ type EventPurchased struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -841,6 +868,9 @@ type EventUpdated struct {
 
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
@@ -923,6 +953,9 @@ type HoldExpired struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -932,6 +965,9 @@ type HoldExpired struct {
 
 // MessageID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 type MessageID = string
+
+// Mode Only in test mode.
+type Mode = interface{}
 
 // PassPurchased defines model for PassPurchased.
 type PassPurchased struct {
@@ -982,6 +1018,9 @@ type PassPurchased struct {
 
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
@@ -1103,6 +1142,9 @@ type RegistrationAttendanceRecorded struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -1120,6 +1162,9 @@ type RegistrationCancelled struct {
 
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
@@ -1175,6 +1220,9 @@ type RegistrationCreated struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -1192,6 +1240,9 @@ type RegistrationRefunded struct {
 
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
@@ -1232,7 +1283,7 @@ type ScheduledDate struct {
 	// Location Where the event takes place. Empty if it is not set.
 	Location string `json:"location"`
 
-	// LowestPrice The lowest price of a spot in major units. Absent if the event has no pricing options.
+	// LowestPrice The lowest price of a spot on this date in major units, or of the whole course if the event is sold only as a whole. 0 if the event was created without pricing options, because it is then free.
 	LowestPrice *json.Number `json:"lowestPrice,omitempty"`
 
 	// OpensAt When the booking of this date opens (UTC), or null if it is not limited.
@@ -1297,6 +1348,9 @@ type WaitlistEnded struct {
 
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
@@ -1390,6 +1444,9 @@ type WaitlistJoined struct {
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
 
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`
 
@@ -1407,6 +1464,9 @@ type WaitlistOffered struct {
 
 	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
 
 	// Test Only in test deliveries.
 	Test *Test `json:"test,omitempty"`

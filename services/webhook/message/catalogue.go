@@ -131,7 +131,7 @@ func (d Draft) Complete(r Records) (Message, error) {
 	if err != nil {
 		return m, fmt.Errorf("%s %s: %w", m.Event, m.ID, err)
 	}
-	m.JSON = Envelope(m.ID, m.Event, m.OccurredAt, data)
+	m.JSON = Envelope(&m, data)
 	return m, nil
 }
 

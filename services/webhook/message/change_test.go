@@ -282,8 +282,9 @@ func TestLongDataIsNotInTheJWT(t *testing.T) {
 	s := NewSecret(id.NewUUID(), now)
 	for size, want := range map[int]bool{maxDataClaim: true, maxDataClaim + 1: false} {
 		data := []byte(`"` + strings.Repeat("x", size-2) + `"`)
-		message := id.New[id.WebhookMessage]()
-		body := NewBody(message, "event.updated", now, Envelope(message, "event.updated", now, data))
+		message := Message{ID: id.New[id.WebhookMessage](), Event: "event.updated", OccurredAt: now}
+		message.JSON = Envelope(&message, data)
+		body := NewBody(&message)
 		signer := NewSigner(s)
 		claims := verifyJWT(t, signer.token("reservation", body, now), s)
 		if _, got := claims["data"]; got != want || claims["body_sha256"] == nil {

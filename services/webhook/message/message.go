@@ -36,24 +36,29 @@ func derivedID(event id.UUID, name string) id.WebhookMessage {
 }
 
 // Envelope returns the JSON of a message.
-func Envelope(message id.WebhookMessage, event string, at time.Time, data []byte) []byte {
-	return envelope(message, event, at, nil, data)
-}
+func Envelope(m *Message, data []byte) []byte { return envelope(m, "", data) }
 
 // TestEnvelope returns the JSON of a test delivery.
-func TestEnvelope(message id.WebhookMessage, event string, at time.Time, data []byte) []byte {
-	return envelope(message, event, at, []byte(`,"test":true`), data)
+func TestEnvelope(m *Message, data []byte) []byte { return envelope(m, `,"test":true`, data) }
+
+// mode returns the member mode, after a comma. In live mode, there is none.
+func (m *Message) mode() string {
+	if m.Company.IsTest() {
+		return `,"mode":"test"`
+	}
+	return ""
 }
 
 var dataMember = []byte(`,"data":`)
 
 // envelope writes data last, after members that cannot contain its name (see dataOf).
-func envelope(message id.WebhookMessage, event string, at time.Time, mark, data []byte) []byte {
+func envelope(m *Message, mark string, data []byte) []byte {
 	b := make([]byte, 0, len(data)+160)
-	b = append(append(b, `{"id":"`...), message.String()...)
-	b = append(append(b, `","event":"`...), event...)
-	b = appendInstant(append(b, `","timestamp":`...), at)
-	b = append(append(append(b, mark...), dataMember...), data...)
+	b = append(append(b, `{"id":"`...), m.ID.String()...)
+	b = append(append(b, `","event":"`...), m.Event...)
+	b = appendInstant(append(b, `","timestamp":`...), m.OccurredAt)
+	b = append(append(b, m.mode()...), mark...)
+	b = append(append(b, dataMember...), data...)
 	return append(b, '}')
 }
 

@@ -85,7 +85,12 @@ func TestEveryEventHasASampleLikeARealMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		validate(t, event, TestEnvelope(id.New[id.WebhookMessage](), event, time.Now(), data))
+		company := id.New[id.Company]()
+		for _, c := range []id.Company{company, company.Test()} {
+			m := &Message{ID: id.New[id.WebhookMessage](), Company: c, Event: event, OccurredAt: time.Now()}
+			validate(t, event, Envelope(m, data))
+			validate(t, event, TestEnvelope(m, data))
+		}
 	}
 }
 

@@ -40,14 +40,18 @@ type Body struct {
 	Event      string
 	OccurredAt time.Time
 	JSON       []byte
+	mode       string // the member mode of the JSON
 	data       []byte // the member data of the JSON
 	digest     string // SHA-256 of the JSON, in hexadecimal
 }
 
-// NewBody returns a body that can be used for any number of requests.
-func NewBody(message id.WebhookMessage, event string, at time.Time, json []byte) *Body {
-	sum := sha256.Sum256(json)
-	return &Body{Message: message, Event: event, OccurredAt: at, JSON: json, data: dataOf(json), digest: hex.EncodeToString(sum[:])}
+// NewBody returns the body of a message, which can be used for any number of requests.
+func NewBody(m *Message) *Body {
+	sum := sha256.Sum256(m.JSON)
+	return &Body{
+		Message: m.ID, Event: m.Event, OccurredAt: m.OccurredAt, JSON: m.JSON,
+		mode: m.mode(), data: dataOf(m.JSON), digest: hex.EncodeToString(sum[:]),
+	}
 }
 
 // Signer signs with one secret. It is safe for concurrent use.
@@ -72,8 +76,8 @@ func (s *Signer) token(issuer string, b *Body, at time.Time) string {
 	claims = strconv.AppendInt(append(claims, `,"exp":`...), at.Add(tokenLifetime).Unix(), 10)
 	claims = append(append(claims, `,"jti":"`...), b.Message.String()...)
 	claims = append(append(claims, `","event":"`...), b.Event...)
-	claims = append(appendInstant(append(claims, `","timestamp":`...), b.OccurredAt), `,"body_sha256":"`...)
-	claims = append(append(claims, b.digest...), '"')
+	claims = append(appendInstant(append(claims, `","timestamp":`...), b.OccurredAt), b.mode...)
+	claims = append(append(append(claims, `,"body_sha256":"`...), b.digest...), '"')
 	if len(b.data) <= maxDataClaim {
 		claims = append(append(claims, dataMember...), b.data...)
 	}

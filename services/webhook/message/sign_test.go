@@ -56,10 +56,11 @@ func TestSigning(t *testing.T) {
 	now := time.Date(2026, 3, 29, 9, 30, 0, 0, time.UTC)
 	older, newer := NewSecret(id.NewUUID(), now.Add(-time.Hour)), NewSecret(id.NewUUID(), now)
 	older.ExpiresAt = now.Add(RotationOverlap)
-	message := id.New[id.WebhookMessage]()
+	message := Message{ID: id.New[id.WebhookMessage](), Company: id.New[id.Company](), Event: "registration.created", OccurredAt: now}
 	// A title that looks like the envelope's member must not be mistaken for it.
 	data := []byte(`{"eventTitle":"a,\"data\":{}"}`)
-	body := NewBody(message, "registration.created", now, TestEnvelope(message, "registration.created", now, data))
+	message.JSON = TestEnvelope(&message, data)
+	body := NewBody(&message)
 	get := func(headers []Header, name string) string {
 		for _, h := range headers {
 			if h.Name == name {
@@ -73,7 +74,7 @@ func TestSigning(t *testing.T) {
 		claims := verifyJWT(t, get(headers, headerSignature), newer)
 		sum := sha256.Sum256(body.JSON)
 		for name, want := range map[string]any{
-			"iss": "reservation", "iat": float64(now.Unix()), "exp": float64(now.Unix() + 300), "jti": message.String(),
+			"iss": "reservation", "iat": float64(now.Unix()), "exp": float64(now.Unix() + 300), "jti": message.ID.String(),
 			"event": "registration.created", "timestamp": "2026-03-29T09:30:00Z", "body_sha256": hex.EncodeToString(sum[:]),
 		} {
 			if claims[name] != want {
@@ -85,6 +86,18 @@ func TestSigning(t *testing.T) {
 		}
 		if get(headers, headerPrevious) != "" {
 			t.Error("there is a signature by the previous secret")
+		}
+	})
+	t.Run("in test mode, the envelope and the JWT say so", func(t *testing.T) {
+		inTest := message
+		inTest.Company = message.Company.Test()
+		inTest.JSON = TestEnvelope(&inTest, data)
+		if want := strings.Replace(string(message.JSON), `,"test":true`, `,"mode":"test","test":true`, 1); string(inTest.JSON) != want {
+			t.Errorf("got %s, want %s", inTest.JSON, want)
+		}
+		claims := verifyJWT(t, get(Sign("reservation", signersAt([]Secret{newer}, now), NewBody(&inTest), now), headerSignature), newer)
+		if claims["mode"] != "test" || len(claims) != 9 {
+			t.Errorf("claims %v", claims)
 		}
 	})
 	t.Run("the Standard Webhooks signature is of id, timestamp and body", func(t *testing.T) {

@@ -46,7 +46,7 @@ func vectorSecret(t *testing.T, name string, at time.Time) Secret {
 }
 
 // vectorBody returns a real body of an event.
-func vectorBody(t *testing.T, event, title string, at time.Time, write func(id.WebhookMessage, string, time.Time, []byte) []byte) *Body {
+func vectorBody(t *testing.T, company id.Company, event, title string, at time.Time, write func(*Message, []byte) []byte) *Body {
 	t.Helper()
 	data, err := NewCatalogue().Sample(event, at)
 	if err != nil {
@@ -57,11 +57,12 @@ func vectorBody(t *testing.T, event, title string, at time.Time, write func(id.W
 	if err != nil {
 		t.Fatal(err)
 	}
-	message := id.WebhookMessage(event16)
+	message := Message{ID: id.WebhookMessage(event16), Company: company, Event: event, OccurredAt: at}
 	if event == "event.purchased" {
-		message = derivedID(event16, event)
+		message.ID = derivedID(event16, event)
 	}
-	return NewBody(message, event, at, write(message, event, at, data))
+	message.JSON = write(&message, data)
+	return NewBody(&message)
 }
 
 // otherToken returns a JWT with another header and the payload of a valid one. It is signed with
@@ -88,7 +89,8 @@ func vectors(t *testing.T) []vector {
 		}
 		return headers
 	}
-	good := vectorBody(t, "registration.created", "Yoga für Anfänger & “more” <3", at, Envelope)
+	var live id.Company
+	good := vectorBody(t, live, "registration.created", "Yoga für Anfänger & “more” <3", at, Envelope)
 	goodHeaders := signed(good, first)
 	token := goodHeaders[headerSignature]
 	base := func(name string) vector {
@@ -106,11 +108,13 @@ func vectors(t *testing.T) []vector {
 
 	add("registration.created", func(*vector) {})
 	for _, event := range webhookevent.Names()[1:] {
-		b := vectorBody(t, event, "Ten 瑜伽 \\\"classes\\\"", at, Envelope)
+		b := vectorBody(t, live, event, "Ten 瑜伽 \\\"classes\\\"", at, Envelope)
 		add(event, func(v *vector) { v.Headers, v.Body = signed(b, first), string(b.JSON) })
 	}
-	sample := vectorBody(t, "registration.created", "Sample", at, TestEnvelope)
+	sample := vectorBody(t, live, "registration.created", "Sample", at, TestEnvelope)
 	add("a test delivery", func(v *vector) { v.Headers, v.Body = signed(sample, first), string(sample.JSON) })
+	inTestMode := vectorBody(t, live.Test(), "registration.created", "Yoga", at, Envelope)
+	add("a message in test mode", func(v *vector) { v.Headers, v.Body = signed(inTestMode, first), string(inTestMode.JSON) })
 	add("it arrives four minutes late", func(v *vector) { v.Time = at.Unix() + 240 })
 	add("the receiver's clock is half a minute behind", func(v *vector) { v.Time = at.Unix() - 30 })
 

@@ -51,7 +51,8 @@ func TestInterfaceBDescribesDeliveries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(message.TestEnvelope(id.New[id.WebhookMessage](), event, time.Now(), data)))
+		m := &message.Message{ID: id.New[id.WebhookMessage](), Company: id.New[id.Company]().Test(), Event: event, OccurredAt: time.Now()}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(message.TestEnvelope(m, data)))
 		if err != nil {
 			t.Fatal(err)
 		}

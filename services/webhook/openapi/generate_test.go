@@ -211,6 +211,7 @@ properties:
   id: { type: string, pattern: "^msg_[0-9a-hjkmnp-tv-z]{26}$", description: The same in every retry and replay. Discard duplicates by it. }
   event: { const: %s }
   timestamp: { type: string, format: date-time, pattern: "^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z$", description: The time of the event. }
+  mode: { const: test, description: Present only in test mode. }
   test: { const: true, description: Present only on test deliveries. }
 `, e.Name, e.Summary, e.Name)).Content[0]
 	properties := member(n, "properties")
@@ -314,7 +315,8 @@ func (g *generator) example(e webhookevent.Event) string {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return g.block(g.resolve(read(g.t, string(message.Envelope(messageID, e.Name, exampleTime, data))).Content[0]))
+	m := &message.Message{ID: messageID, Event: e.Name, OccurredAt: exampleTime}
+	return g.block(g.resolve(read(g.t, string(message.Envelope(m, data))).Content[0]))
 }
 
 // block returns a node as YAML.
@@ -352,6 +354,8 @@ func (g *generator) schemas() string {
       description: The name of the event.
     timestamp:
       $ref: "#/components/schemas/Timestamp"
+    mode:
+      $ref: "#/components/schemas/Mode"
     test:
       $ref: "#/components/schemas/Test"
     data:

@@ -80,7 +80,9 @@ func TestDescription(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sample := message.TestEnvelope(id.New[id.WebhookMessage](), event, time.Now(), data)
+			sample := message.TestEnvelope(&message.Message{
+				ID: id.New[id.WebhookMessage](), Company: id.New[id.Company]().Test(), Event: event, OccurredAt: time.Now(),
+			}, data)
 			value, err := jsonschema.UnmarshalJSON(bytes.NewReader(sample))
 			if err != nil {
 				t.Fatal(err)

@@ -813,6 +813,37 @@ class WebhookTestResult(TypedDict):
     attempt: WebhookAttempt
 
 
+class RequestsPage(TypedDict):
+    """A page of requests."""
+
+    requests: list[LoggedRequest]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class LoggedRequest(TypedDict):
+    """A request that a credential of the company sent. Bodies, headers and the query string are not kept."""
+
+    id: str
+    receivedAt: Timestamp
+    credentialId: str
+    interface: Literal["a", "b"]
+    method: str
+    path: str
+    route: str | None
+    status: int
+    errorCode: str | None
+    requestId: str
+    durationMs: int
+    clientAddress: str
+    requestBytes: int
+    responseBytes: int
+    idempotencyKey: bool
+    replayed: bool
+
+
 class WebhookDeliveriesPage(TypedDict):
     """A page of webhook deliveries."""
 
@@ -905,8 +936,29 @@ class WebhookMessage(TypedDict):
     id: str
     event: str
     timestamp: Timestamp
+    mode: NotRequired[Literal["test"]]
     test: NotRequired[Literal[True]]
     data: dict[str, Any]
+
+
+class TestClock(TypedDict):
+    """The clock of a company in test mode."""
+
+    now: Timestamp
+    offsetSeconds: int
+
+
+class TestClockAdvance(TypedDict):
+    """A move of the test clock."""
+
+    to: str
+
+
+class TestDataReset(TypedDict):
+    """The result of a reset."""
+
+    deleted: int
+    clock: TestClock
 
 
 class ErrorErrorDetails(TypedDict):
@@ -2341,3 +2393,101 @@ class Operations(Client):
     ) -> Iterator[WebhookMessage]:
         """Yield the items of `list_webhook_messages`, page by page."""
         return by_cursor(lambda cursor: self.list_webhook_messages(event=event, since=since, cursor=cursor, perPage=100), "webhookMessages")
+
+    def list_requests(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        credentialId: str | None = None,
+        interface: Literal["a", "b"] | None = None,
+        method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        requestId: str | None = None,
+    ) -> RequestsPage:
+        """List requests.
+
+        Requires the permission `requests:read`.
+
+        Returns a page of the requests that the company's credentials sent to Interface A and Interface B in the last
+        30 days, newest first. A request appears within a few seconds. A `total` of 10000 means that many or more.
+        """
+        return self._call("GET", "/requests", (), RequestsPage, query={"page": page, "perPage": perPage, "cursor": cursor, "credentialId": credentialId, "interface": interface, "method": method, "status": status, "since": since, "until": until, "requestId": requestId})
+
+    def iter_requests(
+        self,
+        *,
+        credentialId: str | None = None,
+        interface: Literal["a", "b"] | None = None,
+        method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None = None,
+        status: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        requestId: str | None = None,
+    ) -> Iterator[LoggedRequest]:
+        """Yield the items of `list_requests`, page by page."""
+        return by_cursor(lambda cursor: self.list_requests(credentialId=credentialId, interface=interface, method=method, status=status, since=since, until=until, requestId=requestId, cursor=cursor, perPage=100), "requests")
+
+    def get_request(
+        self,
+        request_id: str,
+        /,
+    ) -> LoggedRequest:
+        """Get a request.
+
+        Requires the permission `requests:read`.
+
+        Returns one request of the last 30 days.
+        """
+        return self._call("GET", "/requests/{}", (request_id,), LoggedRequest)
+
+    def get_test_clock(
+        self,
+    ) -> TestClock:
+        """Get the test clock.
+
+        Requires the permission `test-mode:read`.
+
+        Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+        """
+        return self._call("GET", "/test-clock", (), TestClock)
+
+    def advance_test_clock(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[TestClockAdvance],
+    ) -> TestClock:
+        """Advance the test clock.
+
+        Requires the permission `test-mode:write`.
+
+        Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+        expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+        400 `LIVE_MODE`.
+
+        If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+        the same `Idempotency-Key` until it returns 200.
+        """
+        return self._call("POST", "/test-clock/advance", (), TestClock, idempotency_key=idempotency_key, body=body)
+
+    def reset_test_data(
+        self,
+        *,
+        idempotency_key: str | None = None,
+    ) -> TestDataReset:
+        """Delete all test data.
+
+        Requires the permission `test-mode:write`.
+
+        Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+        credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
+        deletes nothing and the response is 400 `LIVE_MODE`.
+
+        If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+        `Idempotency-Key` of a completed reset deletes nothing.
+        """
+        return self._call("POST", "/test-data/reset", (), TestDataReset, idempotency_key=idempotency_key)

@@ -23,8 +23,9 @@ export interface paths {
          *     different credentials, the request fails with 400. A form that repeats the secret also fails with 400.
          *
          *     A wrong secret, and a client that is unknown, expired, disabled or deleted, all return the same 401. So does a
-         *     secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-         *     never blocked by failures.
+         *     secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+         *     429. Valid credentials are never blocked by failures. From an address outside the client's allowed networks,
+         *     they return 403 with the code `NETWORK_NOT_ALLOWED`.
          */
         post: operations["createToken"];
         delete?: never;
@@ -311,7 +312,7 @@ export interface components {
     schemas: {
         /** @description The credentials of an API client, as JSON. */
         TokenRequest: {
-            /** @description The client's id (`m2m_…`). Required unless you send it by HTTP Basic. */
+            /** @description The client's id (`m2m_…`, or `m2m_test_…` in test mode). Required unless you send it by HTTP Basic. */
             client_id?: string;
             /** @description The client's secret, 64 hexadecimal characters. Required unless you send it by HTTP Basic. */
             client_secret?: string;
@@ -328,7 +329,7 @@ export interface components {
              * @constant
              */
             grant_type: "client_credentials";
-            /** @description The client's id (`m2m_…`). Omit it if you send it by HTTP Basic. */
+            /** @description The client's id (`m2m_…`, or `m2m_test_…` in test mode). Omit it if you send it by HTTP Basic. */
             client_id?: string;
             /** @description The client's secret. Omit it if you send it by HTTP Basic. */
             client_secret?: string;
@@ -744,6 +745,7 @@ export interface components {
         NotModified: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 ETag: components["headers"]["ETag"];
                 [name: string]: unknown;
             };
@@ -797,6 +799,31 @@ export interface components {
                 "application/json": components["schemas"]["Error"] | components["schemas"]["OAuthError"];
             };
         };
+        /**
+         * @description The credentials are right, but the client does not allow the address that the request came from. The message
+         *     names the address.
+         */
+        TokenForbidden: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "the address 203.0.113.7 is not in the allowed networks of this credential; call from one of them, or have the address added",
+                 *       "error": {
+                 *         "code": "NETWORK_NOT_ALLOWED",
+                 *         "message": "the address 203.0.113.7 is not in the allowed networks of this credential; call from one of them, or have the address added",
+                 *         "details": {
+                 *           "address": "203.0.113.7"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"] | components["schemas"]["OAuthError"];
+            };
+        };
         /** @description Too many requests failed for this client id and address, or the client exceeded its rate limit. */
         TokenThrottled: {
             headers: {
@@ -817,7 +844,10 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The access token lacks the scope that the message names. */
+        /**
+         * @description The access token lacks the scope that the message names. With the code `NETWORK_NOT_ALLOWED`, the client does
+         *     not allow the address that the request came from.
+         */
         Forbidden: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -938,6 +968,8 @@ export interface components {
     headers: {
         /** @description The id of this request. It is the id that you sent, if it has at most 128 visible ASCII characters. */
         "X-Request-Id": string;
+        /** @description Present only in responses to a credential in test mode, errors too. */
+        "Reservation-Mode": "test";
         /**
          * @description The version and a digest of the body. Send it as `If-Match` with an update or deletion, or as `If-None-Match`
          *     when you read again.
@@ -985,6 +1017,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1001,6 +1034,7 @@ export interface operations {
             };
             400: components["responses"]["TokenInvalid"];
             401: components["responses"]["TokenRefused"];
+            403: components["responses"]["TokenForbidden"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TokenThrottled"];
@@ -1034,6 +1068,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1086,6 +1121,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1157,6 +1193,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1225,6 +1262,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1320,6 +1358,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1417,6 +1456,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1511,6 +1551,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1583,6 +1624,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1659,6 +1701,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     Location: components["headers"]["Location"];
                     [name: string]: unknown;
@@ -1721,6 +1764,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1799,6 +1843,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1870,6 +1915,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     [name: string]: unknown;
                 };
                 content: {

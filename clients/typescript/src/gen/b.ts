@@ -18,8 +18,9 @@ export interface paths {
          * @description Exchanges an API key and its secret for a token.
          *
          *     A wrong secret, and a key that is unknown, expired, disabled or deleted, all return the same 401. So does a
-         *     secret that was rotated. Repeated failures are slowed down and then refused with 429. Valid credentials are
-         *     never blocked by failures.
+         *     secret that was rotated, except during its overlap. Repeated failures are slowed down and then refused with
+         *     429. Valid credentials are never blocked by failures. From an address outside the key's allowed networks, they
+         *     return 403 with the code `NETWORK_NOT_ALLOWED`.
          */
         post: operations["createToken"];
         delete?: never;
@@ -1404,6 +1405,133 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List requests
+         * @description Requires the permission `requests:read`.
+         *
+         *     Returns a page of the requests that the company's credentials sent to Interface A and Interface B in the last
+         *     30 days, newest first. A request appears within a few seconds. A `total` of 10000 means that many or more.
+         */
+        get: operations["listRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/requests/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The request's id (`req_…`).
+                 * @example req_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["LoggedRequestId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a request
+         * @description Requires the permission `requests:read`.
+         *
+         *     Returns one request of the last 30 days.
+         */
+        get: operations["getRequest"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test-clock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the test clock
+         * @description Requires the permission `test-mode:read`.
+         *
+         *     Returns what the test clock shows. In live mode, the response is 400 `LIVE_MODE`.
+         */
+        get: operations["getTestClock"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test-clock/advance": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Advance the test clock
+         * @description Requires the permission `test-mode:write`.
+         *
+         *     Moves the test clock forward to a time, and returns it. Holds and offers of the waitlist that are then due
+         *     expire within seconds. The clock cannot be moved back; a reset sets it to the present. In live mode, the response is
+         *     400 `LIVE_MODE`.
+         *
+         *     If the response is 503, the clock may be moved already, but a service does not know it yet. Repeat the request with
+         *     the same `Idempotency-Key` until it returns 200.
+         */
+        post: operations["advanceTestClock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test-data/reset": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Delete all test data
+         * @description Requires the permission `test-mode:write`.
+         *
+         *     Deletes all test data of the company, and then sets its test clock back to the present. API keys and other
+         *     credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
+         *     deletes nothing and the response is 400 `LIVE_MODE`.
+         *
+         *     If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
+         *     `Idempotency-Key` of a completed reset deletes nothing.
+         */
+        post: operations["resetTestData"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface webhooks {
     "registration.created": {
@@ -1791,7 +1919,7 @@ export interface components {
     schemas: {
         /** @description An API key and its secret. */
         TokenRequest: {
-            /** @description The API key's id (`key_…`). */
+            /** @description The API key's id (`key_…`, or `key_test_…` in test mode). */
             apiKey: string;
             /** @description The API key's secret, 64 hexadecimal characters. */
             apiSecret: string;
@@ -2266,7 +2394,7 @@ export interface components {
             waitlistLength: number;
             /** @description Whether the date can be booked now: it has a free spot, has not started, and the booking rules allow it. */
             available: boolean;
-            /** @description The lowest price of a spot in major units. Absent if the event has no pricing options. */
+            /** @description The lowest price of a spot on this date in major units, or of the whole course if the event is sold only as a whole. 0 if the event was created without pricing options, because it is then free. */
             lowestPrice?: number;
             /** @description The currency of `lowestPrice` (ISO 4217). */
             currency?: components["schemas"]["Currency"];
@@ -3039,6 +3167,57 @@ export interface components {
             body: components["schemas"]["WebhookMessage"];
             attempt: components["schemas"]["WebhookAttempt"];
         };
+        /** @description A page of requests. */
+        RequestsPage: {
+            /** @description The requests of this page. */
+            requests: components["schemas"]["LoggedRequest"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, counted from 1. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The cursor of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A request that a credential of the company sent. Bodies, headers and the query string are not kept. */
+        LoggedRequest: {
+            /** @description The request's id. */
+            id: string;
+            /** @description When the request arrived. */
+            receivedAt: components["schemas"]["Timestamp"];
+            /** @description The API client, API key or publishable key, even if its token had expired or its secret was wrong. */
+            credentialId: string;
+            /**
+             * @description The interface that received the request.
+             * @enum {string}
+             */
+            interface: "a" | "b";
+            /** @description The method, for example `GET`. */
+            method: string;
+            /** @description The path without the query string. A part that cannot be an id is `*`. */
+            path: string;
+            /** @description The path of the operation, with its parameters by name. `null` if the path does not exist. */
+            route: string | null;
+            /** @description The status of the response. */
+            status: number;
+            /** @description The error code of the response. `null` if the request succeeded. */
+            errorCode: string | null;
+            /** @description The `X-Request-Id` of the response. */
+            requestId: string;
+            /** @description The time from the request to the end of its response in milliseconds. */
+            durationMs: number;
+            /** @description The IP address of the client. */
+            clientAddress: string;
+            /** @description The size of the request's body. */
+            requestBytes: number;
+            /** @description The size of the response's body, as it was sent. */
+            responseBytes: number;
+            /** @description Whether the request had an `Idempotency-Key`. */
+            idempotencyKey: boolean;
+            /** @description Whether the response was that of an earlier request with the same `Idempotency-Key`. */
+            replayed: boolean;
+        };
         /** @description A page of webhook deliveries. */
         WebhookDeliveriesPage: {
             /** @description The deliveries of this page. */
@@ -3185,6 +3364,11 @@ export interface components {
             /** @description When the event happened. */
             timestamp: components["schemas"]["Timestamp"];
             /**
+             * @description Present only in test mode.
+             * @constant
+             */
+            mode?: "test";
+            /**
              * @description Present only in a test.
              * @constant
              */
@@ -3195,6 +3379,27 @@ export interface components {
             };
         } & {
             [key: string]: unknown;
+        };
+        /** @description The clock of a company in test mode. */
+        TestClock: {
+            /** @description The time on the clock. */
+            now: components["schemas"]["Timestamp"];
+            /** @description By how many seconds the clock is ahead of the real time. */
+            offsetSeconds: number;
+        };
+        /** @description A move of the test clock. */
+        TestClockAdvance: {
+            /**
+             * Format: date-time
+             * @description The new time, with an offset: not before what the clock shows, and at most 5 years after the real time.
+             */
+            to: string;
+        };
+        /** @description The result of a reset. */
+        TestDataReset: {
+            /** @description The number of deleted rows in the databases of the platform. */
+            deleted: number;
+            clock: components["schemas"]["TestClock"];
         };
         /** @description An error. */
         Error: {
@@ -3236,6 +3441,7 @@ export interface components {
         NotModified: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                 "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                 "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3248,6 +3454,7 @@ export interface components {
         Customer: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                 "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                 "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3274,6 +3481,7 @@ export interface components {
         Event: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                 "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                 "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3343,6 +3551,7 @@ export interface components {
         Pass: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                 "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                 "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3377,6 +3586,7 @@ export interface components {
         CustomerPass: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                 "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                 "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3409,6 +3619,7 @@ export interface components {
         DiscountCode: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                 "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                 "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3438,6 +3649,7 @@ export interface components {
         WebhookEndpoint: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
                 "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                 "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                 "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3503,7 +3715,34 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The API key lacks the permission that the message names. */
+        /**
+         * @description The credentials are right, but the API key does not allow the address that the request came from. The message
+         *     names the address.
+         */
+        TokenForbidden: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "NETWORK_NOT_ALLOWED",
+                 *         "message": "the address 203.0.113.7 is not in the allowed networks of this credential; call from one of them, or have the address added",
+                 *         "details": {
+                 *           "address": "203.0.113.7"
+                 *         }
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description The API key lacks the permission that the message names. With the code `NETWORK_NOT_ALLOWED`, the key does not
+         *     allow the address that the request came from.
+         */
         Forbidden: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -3632,6 +3871,11 @@ export interface components {
          * @example whe_01jb4x9m3vf6ksn8w2d7pq5r0t
          */
         WebhookEndpointId: string;
+        /**
+         * @description The request's id (`req_…`).
+         * @example req_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        LoggedRequestId: string;
         /**
          * @description The webhook delivery's id (`whd_…`).
          * @example whd_01jb4x9m3vf6ksn8w2d7pq5r0t
@@ -3772,6 +4016,8 @@ export interface components {
     headers: {
         /** @description The id of this request. It is the id that you sent, if it has at most 128 visible ASCII characters. */
         "X-Request-Id": string;
+        /** @description Present only in responses to a credential in test mode, errors too. */
+        "Reservation-Mode": "test";
         /**
          * @description The version and a digest of the body. Send it as `If-Match` with a change, or as `If-None-Match` when you read
          *     again.
@@ -3818,6 +4064,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -3835,6 +4082,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["TokenForbidden"];
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
@@ -3878,6 +4126,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -3949,6 +4198,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4085,6 +4335,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4191,6 +4442,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -4316,6 +4568,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4495,6 +4748,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4605,6 +4859,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -4706,6 +4961,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4789,6 +5045,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4877,6 +5134,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -4945,6 +5203,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5033,6 +5292,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5107,6 +5367,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5192,6 +5453,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5281,6 +5543,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5370,6 +5633,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5455,6 +5719,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5545,6 +5810,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5627,6 +5893,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5701,6 +5968,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -5772,6 +6040,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5869,6 +6138,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -5966,6 +6236,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6054,6 +6325,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -6166,6 +6438,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6256,6 +6529,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6357,6 +6631,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6427,6 +6702,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6502,6 +6778,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6573,6 +6850,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6677,6 +6955,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -6747,6 +7026,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6818,6 +7098,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6889,6 +7170,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -6989,6 +7271,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -7070,6 +7353,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -7261,6 +7545,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -7338,6 +7623,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -7525,6 +7811,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -7602,6 +7889,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -7677,6 +7965,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -7852,6 +8141,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -7930,6 +8220,7 @@ export interface operations {
             201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -8071,6 +8362,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -8158,6 +8450,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -8224,6 +8517,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -8296,6 +8590,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -8389,6 +8684,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -8454,6 +8750,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -8547,6 +8844,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -8616,6 +8914,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
@@ -8668,6 +8967,7 @@ export interface operations {
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     ETag: components["headers"]["ETag"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
@@ -8716,6 +9016,305 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    listRequests: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description Return only requests of this API client, API key or publishable key (`m2m_…`, `key_…` or `pub_…`). */
+                credentialId?: string;
+                /** @description Return only requests to this interface. */
+                interface?: "a" | "b";
+                /** @description Return only requests with this method. */
+                method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+                /** @description Return only requests with this status (`404`), with a status of this class (`2xx`, `3xx`, `4xx` or `5xx`), or with any error (`error`). */
+                status?: string;
+                /** @description Return only requests that arrived at or after this time (RFC 3339, with an offset). */
+                since?: string;
+                /** @description Return only requests that arrived before this time (RFC 3339, with an offset). */
+                until?: string;
+                /** @description Return only requests whose response had this `X-Request-Id`. */
+                requestId?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of requests */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "requests": [
+                     *         {
+                     *           "id": "req_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "receivedAt": "2026-03-12T09:30:00Z",
+                     *           "credentialId": "key_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "interface": "b",
+                     *           "method": "POST",
+                     *           "path": "/api/v1/events/evt_01jb4x9m3vf6ksn8w2d7pq5r0t/registrations",
+                     *           "route": "/api/v1/events/{id}/registrations",
+                     *           "status": 400,
+                     *           "errorCode": "EVENT_FULL",
+                     *           "requestId": "01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "durationMs": 12,
+                     *           "clientAddress": "203.0.113.7",
+                     *           "requestBytes": 184,
+                     *           "responseBytes": 131,
+                     *           "idempotencyKey": true,
+                     *           "replayed": false
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RequestsPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getRequest: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The request's id (`req_…`).
+                 * @example req_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["LoggedRequestId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "req_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "receivedAt": "2026-03-12T09:30:00Z",
+                     *       "credentialId": "key_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "interface": "b",
+                     *       "method": "POST",
+                     *       "path": "/api/v1/events/evt_01jb4x9m3vf6ksn8w2d7pq5r0t/registrations",
+                     *       "route": "/api/v1/events/{id}/registrations",
+                     *       "status": 400,
+                     *       "errorCode": "EVENT_FULL",
+                     *       "requestId": "01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "durationMs": 12,
+                     *       "clientAddress": "203.0.113.7",
+                     *       "requestBytes": 184,
+                     *       "responseBytes": 131,
+                     *       "idempotencyKey": true,
+                     *       "replayed": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LoggedRequest"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getTestClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The test clock */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "now": "2026-04-01T08:30:00Z",
+                     *       "offsetSeconds": 1728000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TestClock"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    advanceTestClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The time to which the clock moves. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "to": "2026-04-01T08:30:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TestClockAdvance"];
+            };
+        };
+        responses: {
+            /** @description The test clock */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "now": "2026-04-01T08:30:00Z",
+                     *       "offsetSeconds": 1728000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TestClock"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resetTestData: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The number of deleted rows, and the test clock */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "deleted": 184,
+                     *       "clock": {
+                     *         "now": "2026-03-12T08:30:00Z",
+                     *         "offsetSeconds": 0
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TestDataReset"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     registrationCreated: {
         parameters: {
             query?: never;
@@ -8723,7 +9322,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -8800,7 +9399,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -8882,7 +9481,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -8959,7 +9558,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9012,7 +9611,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9065,7 +9664,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9118,7 +9717,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9166,7 +9765,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9219,7 +9818,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9272,7 +9871,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9325,7 +9924,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9373,7 +9972,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9426,7 +10025,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9474,7 +10073,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9522,7 +10121,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9575,7 +10174,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9628,7 +10227,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9681,7 +10280,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -9734,7 +10333,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": string;
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */

@@ -415,6 +415,11 @@ export interface components {
          */
         Timestamp: string;
         /**
+         * @description Only in test mode.
+         * @constant
+         */
+        Mode: "test";
+        /**
          * @description Only in test deliveries.
          * @constant
          */
@@ -427,6 +432,7 @@ export interface components {
              */
             event: "registration.created";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             /** @description The details of the event. */
             data: {
@@ -467,6 +473,7 @@ export interface components {
              */
             event: "pass.purchased";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             /** @description The details of the event. */
             data: {
@@ -512,6 +519,7 @@ export interface components {
              */
             event: "event.purchased";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             /** @description The details of the event. */
             data: {
@@ -626,6 +634,7 @@ export interface components {
              */
             event: "registration.cancelled";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Registration"];
         };
@@ -637,6 +646,7 @@ export interface components {
              */
             event: "registration.refunded";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Registration"];
         };
@@ -648,6 +658,7 @@ export interface components {
              */
             event: "registration.attendance_recorded";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Registration"];
         };
@@ -714,6 +725,7 @@ export interface components {
              */
             event: "waitlist.joined";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["WaitlistEntry"];
         };
@@ -725,6 +737,7 @@ export interface components {
              */
             event: "waitlist.offered";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["WaitlistEntry"];
         };
@@ -736,6 +749,7 @@ export interface components {
              */
             event: "waitlist.ended";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["WaitlistEntry"];
         };
@@ -794,6 +808,7 @@ export interface components {
              */
             event: "hold.expired";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Hold"];
         };
@@ -828,6 +843,7 @@ export interface components {
              */
             event: "customer.created";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Customer"];
         };
@@ -839,6 +855,7 @@ export interface components {
              */
             event: "customer.updated";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Customer"];
         };
@@ -850,6 +867,7 @@ export interface components {
              */
             event: "customer.deleted";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Customer"];
         };
@@ -985,6 +1003,7 @@ export interface components {
              */
             event: "event.created";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Event"];
         };
@@ -996,6 +1015,7 @@ export interface components {
              */
             event: "event.updated";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Event"];
         };
@@ -1007,6 +1027,7 @@ export interface components {
              */
             event: "event.cancelled";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["Event"];
         };
@@ -1053,7 +1074,7 @@ export interface components {
             waitlistLength: number;
             /** @description Whether the date can be booked now: it has a free spot, has not started, and the booking rules allow it. */
             available: boolean;
-            /** @description The lowest price of a spot in major units. Absent if the event has no pricing options. */
+            /** @description The lowest price of a spot on this date in major units, or of the whole course if the event is sold only as a whole. 0 if the event was created without pricing options, because it is then free. */
             lowestPrice?: number;
             /**
              * @description The currency of `lowestPrice` (ISO 4217).
@@ -1079,6 +1100,7 @@ export interface components {
              */
             event: "event_date.changed";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["ScheduledDate"];
         };
@@ -1090,6 +1112,7 @@ export interface components {
              */
             event: "event_date.cancelled";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["ScheduledDate"];
         };
@@ -1140,6 +1163,7 @@ export interface components {
              */
             event: "customer_pass.updated";
             timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["CustomerPass"];
         };
@@ -1180,7 +1204,7 @@ export interface components {
         /**
          * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
          *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-         *     message's `id`), `event`, `timestamp` and `data`.
+         *     message's `id`), `event`, `timestamp`, `mode` and `data`.
          */
         ServiceSignature: string;
         /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1209,7 +1233,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1248,7 +1272,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1287,7 +1311,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1326,7 +1350,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1365,7 +1389,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1404,7 +1428,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1443,7 +1467,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1482,7 +1506,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1521,7 +1545,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1560,7 +1584,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1599,7 +1623,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1638,7 +1662,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1677,7 +1701,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1716,7 +1740,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1755,7 +1779,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1794,7 +1818,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1833,7 +1857,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1872,7 +1896,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
@@ -1911,7 +1935,7 @@ export interface operations {
                 /**
                  * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
                  *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
-                 *     message's `id`), `event`, `timestamp` and `data`.
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
                  */
                 "X-Service-Signature": components["parameters"]["ServiceSignature"];
                 /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */

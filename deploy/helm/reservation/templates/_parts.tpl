@@ -4,7 +4,7 @@ Services and network policies are derived from this table. A test compares it wi
 parts' settings.
 */}}
 {{- define "reservation.parts" -}}
-auth:      {serves: grpc, database: true,  bus: true,  credential: false, masterKey: true,  calls: [customer, booking, pass]}
+auth:      {serves: grpc, database: true,  bus: true,  credential: false, masterKey: true,  calls: [customer, booking, pass, webhook]}
 customer:  {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, booking, pass]}
 booking:   {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer, pass]}
 pass:      {serves: grpc, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer]}

@@ -775,9 +775,17 @@ type ApiClient struct {
 	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
 	Version    int64                  `protobuf:"varint,10,opt,name=version,proto3" json:"version,omitempty"`
 	// Requests in any 60 seconds; unset: no limit.
-	RateLimit     *int32 `protobuf:"varint,11,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RateLimit *int32 `protobuf:"varint,11,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	// When the previous secret ends; unset: there is none.
+	PreviousSecretExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=previous_secret_expires_at,json=previousSecretExpiresAt,proto3" json:"previous_secret_expires_at,omitempty"`
+	// When a token was last issued for the previous secret after the rotation, to the minute;
+	// unset: never.
+	PreviousSecretLastUsedAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=previous_secret_last_used_at,json=previousSecretLastUsedAt,proto3" json:"previous_secret_last_used_at,omitempty"`
+	// The networks that the credential can be used from, in CIDR notation ("203.0.113.0/24"),
+	// sorted; empty: every network.
+	AllowedNetworks []string `protobuf:"bytes,14,rep,name=allowed_networks,json=allowedNetworks,proto3" json:"allowed_networks,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ApiClient) Reset() {
@@ -887,6 +895,27 @@ func (x *ApiClient) GetRateLimit() int32 {
 	return 0
 }
 
+func (x *ApiClient) GetPreviousSecretExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PreviousSecretExpiresAt
+	}
+	return nil
+}
+
+func (x *ApiClient) GetPreviousSecretLastUsedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PreviousSecretLastUsedAt
+	}
+	return nil
+}
+
+func (x *ApiClient) GetAllowedNetworks() []string {
+	if x != nil {
+		return x.AllowedNetworks
+	}
+	return nil
+}
+
 type CreateApiClientRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -896,9 +925,12 @@ type CreateApiClientRequest struct {
 	// 1 to 3650; unset: no expiry.
 	ExpiresAfterDays *int32 `protobuf:"varint,4,opt,name=expires_after_days,json=expiresAfterDays,proto3,oneof" json:"expires_after_days,omitempty"`
 	// 1 to 10000 requests in any 60 seconds; unset: no limit.
-	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RateLimit *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	// At most 20 networks in CIDR notation, IPv4 or IPv6. A single address stands for itself.
+	// Empty: every network.
+	AllowedNetworks []string `protobuf:"bytes,6,rep,name=allowed_networks,json=allowedNetworks,proto3" json:"allowed_networks,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CreateApiClientRequest) Reset() {
@@ -964,6 +996,13 @@ func (x *CreateApiClientRequest) GetRateLimit() int32 {
 		return *x.RateLimit
 	}
 	return 0
+}
+
+func (x *CreateApiClientRequest) GetAllowedNetworks() []string {
+	if x != nil {
+		return x.AllowedNetworks
+	}
+	return nil
 }
 
 type CreateApiClientResponse struct {
@@ -1221,9 +1260,11 @@ type UpdateApiClientRequest struct {
 	// If not empty, replaces all scopes.
 	Scopes []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// 0: no limit. A different limit revokes the tokens issued before.
-	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RateLimit *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	// Unset: unchanged. Other networks revoke the tokens issued before.
+	AllowedNetworks *AllowedNetworks `protobuf:"bytes,6,opt,name=allowed_networks,json=allowedNetworks,proto3" json:"allowed_networks,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *UpdateApiClientRequest) Reset() {
@@ -1291,6 +1332,59 @@ func (x *UpdateApiClientRequest) GetRateLimit() int32 {
 	return 0
 }
 
+func (x *UpdateApiClientRequest) GetAllowedNetworks() *AllowedNetworks {
+	if x != nil {
+		return x.AllowedNetworks
+	}
+	return nil
+}
+
+// AllowedNetworks is a list of networks, as in CreateApiClientRequest. It is a message so that
+// it can be unset, which leaves the networks unchanged.
+type AllowedNetworks struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AllowedNetworks) Reset() {
+	*x = AllowedNetworks{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AllowedNetworks) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AllowedNetworks) ProtoMessage() {}
+
+func (x *AllowedNetworks) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AllowedNetworks.ProtoReflect.Descriptor instead.
+func (*AllowedNetworks) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AllowedNetworks) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 type UpdateApiClientResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ApiClient     *ApiClient             `protobuf:"bytes,1,opt,name=api_client,json=apiClient,proto3" json:"api_client,omitempty"`
@@ -1300,7 +1394,7 @@ type UpdateApiClientResponse struct {
 
 func (x *UpdateApiClientResponse) Reset() {
 	*x = UpdateApiClientResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[17]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1312,7 +1406,7 @@ func (x *UpdateApiClientResponse) String() string {
 func (*UpdateApiClientResponse) ProtoMessage() {}
 
 func (x *UpdateApiClientResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[17]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1325,7 +1419,7 @@ func (x *UpdateApiClientResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateApiClientResponse.ProtoReflect.Descriptor instead.
 func (*UpdateApiClientResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{17}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UpdateApiClientResponse) GetApiClient() *ApiClient {
@@ -1336,15 +1430,20 @@ func (x *UpdateApiClientResponse) GetApiClient() *ApiClient {
 }
 
 type RotateApiClientSecretRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// 0 to 7: for how many days the previous secret stays valid. 0: it ends at once.
+	OverlapDays int32 `protobuf:"varint,2,opt,name=overlap_days,json=overlapDays,proto3" json:"overlap_days,omitempty"`
+	// End an earlier secret that is still valid instead of refusing the rotation. This revokes
+	// every token.
+	Force         bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RotateApiClientSecretRequest) Reset() {
 	*x = RotateApiClientSecretRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[18]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1356,7 +1455,7 @@ func (x *RotateApiClientSecretRequest) String() string {
 func (*RotateApiClientSecretRequest) ProtoMessage() {}
 
 func (x *RotateApiClientSecretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[18]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1369,7 +1468,7 @@ func (x *RotateApiClientSecretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateApiClientSecretRequest.ProtoReflect.Descriptor instead.
 func (*RotateApiClientSecretRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{18}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RotateApiClientSecretRequest) GetId() string {
@@ -1377,6 +1476,20 @@ func (x *RotateApiClientSecretRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *RotateApiClientSecretRequest) GetOverlapDays() int32 {
+	if x != nil {
+		return x.OverlapDays
+	}
+	return 0
+}
+
+func (x *RotateApiClientSecretRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
 }
 
 type RotateApiClientSecretResponse struct {
@@ -1390,7 +1503,7 @@ type RotateApiClientSecretResponse struct {
 
 func (x *RotateApiClientSecretResponse) Reset() {
 	*x = RotateApiClientSecretResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[19]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1402,7 +1515,7 @@ func (x *RotateApiClientSecretResponse) String() string {
 func (*RotateApiClientSecretResponse) ProtoMessage() {}
 
 func (x *RotateApiClientSecretResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[19]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1415,7 +1528,7 @@ func (x *RotateApiClientSecretResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateApiClientSecretResponse.ProtoReflect.Descriptor instead.
 func (*RotateApiClientSecretResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{19}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RotateApiClientSecretResponse) GetApiClient() *ApiClient {
@@ -1432,6 +1545,94 @@ func (x *RotateApiClientSecretResponse) GetClientSecret() string {
 	return ""
 }
 
+type EndPreviousApiClientSecretRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndPreviousApiClientSecretRequest) Reset() {
+	*x = EndPreviousApiClientSecretRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndPreviousApiClientSecretRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndPreviousApiClientSecretRequest) ProtoMessage() {}
+
+func (x *EndPreviousApiClientSecretRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndPreviousApiClientSecretRequest.ProtoReflect.Descriptor instead.
+func (*EndPreviousApiClientSecretRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *EndPreviousApiClientSecretRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type EndPreviousApiClientSecretResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApiClient     *ApiClient             `protobuf:"bytes,1,opt,name=api_client,json=apiClient,proto3" json:"api_client,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndPreviousApiClientSecretResponse) Reset() {
+	*x = EndPreviousApiClientSecretResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndPreviousApiClientSecretResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndPreviousApiClientSecretResponse) ProtoMessage() {}
+
+func (x *EndPreviousApiClientSecretResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndPreviousApiClientSecretResponse.ProtoReflect.Descriptor instead.
+func (*EndPreviousApiClientSecretResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *EndPreviousApiClientSecretResponse) GetApiClient() *ApiClient {
+	if x != nil {
+		return x.ApiClient
+	}
+	return nil
+}
+
 type DisableApiClientRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1441,7 +1642,7 @@ type DisableApiClientRequest struct {
 
 func (x *DisableApiClientRequest) Reset() {
 	*x = DisableApiClientRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[20]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1654,7 @@ func (x *DisableApiClientRequest) String() string {
 func (*DisableApiClientRequest) ProtoMessage() {}
 
 func (x *DisableApiClientRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[20]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1667,7 @@ func (x *DisableApiClientRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableApiClientRequest.ProtoReflect.Descriptor instead.
 func (*DisableApiClientRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{20}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DisableApiClientRequest) GetId() string {
@@ -1485,7 +1686,7 @@ type DisableApiClientResponse struct {
 
 func (x *DisableApiClientResponse) Reset() {
 	*x = DisableApiClientResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[21]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1698,7 @@ func (x *DisableApiClientResponse) String() string {
 func (*DisableApiClientResponse) ProtoMessage() {}
 
 func (x *DisableApiClientResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[21]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1711,7 @@ func (x *DisableApiClientResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableApiClientResponse.ProtoReflect.Descriptor instead.
 func (*DisableApiClientResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{21}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DisableApiClientResponse) GetApiClient() *ApiClient {
@@ -1529,7 +1730,7 @@ type EnableApiClientRequest struct {
 
 func (x *EnableApiClientRequest) Reset() {
 	*x = EnableApiClientRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[22]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1541,7 +1742,7 @@ func (x *EnableApiClientRequest) String() string {
 func (*EnableApiClientRequest) ProtoMessage() {}
 
 func (x *EnableApiClientRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[22]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1554,7 +1755,7 @@ func (x *EnableApiClientRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnableApiClientRequest.ProtoReflect.Descriptor instead.
 func (*EnableApiClientRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{22}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *EnableApiClientRequest) GetId() string {
@@ -1573,7 +1774,7 @@ type EnableApiClientResponse struct {
 
 func (x *EnableApiClientResponse) Reset() {
 	*x = EnableApiClientResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[23]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1585,7 +1786,7 @@ func (x *EnableApiClientResponse) String() string {
 func (*EnableApiClientResponse) ProtoMessage() {}
 
 func (x *EnableApiClientResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[23]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1598,7 +1799,7 @@ func (x *EnableApiClientResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnableApiClientResponse.ProtoReflect.Descriptor instead.
 func (*EnableApiClientResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{23}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *EnableApiClientResponse) GetApiClient() *ApiClient {
@@ -1617,7 +1818,7 @@ type DeleteApiClientRequest struct {
 
 func (x *DeleteApiClientRequest) Reset() {
 	*x = DeleteApiClientRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[24]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1629,7 +1830,7 @@ func (x *DeleteApiClientRequest) String() string {
 func (*DeleteApiClientRequest) ProtoMessage() {}
 
 func (x *DeleteApiClientRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[24]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1642,7 +1843,7 @@ func (x *DeleteApiClientRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteApiClientRequest.ProtoReflect.Descriptor instead.
 func (*DeleteApiClientRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{24}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DeleteApiClientRequest) GetId() string {
@@ -1660,7 +1861,7 @@ type DeleteApiClientResponse struct {
 
 func (x *DeleteApiClientResponse) Reset() {
 	*x = DeleteApiClientResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[25]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1672,7 +1873,7 @@ func (x *DeleteApiClientResponse) String() string {
 func (*DeleteApiClientResponse) ProtoMessage() {}
 
 func (x *DeleteApiClientResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[25]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1685,7 +1886,7 @@ func (x *DeleteApiClientResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteApiClientResponse.ProtoReflect.Descriptor instead.
 func (*DeleteApiClientResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{25}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{28}
 }
 
 // ApiKey is a program that uses Interface B. The secret is never part of it.
@@ -1706,15 +1907,23 @@ type ApiKey struct {
 	// When a token was last issued, to the minute; unset: never.
 	LastUsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_used_at,json=lastUsedAt,proto3" json:"last_used_at,omitempty"`
 	// Requests in any 60 seconds; unset: the gateway's default.
-	RateLimit     *int32 `protobuf:"varint,10,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
-	Version       int64  `protobuf:"varint,11,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RateLimit *int32 `protobuf:"varint,10,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	Version   int64  `protobuf:"varint,11,opt,name=version,proto3" json:"version,omitempty"`
+	// When the previous secret ends; unset: there is none.
+	PreviousSecretExpiresAt *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=previous_secret_expires_at,json=previousSecretExpiresAt,proto3" json:"previous_secret_expires_at,omitempty"`
+	// When a token was last issued for the previous secret after the rotation, to the minute;
+	// unset: never.
+	PreviousSecretLastUsedAt *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=previous_secret_last_used_at,json=previousSecretLastUsedAt,proto3" json:"previous_secret_last_used_at,omitempty"`
+	// The networks that the credential can be used from, in CIDR notation ("203.0.113.0/24"),
+	// sorted; empty: every network.
+	AllowedNetworks []string `protobuf:"bytes,14,rep,name=allowed_networks,json=allowedNetworks,proto3" json:"allowed_networks,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ApiKey) Reset() {
 	*x = ApiKey{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[26]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1726,7 +1935,7 @@ func (x *ApiKey) String() string {
 func (*ApiKey) ProtoMessage() {}
 
 func (x *ApiKey) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[26]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1739,7 +1948,7 @@ func (x *ApiKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApiKey.ProtoReflect.Descriptor instead.
 func (*ApiKey) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{26}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ApiKey) GetId() string {
@@ -1819,6 +2028,27 @@ func (x *ApiKey) GetVersion() int64 {
 	return 0
 }
 
+func (x *ApiKey) GetPreviousSecretExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PreviousSecretExpiresAt
+	}
+	return nil
+}
+
+func (x *ApiKey) GetPreviousSecretLastUsedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PreviousSecretLastUsedAt
+	}
+	return nil
+}
+
+func (x *ApiKey) GetAllowedNetworks() []string {
+	if x != nil {
+		return x.AllowedNetworks
+	}
+	return nil
+}
+
 type CreateApiKeyRequest struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1828,14 +2058,17 @@ type CreateApiKeyRequest struct {
 	// 1 to 3650; unset: no expiry.
 	ExpiresAfterDays *int32 `protobuf:"varint,4,opt,name=expires_after_days,json=expiresAfterDays,proto3,oneof" json:"expires_after_days,omitempty"`
 	// 1 to 10000 requests in any 60 seconds; unset: the gateway's default.
-	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RateLimit *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	// At most 20 networks in CIDR notation, IPv4 or IPv6. A single address stands for itself.
+	// Empty: every network.
+	AllowedNetworks []string `protobuf:"bytes,6,rep,name=allowed_networks,json=allowedNetworks,proto3" json:"allowed_networks,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *CreateApiKeyRequest) Reset() {
 	*x = CreateApiKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[27]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1847,7 +2080,7 @@ func (x *CreateApiKeyRequest) String() string {
 func (*CreateApiKeyRequest) ProtoMessage() {}
 
 func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[27]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1860,7 +2093,7 @@ func (x *CreateApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{27}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CreateApiKeyRequest) GetName() string {
@@ -1898,6 +2131,13 @@ func (x *CreateApiKeyRequest) GetRateLimit() int32 {
 	return 0
 }
 
+func (x *CreateApiKeyRequest) GetAllowedNetworks() []string {
+	if x != nil {
+		return x.AllowedNetworks
+	}
+	return nil
+}
+
 type CreateApiKeyResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	ApiKey *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
@@ -1910,7 +2150,7 @@ type CreateApiKeyResponse struct {
 
 func (x *CreateApiKeyResponse) Reset() {
 	*x = CreateApiKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[28]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1922,7 +2162,7 @@ func (x *CreateApiKeyResponse) String() string {
 func (*CreateApiKeyResponse) ProtoMessage() {}
 
 func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[28]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1935,7 +2175,7 @@ func (x *CreateApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{28}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CreateApiKeyResponse) GetApiKey() *ApiKey {
@@ -1961,7 +2201,7 @@ type GetApiKeyRequest struct {
 
 func (x *GetApiKeyRequest) Reset() {
 	*x = GetApiKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[29]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1973,7 +2213,7 @@ func (x *GetApiKeyRequest) String() string {
 func (*GetApiKeyRequest) ProtoMessage() {}
 
 func (x *GetApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[29]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1986,7 +2226,7 @@ func (x *GetApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*GetApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{29}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetApiKeyRequest) GetId() string {
@@ -2005,7 +2245,7 @@ type GetApiKeyResponse struct {
 
 func (x *GetApiKeyResponse) Reset() {
 	*x = GetApiKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[30]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2017,7 +2257,7 @@ func (x *GetApiKeyResponse) String() string {
 func (*GetApiKeyResponse) ProtoMessage() {}
 
 func (x *GetApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[30]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2030,7 +2270,7 @@ func (x *GetApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*GetApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{30}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GetApiKeyResponse) GetApiKey() *ApiKey {
@@ -2051,7 +2291,7 @@ type ListApiKeysRequest struct {
 
 func (x *ListApiKeysRequest) Reset() {
 	*x = ListApiKeysRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[31]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2063,7 +2303,7 @@ func (x *ListApiKeysRequest) String() string {
 func (*ListApiKeysRequest) ProtoMessage() {}
 
 func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[31]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2076,7 +2316,7 @@ func (x *ListApiKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListApiKeysRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{31}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ListApiKeysRequest) GetPageSize() int32 {
@@ -2103,7 +2343,7 @@ type ListApiKeysResponse struct {
 
 func (x *ListApiKeysResponse) Reset() {
 	*x = ListApiKeysResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[32]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2115,7 +2355,7 @@ func (x *ListApiKeysResponse) String() string {
 func (*ListApiKeysResponse) ProtoMessage() {}
 
 func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[32]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2128,7 +2368,7 @@ func (x *ListApiKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListApiKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListApiKeysResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{32}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ListApiKeysResponse) GetApiKeys() []*ApiKey {
@@ -2153,14 +2393,16 @@ type UpdateApiKeyRequest struct {
 	// If not empty, replaces all permissions.
 	Permissions []string `protobuf:"bytes,4,rep,name=permissions,proto3" json:"permissions,omitempty"`
 	// 0: the gateway's default.
-	RateLimit     *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RateLimit *int32 `protobuf:"varint,5,opt,name=rate_limit,json=rateLimit,proto3,oneof" json:"rate_limit,omitempty"`
+	// Unset: unchanged. Other networks revoke the tokens issued before.
+	AllowedNetworks *AllowedNetworks `protobuf:"bytes,6,opt,name=allowed_networks,json=allowedNetworks,proto3" json:"allowed_networks,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *UpdateApiKeyRequest) Reset() {
 	*x = UpdateApiKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[33]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2172,7 +2414,7 @@ func (x *UpdateApiKeyRequest) String() string {
 func (*UpdateApiKeyRequest) ProtoMessage() {}
 
 func (x *UpdateApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[33]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2185,7 +2427,7 @@ func (x *UpdateApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*UpdateApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{33}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *UpdateApiKeyRequest) GetId() string {
@@ -2223,6 +2465,13 @@ func (x *UpdateApiKeyRequest) GetRateLimit() int32 {
 	return 0
 }
 
+func (x *UpdateApiKeyRequest) GetAllowedNetworks() *AllowedNetworks {
+	if x != nil {
+		return x.AllowedNetworks
+	}
+	return nil
+}
+
 type UpdateApiKeyResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	ApiKey        *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
@@ -2232,7 +2481,7 @@ type UpdateApiKeyResponse struct {
 
 func (x *UpdateApiKeyResponse) Reset() {
 	*x = UpdateApiKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[34]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2244,7 +2493,7 @@ func (x *UpdateApiKeyResponse) String() string {
 func (*UpdateApiKeyResponse) ProtoMessage() {}
 
 func (x *UpdateApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[34]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2257,7 +2506,7 @@ func (x *UpdateApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*UpdateApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{34}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *UpdateApiKeyResponse) GetApiKey() *ApiKey {
@@ -2268,15 +2517,20 @@ func (x *UpdateApiKeyResponse) GetApiKey() *ApiKey {
 }
 
 type RotateApiKeySecretRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// 0 to 7: for how many days the previous secret stays valid. 0: it ends at once.
+	OverlapDays int32 `protobuf:"varint,2,opt,name=overlap_days,json=overlapDays,proto3" json:"overlap_days,omitempty"`
+	// End an earlier secret that is still valid instead of refusing the rotation. This revokes
+	// every token.
+	Force         bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RotateApiKeySecretRequest) Reset() {
 	*x = RotateApiKeySecretRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[35]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2288,7 +2542,7 @@ func (x *RotateApiKeySecretRequest) String() string {
 func (*RotateApiKeySecretRequest) ProtoMessage() {}
 
 func (x *RotateApiKeySecretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[35]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2301,7 +2555,7 @@ func (x *RotateApiKeySecretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateApiKeySecretRequest.ProtoReflect.Descriptor instead.
 func (*RotateApiKeySecretRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{35}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RotateApiKeySecretRequest) GetId() string {
@@ -2309,6 +2563,20 @@ func (x *RotateApiKeySecretRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *RotateApiKeySecretRequest) GetOverlapDays() int32 {
+	if x != nil {
+		return x.OverlapDays
+	}
+	return 0
+}
+
+func (x *RotateApiKeySecretRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
 }
 
 type RotateApiKeySecretResponse struct {
@@ -2322,7 +2590,7 @@ type RotateApiKeySecretResponse struct {
 
 func (x *RotateApiKeySecretResponse) Reset() {
 	*x = RotateApiKeySecretResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[36]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2602,7 @@ func (x *RotateApiKeySecretResponse) String() string {
 func (*RotateApiKeySecretResponse) ProtoMessage() {}
 
 func (x *RotateApiKeySecretResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[36]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2347,7 +2615,7 @@ func (x *RotateApiKeySecretResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateApiKeySecretResponse.ProtoReflect.Descriptor instead.
 func (*RotateApiKeySecretResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{36}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RotateApiKeySecretResponse) GetApiKey() *ApiKey {
@@ -2364,6 +2632,94 @@ func (x *RotateApiKeySecretResponse) GetApiSecret() string {
 	return ""
 }
 
+type EndPreviousApiKeySecretRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndPreviousApiKeySecretRequest) Reset() {
+	*x = EndPreviousApiKeySecretRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndPreviousApiKeySecretRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndPreviousApiKeySecretRequest) ProtoMessage() {}
+
+func (x *EndPreviousApiKeySecretRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndPreviousApiKeySecretRequest.ProtoReflect.Descriptor instead.
+func (*EndPreviousApiKeySecretRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *EndPreviousApiKeySecretRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type EndPreviousApiKeySecretResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ApiKey        *ApiKey                `protobuf:"bytes,1,opt,name=api_key,json=apiKey,proto3" json:"api_key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndPreviousApiKeySecretResponse) Reset() {
+	*x = EndPreviousApiKeySecretResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndPreviousApiKeySecretResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndPreviousApiKeySecretResponse) ProtoMessage() {}
+
+func (x *EndPreviousApiKeySecretResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndPreviousApiKeySecretResponse.ProtoReflect.Descriptor instead.
+func (*EndPreviousApiKeySecretResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *EndPreviousApiKeySecretResponse) GetApiKey() *ApiKey {
+	if x != nil {
+		return x.ApiKey
+	}
+	return nil
+}
+
 type DisableApiKeyRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -2373,7 +2729,7 @@ type DisableApiKeyRequest struct {
 
 func (x *DisableApiKeyRequest) Reset() {
 	*x = DisableApiKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[37]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2385,7 +2741,7 @@ func (x *DisableApiKeyRequest) String() string {
 func (*DisableApiKeyRequest) ProtoMessage() {}
 
 func (x *DisableApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[37]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2398,7 +2754,7 @@ func (x *DisableApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*DisableApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{37}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *DisableApiKeyRequest) GetId() string {
@@ -2417,7 +2773,7 @@ type DisableApiKeyResponse struct {
 
 func (x *DisableApiKeyResponse) Reset() {
 	*x = DisableApiKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[38]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2429,7 +2785,7 @@ func (x *DisableApiKeyResponse) String() string {
 func (*DisableApiKeyResponse) ProtoMessage() {}
 
 func (x *DisableApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[38]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2442,7 +2798,7 @@ func (x *DisableApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*DisableApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{38}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DisableApiKeyResponse) GetApiKey() *ApiKey {
@@ -2461,7 +2817,7 @@ type EnableApiKeyRequest struct {
 
 func (x *EnableApiKeyRequest) Reset() {
 	*x = EnableApiKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[39]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2473,7 +2829,7 @@ func (x *EnableApiKeyRequest) String() string {
 func (*EnableApiKeyRequest) ProtoMessage() {}
 
 func (x *EnableApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[39]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2486,7 +2842,7 @@ func (x *EnableApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnableApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*EnableApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{39}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *EnableApiKeyRequest) GetId() string {
@@ -2505,7 +2861,7 @@ type EnableApiKeyResponse struct {
 
 func (x *EnableApiKeyResponse) Reset() {
 	*x = EnableApiKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[40]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2517,7 +2873,7 @@ func (x *EnableApiKeyResponse) String() string {
 func (*EnableApiKeyResponse) ProtoMessage() {}
 
 func (x *EnableApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[40]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2530,7 +2886,7 @@ func (x *EnableApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EnableApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*EnableApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{40}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EnableApiKeyResponse) GetApiKey() *ApiKey {
@@ -2549,7 +2905,7 @@ type DeleteApiKeyRequest struct {
 
 func (x *DeleteApiKeyRequest) Reset() {
 	*x = DeleteApiKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[41]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2561,7 +2917,7 @@ func (x *DeleteApiKeyRequest) String() string {
 func (*DeleteApiKeyRequest) ProtoMessage() {}
 
 func (x *DeleteApiKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[41]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2574,7 +2930,7 @@ func (x *DeleteApiKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteApiKeyRequest.ProtoReflect.Descriptor instead.
 func (*DeleteApiKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{41}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *DeleteApiKeyRequest) GetId() string {
@@ -2592,7 +2948,7 @@ type DeleteApiKeyResponse struct {
 
 func (x *DeleteApiKeyResponse) Reset() {
 	*x = DeleteApiKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[42]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2604,7 +2960,7 @@ func (x *DeleteApiKeyResponse) String() string {
 func (*DeleteApiKeyResponse) ProtoMessage() {}
 
 func (x *DeleteApiKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[42]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2617,7 +2973,7 @@ func (x *DeleteApiKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteApiKeyResponse.ProtoReflect.Descriptor instead.
 func (*DeleteApiKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{42}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{47}
 }
 
 // PublishableKey is a credential for web pages. It is not secret.
@@ -2639,7 +2995,7 @@ type PublishableKey struct {
 
 func (x *PublishableKey) Reset() {
 	*x = PublishableKey{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2651,7 +3007,7 @@ func (x *PublishableKey) String() string {
 func (*PublishableKey) ProtoMessage() {}
 
 func (x *PublishableKey) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[43]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2664,7 +3020,7 @@ func (x *PublishableKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PublishableKey.ProtoReflect.Descriptor instead.
 func (*PublishableKey) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{43}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *PublishableKey) GetId() string {
@@ -2729,7 +3085,7 @@ type CreatePublishableKeyRequest struct {
 
 func (x *CreatePublishableKeyRequest) Reset() {
 	*x = CreatePublishableKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2741,7 +3097,7 @@ func (x *CreatePublishableKeyRequest) String() string {
 func (*CreatePublishableKeyRequest) ProtoMessage() {}
 
 func (x *CreatePublishableKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[44]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2754,7 +3110,7 @@ func (x *CreatePublishableKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePublishableKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreatePublishableKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{44}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CreatePublishableKeyRequest) GetName() string {
@@ -2780,7 +3136,7 @@ type CreatePublishableKeyResponse struct {
 
 func (x *CreatePublishableKeyResponse) Reset() {
 	*x = CreatePublishableKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2792,7 +3148,7 @@ func (x *CreatePublishableKeyResponse) String() string {
 func (*CreatePublishableKeyResponse) ProtoMessage() {}
 
 func (x *CreatePublishableKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[45]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2805,7 +3161,7 @@ func (x *CreatePublishableKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePublishableKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreatePublishableKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{45}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *CreatePublishableKeyResponse) GetPublishableKey() *PublishableKey {
@@ -2825,7 +3181,7 @@ type GetPublishableKeyRequest struct {
 
 func (x *GetPublishableKeyRequest) Reset() {
 	*x = GetPublishableKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2837,7 +3193,7 @@ func (x *GetPublishableKeyRequest) String() string {
 func (*GetPublishableKeyRequest) ProtoMessage() {}
 
 func (x *GetPublishableKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[46]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2850,7 +3206,7 @@ func (x *GetPublishableKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPublishableKeyRequest.ProtoReflect.Descriptor instead.
 func (*GetPublishableKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{46}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *GetPublishableKeyRequest) GetId() string {
@@ -2869,7 +3225,7 @@ type GetPublishableKeyResponse struct {
 
 func (x *GetPublishableKeyResponse) Reset() {
 	*x = GetPublishableKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2881,7 +3237,7 @@ func (x *GetPublishableKeyResponse) String() string {
 func (*GetPublishableKeyResponse) ProtoMessage() {}
 
 func (x *GetPublishableKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[47]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2894,7 +3250,7 @@ func (x *GetPublishableKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPublishableKeyResponse.ProtoReflect.Descriptor instead.
 func (*GetPublishableKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{47}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetPublishableKeyResponse) GetPublishableKey() *PublishableKey {
@@ -2912,7 +3268,7 @@ type ListPublishableKeysRequest struct {
 
 func (x *ListPublishableKeysRequest) Reset() {
 	*x = ListPublishableKeysRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2924,7 +3280,7 @@ func (x *ListPublishableKeysRequest) String() string {
 func (*ListPublishableKeysRequest) ProtoMessage() {}
 
 func (x *ListPublishableKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[48]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2937,7 +3293,7 @@ func (x *ListPublishableKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPublishableKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListPublishableKeysRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{48}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{53}
 }
 
 type ListPublishableKeysResponse struct {
@@ -2949,7 +3305,7 @@ type ListPublishableKeysResponse struct {
 
 func (x *ListPublishableKeysResponse) Reset() {
 	*x = ListPublishableKeysResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2961,7 +3317,7 @@ func (x *ListPublishableKeysResponse) String() string {
 func (*ListPublishableKeysResponse) ProtoMessage() {}
 
 func (x *ListPublishableKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[49]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2974,7 +3330,7 @@ func (x *ListPublishableKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPublishableKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListPublishableKeysResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{49}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListPublishableKeysResponse) GetPublishableKeys() []*PublishableKey {
@@ -3001,7 +3357,7 @@ type UpdatePublishableKeyRequest struct {
 
 func (x *UpdatePublishableKeyRequest) Reset() {
 	*x = UpdatePublishableKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3013,7 +3369,7 @@ func (x *UpdatePublishableKeyRequest) String() string {
 func (*UpdatePublishableKeyRequest) ProtoMessage() {}
 
 func (x *UpdatePublishableKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[50]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3026,7 +3382,7 @@ func (x *UpdatePublishableKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePublishableKeyRequest.ProtoReflect.Descriptor instead.
 func (*UpdatePublishableKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{50}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *UpdatePublishableKeyRequest) GetId() string {
@@ -3075,7 +3431,7 @@ type Origins struct {
 
 func (x *Origins) Reset() {
 	*x = Origins{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3087,7 +3443,7 @@ func (x *Origins) String() string {
 func (*Origins) ProtoMessage() {}
 
 func (x *Origins) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[51]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3100,7 +3456,7 @@ func (x *Origins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origins.ProtoReflect.Descriptor instead.
 func (*Origins) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{51}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Origins) GetValues() []string {
@@ -3119,7 +3475,7 @@ type UpdatePublishableKeyResponse struct {
 
 func (x *UpdatePublishableKeyResponse) Reset() {
 	*x = UpdatePublishableKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3131,7 +3487,7 @@ func (x *UpdatePublishableKeyResponse) String() string {
 func (*UpdatePublishableKeyResponse) ProtoMessage() {}
 
 func (x *UpdatePublishableKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[52]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3144,7 +3500,7 @@ func (x *UpdatePublishableKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdatePublishableKeyResponse.ProtoReflect.Descriptor instead.
 func (*UpdatePublishableKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{52}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *UpdatePublishableKeyResponse) GetPublishableKey() *PublishableKey {
@@ -3164,7 +3520,7 @@ type DeletePublishableKeyRequest struct {
 
 func (x *DeletePublishableKeyRequest) Reset() {
 	*x = DeletePublishableKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3532,7 @@ func (x *DeletePublishableKeyRequest) String() string {
 func (*DeletePublishableKeyRequest) ProtoMessage() {}
 
 func (x *DeletePublishableKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[53]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3545,7 @@ func (x *DeletePublishableKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePublishableKeyRequest.ProtoReflect.Descriptor instead.
 func (*DeletePublishableKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{53}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *DeletePublishableKeyRequest) GetId() string {
@@ -3207,7 +3563,7 @@ type DeletePublishableKeyResponse struct {
 
 func (x *DeletePublishableKeyResponse) Reset() {
 	*x = DeletePublishableKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3219,7 +3575,7 @@ func (x *DeletePublishableKeyResponse) String() string {
 func (*DeletePublishableKeyResponse) ProtoMessage() {}
 
 func (x *DeletePublishableKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[54]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3232,7 +3588,7 @@ func (x *DeletePublishableKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeletePublishableKeyResponse.ProtoReflect.Descriptor instead.
 func (*DeletePublishableKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{54}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{59}
 }
 
 type ExchangePublishableKeyRequest struct {
@@ -3245,7 +3601,7 @@ type ExchangePublishableKeyRequest struct {
 
 func (x *ExchangePublishableKeyRequest) Reset() {
 	*x = ExchangePublishableKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3257,7 +3613,7 @@ func (x *ExchangePublishableKeyRequest) String() string {
 func (*ExchangePublishableKeyRequest) ProtoMessage() {}
 
 func (x *ExchangePublishableKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[55]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3270,7 +3626,7 @@ func (x *ExchangePublishableKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangePublishableKeyRequest.ProtoReflect.Descriptor instead.
 func (*ExchangePublishableKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{55}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ExchangePublishableKeyRequest) GetKey() string {
@@ -3294,7 +3650,7 @@ type ExchangePublishableKeyResponse struct {
 
 func (x *ExchangePublishableKeyResponse) Reset() {
 	*x = ExchangePublishableKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3306,7 +3662,7 @@ func (x *ExchangePublishableKeyResponse) String() string {
 func (*ExchangePublishableKeyResponse) ProtoMessage() {}
 
 func (x *ExchangePublishableKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[56]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3319,7 +3675,7 @@ func (x *ExchangePublishableKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangePublishableKeyResponse.ProtoReflect.Descriptor instead.
 func (*ExchangePublishableKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{56}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ExchangePublishableKeyResponse) GetAccessToken() string {
@@ -3351,17 +3707,22 @@ type ServiceCredential struct {
 	Name   string   `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// Whether it belongs to the platform instead of a company.
-	Platform      bool                   `protobuf:"varint,4,opt,name=platform,proto3" json:"platform,omitempty"`
-	State         CredentialState        `protobuf:"varint,5,opt,name=state,proto3,enum=reservation.auth.v1.CredentialState" json:"state,omitempty"`
-	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	RotatedAt     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=rotated_at,json=rotatedAt,proto3" json:"rotated_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Platform  bool                   `protobuf:"varint,4,opt,name=platform,proto3" json:"platform,omitempty"`
+	State     CredentialState        `protobuf:"varint,5,opt,name=state,proto3,enum=reservation.auth.v1.CredentialState" json:"state,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	RotatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=rotated_at,json=rotatedAt,proto3" json:"rotated_at,omitempty"`
+	// When the previous secret ends; unset: there is none.
+	PreviousSecretExpiresAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=previous_secret_expires_at,json=previousSecretExpiresAt,proto3" json:"previous_secret_expires_at,omitempty"`
+	// When a token was last issued for the previous secret after the rotation, to the minute;
+	// unset: never.
+	PreviousSecretLastUsedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=previous_secret_last_used_at,json=previousSecretLastUsedAt,proto3" json:"previous_secret_last_used_at,omitempty"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
 }
 
 func (x *ServiceCredential) Reset() {
 	*x = ServiceCredential{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3373,7 +3734,7 @@ func (x *ServiceCredential) String() string {
 func (*ServiceCredential) ProtoMessage() {}
 
 func (x *ServiceCredential) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[57]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3386,7 +3747,7 @@ func (x *ServiceCredential) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ServiceCredential.ProtoReflect.Descriptor instead.
 func (*ServiceCredential) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{57}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ServiceCredential) GetId() string {
@@ -3438,6 +3799,20 @@ func (x *ServiceCredential) GetRotatedAt() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *ServiceCredential) GetPreviousSecretExpiresAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PreviousSecretExpiresAt
+	}
+	return nil
+}
+
+func (x *ServiceCredential) GetPreviousSecretLastUsedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.PreviousSecretLastUsedAt
+	}
+	return nil
+}
+
 type CreateServiceCredentialRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -3449,7 +3824,7 @@ type CreateServiceCredentialRequest struct {
 
 func (x *CreateServiceCredentialRequest) Reset() {
 	*x = CreateServiceCredentialRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3836,7 @@ func (x *CreateServiceCredentialRequest) String() string {
 func (*CreateServiceCredentialRequest) ProtoMessage() {}
 
 func (x *CreateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[58]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3474,7 +3849,7 @@ func (x *CreateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateServiceCredentialRequest.ProtoReflect.Descriptor instead.
 func (*CreateServiceCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{58}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *CreateServiceCredentialRequest) GetName() string {
@@ -3510,7 +3885,7 @@ type CreateServiceCredentialResponse struct {
 
 func (x *CreateServiceCredentialResponse) Reset() {
 	*x = CreateServiceCredentialResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3522,7 +3897,7 @@ func (x *CreateServiceCredentialResponse) String() string {
 func (*CreateServiceCredentialResponse) ProtoMessage() {}
 
 func (x *CreateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[59]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3535,7 +3910,7 @@ func (x *CreateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateServiceCredentialResponse.ProtoReflect.Descriptor instead.
 func (*CreateServiceCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{59}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *CreateServiceCredentialResponse) GetServiceCredential() *ServiceCredential {
@@ -3562,7 +3937,7 @@ type ListServiceCredentialsRequest struct {
 
 func (x *ListServiceCredentialsRequest) Reset() {
 	*x = ListServiceCredentialsRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3574,7 +3949,7 @@ func (x *ListServiceCredentialsRequest) String() string {
 func (*ListServiceCredentialsRequest) ProtoMessage() {}
 
 func (x *ListServiceCredentialsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[60]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3587,7 +3962,7 @@ func (x *ListServiceCredentialsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServiceCredentialsRequest.ProtoReflect.Descriptor instead.
 func (*ListServiceCredentialsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{60}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ListServiceCredentialsRequest) GetPageSize() int32 {
@@ -3614,7 +3989,7 @@ type ListServiceCredentialsResponse struct {
 
 func (x *ListServiceCredentialsResponse) Reset() {
 	*x = ListServiceCredentialsResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3626,7 +4001,7 @@ func (x *ListServiceCredentialsResponse) String() string {
 func (*ListServiceCredentialsResponse) ProtoMessage() {}
 
 func (x *ListServiceCredentialsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[61]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3639,7 +4014,7 @@ func (x *ListServiceCredentialsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListServiceCredentialsResponse.ProtoReflect.Descriptor instead.
 func (*ListServiceCredentialsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{61}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ListServiceCredentialsResponse) GetServiceCredentials() []*ServiceCredential {
@@ -3657,15 +4032,20 @@ func (x *ListServiceCredentialsResponse) GetNextPageToken() string {
 }
 
 type RotateServiceCredentialRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// 0 to 7: for how many days the previous secret stays valid. 0: it ends at once.
+	OverlapDays int32 `protobuf:"varint,2,opt,name=overlap_days,json=overlapDays,proto3" json:"overlap_days,omitempty"`
+	// End an earlier secret that is still valid instead of refusing the rotation. This revokes
+	// every token.
+	Force         bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RotateServiceCredentialRequest) Reset() {
 	*x = RotateServiceCredentialRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[62]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3677,7 +4057,7 @@ func (x *RotateServiceCredentialRequest) String() string {
 func (*RotateServiceCredentialRequest) ProtoMessage() {}
 
 func (x *RotateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[62]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3690,7 +4070,7 @@ func (x *RotateServiceCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateServiceCredentialRequest.ProtoReflect.Descriptor instead.
 func (*RotateServiceCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{62}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *RotateServiceCredentialRequest) GetId() string {
@@ -3698,6 +4078,20 @@ func (x *RotateServiceCredentialRequest) GetId() string {
 		return x.Id
 	}
 	return ""
+}
+
+func (x *RotateServiceCredentialRequest) GetOverlapDays() int32 {
+	if x != nil {
+		return x.OverlapDays
+	}
+	return 0
+}
+
+func (x *RotateServiceCredentialRequest) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
 }
 
 type RotateServiceCredentialResponse struct {
@@ -3711,7 +4105,7 @@ type RotateServiceCredentialResponse struct {
 
 func (x *RotateServiceCredentialResponse) Reset() {
 	*x = RotateServiceCredentialResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[63]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3723,7 +4117,7 @@ func (x *RotateServiceCredentialResponse) String() string {
 func (*RotateServiceCredentialResponse) ProtoMessage() {}
 
 func (x *RotateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[63]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3736,7 +4130,7 @@ func (x *RotateServiceCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateServiceCredentialResponse.ProtoReflect.Descriptor instead.
 func (*RotateServiceCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{63}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *RotateServiceCredentialResponse) GetServiceCredential() *ServiceCredential {
@@ -3753,6 +4147,94 @@ func (x *RotateServiceCredentialResponse) GetSecret() string {
 	return ""
 }
 
+type EndPreviousServiceCredentialSecretRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndPreviousServiceCredentialSecretRequest) Reset() {
+	*x = EndPreviousServiceCredentialSecretRequest{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndPreviousServiceCredentialSecretRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndPreviousServiceCredentialSecretRequest) ProtoMessage() {}
+
+func (x *EndPreviousServiceCredentialSecretRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndPreviousServiceCredentialSecretRequest.ProtoReflect.Descriptor instead.
+func (*EndPreviousServiceCredentialSecretRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *EndPreviousServiceCredentialSecretRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type EndPreviousServiceCredentialSecretResponse struct {
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	ServiceCredential *ServiceCredential     `protobuf:"bytes,1,opt,name=service_credential,json=serviceCredential,proto3" json:"service_credential,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *EndPreviousServiceCredentialSecretResponse) Reset() {
+	*x = EndPreviousServiceCredentialSecretResponse{}
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndPreviousServiceCredentialSecretResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndPreviousServiceCredentialSecretResponse) ProtoMessage() {}
+
+func (x *EndPreviousServiceCredentialSecretResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndPreviousServiceCredentialSecretResponse.ProtoReflect.Descriptor instead.
+func (*EndPreviousServiceCredentialSecretResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *EndPreviousServiceCredentialSecretResponse) GetServiceCredential() *ServiceCredential {
+	if x != nil {
+		return x.ServiceCredential
+	}
+	return nil
+}
+
 type DisableServiceCredentialRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3762,7 +4244,7 @@ type DisableServiceCredentialRequest struct {
 
 func (x *DisableServiceCredentialRequest) Reset() {
 	*x = DisableServiceCredentialRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[64]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3774,7 +4256,7 @@ func (x *DisableServiceCredentialRequest) String() string {
 func (*DisableServiceCredentialRequest) ProtoMessage() {}
 
 func (x *DisableServiceCredentialRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[64]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3787,7 +4269,7 @@ func (x *DisableServiceCredentialRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableServiceCredentialRequest.ProtoReflect.Descriptor instead.
 func (*DisableServiceCredentialRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{64}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *DisableServiceCredentialRequest) GetId() string {
@@ -3806,7 +4288,7 @@ type DisableServiceCredentialResponse struct {
 
 func (x *DisableServiceCredentialResponse) Reset() {
 	*x = DisableServiceCredentialResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[65]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3818,7 +4300,7 @@ func (x *DisableServiceCredentialResponse) String() string {
 func (*DisableServiceCredentialResponse) ProtoMessage() {}
 
 func (x *DisableServiceCredentialResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[65]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3831,7 +4313,7 @@ func (x *DisableServiceCredentialResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DisableServiceCredentialResponse.ProtoReflect.Descriptor instead.
 func (*DisableServiceCredentialResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{65}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *DisableServiceCredentialResponse) GetServiceCredential() *ServiceCredential {
@@ -3850,7 +4332,8 @@ type IssueTokenRequest struct {
 	// credential. A scope that the credential does not have is INVALID_ARGUMENT /
 	// INVALID_SCOPE.
 	Scope string `protobuf:"bytes,3,opt,name=scope,proto3" json:"scope,omitempty"`
-	// The IP address that the request came from. Failures are throttled by it.
+	// The IP address that the request came from. Failures are throttled by it, and it must be in
+	// the allowed networks of the credential.
 	ClientAddress string `protobuf:"bytes,4,opt,name=client_address,json=clientAddress,proto3" json:"client_address,omitempty"`
 	// The company (comp_) that the token is bound to. A platform credential can name any
 	// company. If unset, its token is bound to none, and each call names a company in the
@@ -3869,7 +4352,7 @@ type IssueTokenRequest struct {
 
 func (x *IssueTokenRequest) Reset() {
 	*x = IssueTokenRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[66]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3881,7 +4364,7 @@ func (x *IssueTokenRequest) String() string {
 func (*IssueTokenRequest) ProtoMessage() {}
 
 func (x *IssueTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[66]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3894,7 +4377,7 @@ func (x *IssueTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueTokenRequest.ProtoReflect.Descriptor instead.
 func (*IssueTokenRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{66}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *IssueTokenRequest) GetClientId() string {
@@ -3962,7 +4445,7 @@ type IssueTokenResponse struct {
 
 func (x *IssueTokenResponse) Reset() {
 	*x = IssueTokenResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[67]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3974,7 +4457,7 @@ func (x *IssueTokenResponse) String() string {
 func (*IssueTokenResponse) ProtoMessage() {}
 
 func (x *IssueTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[67]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3987,7 +4470,7 @@ func (x *IssueTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssueTokenResponse.ProtoReflect.Descriptor instead.
 func (*IssueTokenResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{67}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *IssueTokenResponse) GetAccessToken() string {
@@ -4026,7 +4509,7 @@ type GetJwksRequest struct {
 
 func (x *GetJwksRequest) Reset() {
 	*x = GetJwksRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[68]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4038,7 +4521,7 @@ func (x *GetJwksRequest) String() string {
 func (*GetJwksRequest) ProtoMessage() {}
 
 func (x *GetJwksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[68]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4051,7 +4534,7 @@ func (x *GetJwksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJwksRequest.ProtoReflect.Descriptor instead.
 func (*GetJwksRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{68}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{75}
 }
 
 type GetJwksResponse struct {
@@ -4063,7 +4546,7 @@ type GetJwksResponse struct {
 
 func (x *GetJwksResponse) Reset() {
 	*x = GetJwksResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[69]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4075,7 +4558,7 @@ func (x *GetJwksResponse) String() string {
 func (*GetJwksResponse) ProtoMessage() {}
 
 func (x *GetJwksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[69]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4088,7 +4571,7 @@ func (x *GetJwksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJwksResponse.ProtoReflect.Descriptor instead.
 func (*GetJwksResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{69}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *GetJwksResponse) GetKeys() []*JsonWebKey {
@@ -4118,7 +4601,7 @@ type JsonWebKey struct {
 
 func (x *JsonWebKey) Reset() {
 	*x = JsonWebKey{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[70]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4130,7 +4613,7 @@ func (x *JsonWebKey) String() string {
 func (*JsonWebKey) ProtoMessage() {}
 
 func (x *JsonWebKey) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[70]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4143,7 +4626,7 @@ func (x *JsonWebKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JsonWebKey.ProtoReflect.Descriptor instead.
 func (*JsonWebKey) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{70}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *JsonWebKey) GetKid() string {
@@ -4204,7 +4687,7 @@ type SigningKey struct {
 
 func (x *SigningKey) Reset() {
 	*x = SigningKey{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[71]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4216,7 +4699,7 @@ func (x *SigningKey) String() string {
 func (*SigningKey) ProtoMessage() {}
 
 func (x *SigningKey) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[71]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4229,7 +4712,7 @@ func (x *SigningKey) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SigningKey.ProtoReflect.Descriptor instead.
 func (*SigningKey) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{71}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *SigningKey) GetKid() string {
@@ -4276,7 +4759,7 @@ type RotateSigningKeyRequest struct {
 
 func (x *RotateSigningKeyRequest) Reset() {
 	*x = RotateSigningKeyRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[72]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4288,7 +4771,7 @@ func (x *RotateSigningKeyRequest) String() string {
 func (*RotateSigningKeyRequest) ProtoMessage() {}
 
 func (x *RotateSigningKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[72]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4301,7 +4784,7 @@ func (x *RotateSigningKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningKeyRequest.ProtoReflect.Descriptor instead.
 func (*RotateSigningKeyRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{72}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *RotateSigningKeyRequest) GetRevoke() bool {
@@ -4320,7 +4803,7 @@ type RotateSigningKeyResponse struct {
 
 func (x *RotateSigningKeyResponse) Reset() {
 	*x = RotateSigningKeyResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[73]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4332,7 +4815,7 @@ func (x *RotateSigningKeyResponse) String() string {
 func (*RotateSigningKeyResponse) ProtoMessage() {}
 
 func (x *RotateSigningKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[73]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4345,7 +4828,7 @@ func (x *RotateSigningKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningKeyResponse.ProtoReflect.Descriptor instead.
 func (*RotateSigningKeyResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{73}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *RotateSigningKeyResponse) GetSigningKey() *SigningKey {
@@ -4363,7 +4846,7 @@ type ListSigningKeysRequest struct {
 
 func (x *ListSigningKeysRequest) Reset() {
 	*x = ListSigningKeysRequest{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[74]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4375,7 +4858,7 @@ func (x *ListSigningKeysRequest) String() string {
 func (*ListSigningKeysRequest) ProtoMessage() {}
 
 func (x *ListSigningKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[74]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4388,7 +4871,7 @@ func (x *ListSigningKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSigningKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListSigningKeysRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{74}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{81}
 }
 
 type ListSigningKeysResponse struct {
@@ -4400,7 +4883,7 @@ type ListSigningKeysResponse struct {
 
 func (x *ListSigningKeysResponse) Reset() {
 	*x = ListSigningKeysResponse{}
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[75]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4412,7 +4895,7 @@ func (x *ListSigningKeysResponse) String() string {
 func (*ListSigningKeysResponse) ProtoMessage() {}
 
 func (x *ListSigningKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_auth_v1_auth_proto_msgTypes[75]
+	mi := &file_reservation_auth_v1_auth_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4425,7 +4908,7 @@ func (x *ListSigningKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSigningKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListSigningKeysResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{75}
+	return file_reservation_auth_v1_auth_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListSigningKeysResponse) GetSigningKeys() []*SigningKey {
@@ -4483,7 +4966,7 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"{\n" +
 	"\x15ListCompaniesResponse\x12:\n" +
 	"\tcompanies\x18\x01 \x03(\v2\x1c.reservation.auth.v1.CompanyR\tcompanies\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe1\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc1\x05\n" +
 	"\tApiClient\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -4501,15 +4984,19 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\aversion\x18\n" +
 	" \x01(\x03R\aversion\x12\"\n" +
 	"\n" +
-	"rate_limit\x18\v \x01(\x05H\x00R\trateLimit\x88\x01\x01B\r\n" +
-	"\v_rate_limit\"\x86\x02\n" +
+	"rate_limit\x18\v \x01(\x05H\x00R\trateLimit\x88\x01\x01\x12W\n" +
+	"\x1aprevious_secret_expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x17previousSecretExpiresAt\x12Z\n" +
+	"\x1cprevious_secret_last_used_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x18previousSecretLastUsedAt\x12)\n" +
+	"\x10allowed_networks\x18\x0e \x03(\tR\x0fallowedNetworksB\r\n" +
+	"\v_rate_limit\"\xc1\x02\n" +
 	"\x16CreateApiClientRequest\x12\x1b\n" +
 	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\vdescription\x12&\n" +
 	"\x06scopes\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x06scopes\x121\n" +
 	"\x12expires_after_days\x18\x04 \x01(\x05H\x00R\x10expiresAfterDays\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"rate_limit\x18\x05 \x01(\x05H\x01R\trateLimit\x88\x01\x01B\x15\n" +
+	"rate_limit\x18\x05 \x01(\x05H\x01R\trateLimit\x88\x01\x01\x129\n" +
+	"\x10allowed_networks\x18\x06 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x182R\x0fallowedNetworksB\x15\n" +
 	"\x13_expires_after_daysB\r\n" +
 	"\v_rate_limit\"}\n" +
 	"\x17CreateApiClientResponse\x12=\n" +
@@ -4528,26 +5015,36 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x16ListApiClientsResponse\x12?\n" +
 	"\vapi_clients\x18\x01 \x03(\v2\x1e.reservation.auth.v1.ApiClientR\n" +
 	"apiClients\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf8\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc9\x02\n" +
 	"\x16UpdateApiClientRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x12/\n" +
 	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aH\x01R\vdescription\x88\x01\x01\x12&\n" +
 	"\x06scopes\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x06scopes\x12\"\n" +
 	"\n" +
-	"rate_limit\x18\x05 \x01(\x05H\x02R\trateLimit\x88\x01\x01B\a\n" +
+	"rate_limit\x18\x05 \x01(\x05H\x02R\trateLimit\x88\x01\x01\x12O\n" +
+	"\x10allowed_networks\x18\x06 \x01(\v2$.reservation.auth.v1.AllowedNetworksR\x0fallowedNetworksB\a\n" +
 	"\x05_nameB\x0e\n" +
 	"\f_descriptionB\r\n" +
-	"\v_rate_limit\"X\n" +
+	"\v_rate_limit\"9\n" +
+	"\x0fAllowedNetworks\x12&\n" +
+	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x182R\x06values\"X\n" +
 	"\x17UpdateApiClientResponse\x12=\n" +
 	"\n" +
-	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"7\n" +
+	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"p\n" +
 	"\x1cRotateApiClientSecretRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x83\x01\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12!\n" +
+	"\foverlap_days\x18\x02 \x01(\x05R\voverlapDays\x12\x14\n" +
+	"\x05force\x18\x03 \x01(\bR\x05force\"\x83\x01\n" +
 	"\x1dRotateApiClientSecretResponse\x12=\n" +
 	"\n" +
 	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\x12#\n" +
-	"\rclient_secret\x18\x02 \x01(\tR\fclientSecret\"2\n" +
+	"\rclient_secret\x18\x02 \x01(\tR\fclientSecret\"<\n" +
+	"!EndPreviousApiClientSecretRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"c\n" +
+	"\"EndPreviousApiClientSecretResponse\x12=\n" +
+	"\n" +
+	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"2\n" +
 	"\x17DisableApiClientRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"Y\n" +
 	"\x18DisableApiClientResponse\x12=\n" +
@@ -4560,7 +5057,7 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"api_client\x18\x01 \x01(\v2\x1e.reservation.auth.v1.ApiClientR\tapiClient\"1\n" +
 	"\x16DeleteApiClientRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x19\n" +
-	"\x17DeleteApiClientResponse\"\xe8\x03\n" +
+	"\x17DeleteApiClientResponse\"\xc8\x05\n" +
 	"\x06ApiKey\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
@@ -4578,15 +5075,19 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"rate_limit\x18\n" +
 	" \x01(\x05H\x00R\trateLimit\x88\x01\x01\x12\x18\n" +
-	"\aversion\x18\v \x01(\x03R\aversionB\r\n" +
-	"\v_rate_limit\"\x8d\x02\n" +
+	"\aversion\x18\v \x01(\x03R\aversion\x12W\n" +
+	"\x1aprevious_secret_expires_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\x17previousSecretExpiresAt\x12Z\n" +
+	"\x1cprevious_secret_last_used_at\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\x18previousSecretLastUsedAt\x12)\n" +
+	"\x10allowed_networks\x18\x0e \x03(\tR\x0fallowedNetworksB\r\n" +
+	"\v_rate_limit\"\xc8\x02\n" +
 	"\x13CreateApiKeyRequest\x12\x1b\n" +
 	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\vdescription\x120\n" +
 	"\vpermissions\x18\x03 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\vpermissions\x121\n" +
 	"\x12expires_after_days\x18\x04 \x01(\x05H\x00R\x10expiresAfterDays\x88\x01\x01\x12\"\n" +
 	"\n" +
-	"rate_limit\x18\x05 \x01(\x05H\x01R\trateLimit\x88\x01\x01B\x15\n" +
+	"rate_limit\x18\x05 \x01(\x05H\x01R\trateLimit\x88\x01\x01\x129\n" +
+	"\x10allowed_networks\x18\x06 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x182R\x0fallowedNetworksB\x15\n" +
 	"\x13_expires_after_daysB\r\n" +
 	"\v_rate_limit\"k\n" +
 	"\x14CreateApiKeyResponse\x124\n" +
@@ -4603,25 +5104,32 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"u\n" +
 	"\x13ListApiKeysResponse\x126\n" +
 	"\bapi_keys\x18\x01 \x03(\v2\x1b.reservation.auth.v1.ApiKeyR\aapiKeys\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xff\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xd0\x02\n" +
 	"\x13UpdateApiKeyRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\x04name\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04name\x88\x01\x01\x12/\n" +
 	"\vdescription\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aH\x01R\vdescription\x88\x01\x01\x120\n" +
 	"\vpermissions\x18\x04 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\vpermissions\x12\"\n" +
 	"\n" +
-	"rate_limit\x18\x05 \x01(\x05H\x02R\trateLimit\x88\x01\x01B\a\n" +
+	"rate_limit\x18\x05 \x01(\x05H\x02R\trateLimit\x88\x01\x01\x12O\n" +
+	"\x10allowed_networks\x18\x06 \x01(\v2$.reservation.auth.v1.AllowedNetworksR\x0fallowedNetworksB\a\n" +
 	"\x05_nameB\x0e\n" +
 	"\f_descriptionB\r\n" +
 	"\v_rate_limit\"L\n" +
 	"\x14UpdateApiKeyResponse\x124\n" +
-	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"4\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"m\n" +
 	"\x19RotateApiKeySecretRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"q\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12!\n" +
+	"\foverlap_days\x18\x02 \x01(\x05R\voverlapDays\x12\x14\n" +
+	"\x05force\x18\x03 \x01(\bR\x05force\"q\n" +
 	"\x1aRotateApiKeySecretResponse\x124\n" +
 	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\x12\x1d\n" +
 	"\n" +
-	"api_secret\x18\x02 \x01(\tR\tapiSecret\"/\n" +
+	"api_secret\x18\x02 \x01(\tR\tapiSecret\"9\n" +
+	"\x1eEndPreviousApiKeySecretRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"W\n" +
+	"\x1fEndPreviousApiKeySecretResponse\x124\n" +
+	"\aapi_key\x18\x01 \x01(\v2\x1b.reservation.auth.v1.ApiKeyR\x06apiKey\"/\n" +
 	"\x14DisableApiKeyRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"M\n" +
 	"\x15DisableApiKeyResponse\x124\n" +
@@ -4678,7 +5186,7 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\faccess_token\x18\x01 \x01(\tR\vaccessToken\x12\x1d\n" +
 	"\n" +
 	"expires_in\x18\x02 \x01(\x05R\texpiresIn\x12\x18\n" +
-	"\aorigins\x18\x03 \x03(\tR\aorigins\"\x9d\x02\n" +
+	"\aorigins\x18\x03 \x03(\tR\aorigins\"\xd2\x03\n" +
 	"\x11ServiceCredential\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -4688,7 +5196,9 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
-	"rotated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\trotatedAt\"\x81\x01\n" +
+	"rotated_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\trotatedAt\x12W\n" +
+	"\x1aprevious_secret_expires_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\x17previousSecretExpiresAt\x12Z\n" +
+	"\x1cprevious_secret_last_used_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x18previousSecretLastUsedAt\"\x81\x01\n" +
 	"\x1eCreateServiceCredentialRequest\x12\x1b\n" +
 	"\x04name\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x04name\x12&\n" +
 	"\x06scopes\x18\x02 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x06scopes\x12\x1a\n" +
@@ -4702,12 +5212,18 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\"\xa1\x01\n" +
 	"\x1eListServiceCredentialsResponse\x12W\n" +
 	"\x13service_credentials\x18\x01 \x03(\v2&.reservation.auth.v1.ServiceCredentialR\x12serviceCredentials\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"9\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"r\n" +
 	"\x1eRotateServiceCredentialRequest\x12\x17\n" +
-	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x90\x01\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12!\n" +
+	"\foverlap_days\x18\x02 \x01(\x05R\voverlapDays\x12\x14\n" +
+	"\x05force\x18\x03 \x01(\bR\x05force\"\x90\x01\n" +
 	"\x1fRotateServiceCredentialResponse\x12U\n" +
 	"\x12service_credential\x18\x01 \x01(\v2&.reservation.auth.v1.ServiceCredentialR\x11serviceCredential\x12\x16\n" +
-	"\x06secret\x18\x02 \x01(\tR\x06secret\":\n" +
+	"\x06secret\x18\x02 \x01(\tR\x06secret\"D\n" +
+	")EndPreviousServiceCredentialSecretRequest\x12\x17\n" +
+	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"\x83\x01\n" +
+	"*EndPreviousServiceCredentialSecretResponse\x12U\n" +
+	"\x12service_credential\x18\x01 \x01(\v2&.reservation.auth.v1.ServiceCredentialR\x11serviceCredential\":\n" +
 	"\x1fDisableServiceCredentialRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"y\n" +
 	" DisableServiceCredentialResponse\x12U\n" +
@@ -4778,7 +5294,8 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"GetCompany\x12&.reservation.auth.v1.GetCompanyRequest\x1a'.reservation.auth.v1.GetCompanyResponse\"\x06\x8a\xc9\x18\x02\x18\x01\x12{\n" +
 	"\rUpdateCompany\x12).reservation.auth.v1.UpdateCompanyRequest\x1a*.reservation.auth.v1.UpdateCompanyResponse\"\x13\x8a\xc9\x18\x0f\n" +
 	"\rcompany:write\x12n\n" +
-	"\rListCompanies\x12).reservation.auth.v1.ListCompaniesRequest\x1a*.reservation.auth.v1.ListCompaniesResponse\"\x06\x8a\xc9\x18\x02 \x012\xd8\b\n" +
+	"\rListCompanies\x12).reservation.auth.v1.ListCompaniesRequest\x1a*.reservation.auth.v1.ListCompaniesResponse\"\x06\x8a\xc9\x18\x02 \x012\x81\n" +
+	"\n" +
 	"\x10ApiClientService\x12\x85\x01\n" +
 	"\x0fCreateApiClient\x12+.reservation.auth.v1.CreateApiClientRequest\x1a,.reservation.auth.v1.CreateApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11api-clients:write\x12{\n" +
@@ -4789,13 +5306,15 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\x0fUpdateApiClient\x12+.reservation.auth.v1.UpdateApiClientRequest\x1a,.reservation.auth.v1.UpdateApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11api-clients:write\x12\x97\x01\n" +
 	"\x15RotateApiClientSecret\x121.reservation.auth.v1.RotateApiClientSecretRequest\x1a2.reservation.auth.v1.RotateApiClientSecretResponse\"\x17\x8a\xc9\x18\x13\n" +
+	"\x11api-clients:write\x12\xa6\x01\n" +
+	"\x1aEndPreviousApiClientSecret\x126.reservation.auth.v1.EndPreviousApiClientSecretRequest\x1a7.reservation.auth.v1.EndPreviousApiClientSecretResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11api-clients:write\x12\x88\x01\n" +
 	"\x10DisableApiClient\x12,.reservation.auth.v1.DisableApiClientRequest\x1a-.reservation.auth.v1.DisableApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11api-clients:write\x12\x85\x01\n" +
 	"\x0fEnableApiClient\x12+.reservation.auth.v1.EnableApiClientRequest\x1a,.reservation.auth.v1.EnableApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
 	"\x11api-clients:write\x12\x85\x01\n" +
 	"\x0fDeleteApiClient\x12+.reservation.auth.v1.DeleteApiClientRequest\x1a,.reservation.auth.v1.DeleteApiClientResponse\"\x17\x8a\xc9\x18\x13\n" +
-	"\x11api-clients:write2\xef\a\n" +
+	"\x11api-clients:write2\x8c\t\n" +
 	"\rApiKeyService\x12y\n" +
 	"\fCreateApiKey\x12(.reservation.auth.v1.CreateApiKeyRequest\x1a).reservation.auth.v1.CreateApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
 	"\x0eapi-keys:write\x12o\n" +
@@ -4806,19 +5325,23 @@ const file_reservation_auth_v1_auth_proto_rawDesc = "" +
 	"\fUpdateApiKey\x12(.reservation.auth.v1.UpdateApiKeyRequest\x1a).reservation.auth.v1.UpdateApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
 	"\x0eapi-keys:write\x12\x8b\x01\n" +
 	"\x12RotateApiKeySecret\x12..reservation.auth.v1.RotateApiKeySecretRequest\x1a/.reservation.auth.v1.RotateApiKeySecretResponse\"\x14\x8a\xc9\x18\x10\n" +
+	"\x0eapi-keys:write\x12\x9a\x01\n" +
+	"\x17EndPreviousApiKeySecret\x123.reservation.auth.v1.EndPreviousApiKeySecretRequest\x1a4.reservation.auth.v1.EndPreviousApiKeySecretResponse\"\x14\x8a\xc9\x18\x10\n" +
 	"\x0eapi-keys:write\x12|\n" +
 	"\rDisableApiKey\x12).reservation.auth.v1.DisableApiKeyRequest\x1a*.reservation.auth.v1.DisableApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
 	"\x0eapi-keys:write\x12y\n" +
 	"\fEnableApiKey\x12(.reservation.auth.v1.EnableApiKeyRequest\x1a).reservation.auth.v1.EnableApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
 	"\x0eapi-keys:write\x12y\n" +
 	"\fDeleteApiKey\x12(.reservation.auth.v1.DeleteApiKeyRequest\x1a).reservation.auth.v1.DeleteApiKeyResponse\"\x14\x8a\xc9\x18\x10\n" +
-	"\x0eapi-keys:write2\xb9\x05\n" +
+	"\x0eapi-keys:write2\x82\a\n" +
 	"\x18ServiceCredentialService\x12\xa5\x01\n" +
 	"\x17CreateServiceCredential\x123.reservation.auth.v1.CreateServiceCredentialRequest\x1a4.reservation.auth.v1.CreateServiceCredentialResponse\"\x1f\x8a\xc9\x18\x1b\n" +
 	"\x19service-credentials:write\x12\xa1\x01\n" +
 	"\x16ListServiceCredentials\x122.reservation.auth.v1.ListServiceCredentialsRequest\x1a3.reservation.auth.v1.ListServiceCredentialsResponse\"\x1e\x8a\xc9\x18\x1a\n" +
 	"\x18service-credentials:read\x12\xa5\x01\n" +
 	"\x17RotateServiceCredential\x123.reservation.auth.v1.RotateServiceCredentialRequest\x1a4.reservation.auth.v1.RotateServiceCredentialResponse\"\x1f\x8a\xc9\x18\x1b\n" +
+	"\x19service-credentials:write\x12\xc6\x01\n" +
+	"\"EndPreviousServiceCredentialSecret\x12>.reservation.auth.v1.EndPreviousServiceCredentialSecretRequest\x1a?.reservation.auth.v1.EndPreviousServiceCredentialSecretResponse\"\x1f\x8a\xc9\x18\x1b\n" +
 	"\x19service-credentials:write\x12\xa8\x01\n" +
 	"\x18DisableServiceCredential\x124.reservation.auth.v1.DisableServiceCredentialRequest\x1a5.reservation.auth.v1.DisableServiceCredentialResponse\"\x1f\x8a\xc9\x18\x1b\n" +
 	"\x19service-credentials:write2\xed\x05\n" +
@@ -4855,215 +5378,239 @@ func file_reservation_auth_v1_auth_proto_rawDescGZIP() []byte {
 }
 
 var file_reservation_auth_v1_auth_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_reservation_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 76)
+var file_reservation_auth_v1_auth_proto_msgTypes = make([]protoimpl.MessageInfo, 83)
 var file_reservation_auth_v1_auth_proto_goTypes = []any{
-	(CredentialState)(0),                     // 0: reservation.auth.v1.CredentialState
-	(CredentialKind)(0),                      // 1: reservation.auth.v1.CredentialKind
-	(SigningKeyState)(0),                     // 2: reservation.auth.v1.SigningKeyState
-	(*Company)(nil),                          // 3: reservation.auth.v1.Company
-	(*CreateCompanyRequest)(nil),             // 4: reservation.auth.v1.CreateCompanyRequest
-	(*CreateCompanyResponse)(nil),            // 5: reservation.auth.v1.CreateCompanyResponse
-	(*GetCompanyRequest)(nil),                // 6: reservation.auth.v1.GetCompanyRequest
-	(*GetCompanyResponse)(nil),               // 7: reservation.auth.v1.GetCompanyResponse
-	(*UpdateCompanyRequest)(nil),             // 8: reservation.auth.v1.UpdateCompanyRequest
-	(*UpdateCompanyResponse)(nil),            // 9: reservation.auth.v1.UpdateCompanyResponse
-	(*ListCompaniesRequest)(nil),             // 10: reservation.auth.v1.ListCompaniesRequest
-	(*ListCompaniesResponse)(nil),            // 11: reservation.auth.v1.ListCompaniesResponse
-	(*ApiClient)(nil),                        // 12: reservation.auth.v1.ApiClient
-	(*CreateApiClientRequest)(nil),           // 13: reservation.auth.v1.CreateApiClientRequest
-	(*CreateApiClientResponse)(nil),          // 14: reservation.auth.v1.CreateApiClientResponse
-	(*GetApiClientRequest)(nil),              // 15: reservation.auth.v1.GetApiClientRequest
-	(*GetApiClientResponse)(nil),             // 16: reservation.auth.v1.GetApiClientResponse
-	(*ListApiClientsRequest)(nil),            // 17: reservation.auth.v1.ListApiClientsRequest
-	(*ListApiClientsResponse)(nil),           // 18: reservation.auth.v1.ListApiClientsResponse
-	(*UpdateApiClientRequest)(nil),           // 19: reservation.auth.v1.UpdateApiClientRequest
-	(*UpdateApiClientResponse)(nil),          // 20: reservation.auth.v1.UpdateApiClientResponse
-	(*RotateApiClientSecretRequest)(nil),     // 21: reservation.auth.v1.RotateApiClientSecretRequest
-	(*RotateApiClientSecretResponse)(nil),    // 22: reservation.auth.v1.RotateApiClientSecretResponse
-	(*DisableApiClientRequest)(nil),          // 23: reservation.auth.v1.DisableApiClientRequest
-	(*DisableApiClientResponse)(nil),         // 24: reservation.auth.v1.DisableApiClientResponse
-	(*EnableApiClientRequest)(nil),           // 25: reservation.auth.v1.EnableApiClientRequest
-	(*EnableApiClientResponse)(nil),          // 26: reservation.auth.v1.EnableApiClientResponse
-	(*DeleteApiClientRequest)(nil),           // 27: reservation.auth.v1.DeleteApiClientRequest
-	(*DeleteApiClientResponse)(nil),          // 28: reservation.auth.v1.DeleteApiClientResponse
-	(*ApiKey)(nil),                           // 29: reservation.auth.v1.ApiKey
-	(*CreateApiKeyRequest)(nil),              // 30: reservation.auth.v1.CreateApiKeyRequest
-	(*CreateApiKeyResponse)(nil),             // 31: reservation.auth.v1.CreateApiKeyResponse
-	(*GetApiKeyRequest)(nil),                 // 32: reservation.auth.v1.GetApiKeyRequest
-	(*GetApiKeyResponse)(nil),                // 33: reservation.auth.v1.GetApiKeyResponse
-	(*ListApiKeysRequest)(nil),               // 34: reservation.auth.v1.ListApiKeysRequest
-	(*ListApiKeysResponse)(nil),              // 35: reservation.auth.v1.ListApiKeysResponse
-	(*UpdateApiKeyRequest)(nil),              // 36: reservation.auth.v1.UpdateApiKeyRequest
-	(*UpdateApiKeyResponse)(nil),             // 37: reservation.auth.v1.UpdateApiKeyResponse
-	(*RotateApiKeySecretRequest)(nil),        // 38: reservation.auth.v1.RotateApiKeySecretRequest
-	(*RotateApiKeySecretResponse)(nil),       // 39: reservation.auth.v1.RotateApiKeySecretResponse
-	(*DisableApiKeyRequest)(nil),             // 40: reservation.auth.v1.DisableApiKeyRequest
-	(*DisableApiKeyResponse)(nil),            // 41: reservation.auth.v1.DisableApiKeyResponse
-	(*EnableApiKeyRequest)(nil),              // 42: reservation.auth.v1.EnableApiKeyRequest
-	(*EnableApiKeyResponse)(nil),             // 43: reservation.auth.v1.EnableApiKeyResponse
-	(*DeleteApiKeyRequest)(nil),              // 44: reservation.auth.v1.DeleteApiKeyRequest
-	(*DeleteApiKeyResponse)(nil),             // 45: reservation.auth.v1.DeleteApiKeyResponse
-	(*PublishableKey)(nil),                   // 46: reservation.auth.v1.PublishableKey
-	(*CreatePublishableKeyRequest)(nil),      // 47: reservation.auth.v1.CreatePublishableKeyRequest
-	(*CreatePublishableKeyResponse)(nil),     // 48: reservation.auth.v1.CreatePublishableKeyResponse
-	(*GetPublishableKeyRequest)(nil),         // 49: reservation.auth.v1.GetPublishableKeyRequest
-	(*GetPublishableKeyResponse)(nil),        // 50: reservation.auth.v1.GetPublishableKeyResponse
-	(*ListPublishableKeysRequest)(nil),       // 51: reservation.auth.v1.ListPublishableKeysRequest
-	(*ListPublishableKeysResponse)(nil),      // 52: reservation.auth.v1.ListPublishableKeysResponse
-	(*UpdatePublishableKeyRequest)(nil),      // 53: reservation.auth.v1.UpdatePublishableKeyRequest
-	(*Origins)(nil),                          // 54: reservation.auth.v1.Origins
-	(*UpdatePublishableKeyResponse)(nil),     // 55: reservation.auth.v1.UpdatePublishableKeyResponse
-	(*DeletePublishableKeyRequest)(nil),      // 56: reservation.auth.v1.DeletePublishableKeyRequest
-	(*DeletePublishableKeyResponse)(nil),     // 57: reservation.auth.v1.DeletePublishableKeyResponse
-	(*ExchangePublishableKeyRequest)(nil),    // 58: reservation.auth.v1.ExchangePublishableKeyRequest
-	(*ExchangePublishableKeyResponse)(nil),   // 59: reservation.auth.v1.ExchangePublishableKeyResponse
-	(*ServiceCredential)(nil),                // 60: reservation.auth.v1.ServiceCredential
-	(*CreateServiceCredentialRequest)(nil),   // 61: reservation.auth.v1.CreateServiceCredentialRequest
-	(*CreateServiceCredentialResponse)(nil),  // 62: reservation.auth.v1.CreateServiceCredentialResponse
-	(*ListServiceCredentialsRequest)(nil),    // 63: reservation.auth.v1.ListServiceCredentialsRequest
-	(*ListServiceCredentialsResponse)(nil),   // 64: reservation.auth.v1.ListServiceCredentialsResponse
-	(*RotateServiceCredentialRequest)(nil),   // 65: reservation.auth.v1.RotateServiceCredentialRequest
-	(*RotateServiceCredentialResponse)(nil),  // 66: reservation.auth.v1.RotateServiceCredentialResponse
-	(*DisableServiceCredentialRequest)(nil),  // 67: reservation.auth.v1.DisableServiceCredentialRequest
-	(*DisableServiceCredentialResponse)(nil), // 68: reservation.auth.v1.DisableServiceCredentialResponse
-	(*IssueTokenRequest)(nil),                // 69: reservation.auth.v1.IssueTokenRequest
-	(*IssueTokenResponse)(nil),               // 70: reservation.auth.v1.IssueTokenResponse
-	(*GetJwksRequest)(nil),                   // 71: reservation.auth.v1.GetJwksRequest
-	(*GetJwksResponse)(nil),                  // 72: reservation.auth.v1.GetJwksResponse
-	(*JsonWebKey)(nil),                       // 73: reservation.auth.v1.JsonWebKey
-	(*SigningKey)(nil),                       // 74: reservation.auth.v1.SigningKey
-	(*RotateSigningKeyRequest)(nil),          // 75: reservation.auth.v1.RotateSigningKeyRequest
-	(*RotateSigningKeyResponse)(nil),         // 76: reservation.auth.v1.RotateSigningKeyResponse
-	(*ListSigningKeysRequest)(nil),           // 77: reservation.auth.v1.ListSigningKeysRequest
-	(*ListSigningKeysResponse)(nil),          // 78: reservation.auth.v1.ListSigningKeysResponse
-	(*timestamppb.Timestamp)(nil),            // 79: google.protobuf.Timestamp
+	(CredentialState)(0),                               // 0: reservation.auth.v1.CredentialState
+	(CredentialKind)(0),                                // 1: reservation.auth.v1.CredentialKind
+	(SigningKeyState)(0),                               // 2: reservation.auth.v1.SigningKeyState
+	(*Company)(nil),                                    // 3: reservation.auth.v1.Company
+	(*CreateCompanyRequest)(nil),                       // 4: reservation.auth.v1.CreateCompanyRequest
+	(*CreateCompanyResponse)(nil),                      // 5: reservation.auth.v1.CreateCompanyResponse
+	(*GetCompanyRequest)(nil),                          // 6: reservation.auth.v1.GetCompanyRequest
+	(*GetCompanyResponse)(nil),                         // 7: reservation.auth.v1.GetCompanyResponse
+	(*UpdateCompanyRequest)(nil),                       // 8: reservation.auth.v1.UpdateCompanyRequest
+	(*UpdateCompanyResponse)(nil),                      // 9: reservation.auth.v1.UpdateCompanyResponse
+	(*ListCompaniesRequest)(nil),                       // 10: reservation.auth.v1.ListCompaniesRequest
+	(*ListCompaniesResponse)(nil),                      // 11: reservation.auth.v1.ListCompaniesResponse
+	(*ApiClient)(nil),                                  // 12: reservation.auth.v1.ApiClient
+	(*CreateApiClientRequest)(nil),                     // 13: reservation.auth.v1.CreateApiClientRequest
+	(*CreateApiClientResponse)(nil),                    // 14: reservation.auth.v1.CreateApiClientResponse
+	(*GetApiClientRequest)(nil),                        // 15: reservation.auth.v1.GetApiClientRequest
+	(*GetApiClientResponse)(nil),                       // 16: reservation.auth.v1.GetApiClientResponse
+	(*ListApiClientsRequest)(nil),                      // 17: reservation.auth.v1.ListApiClientsRequest
+	(*ListApiClientsResponse)(nil),                     // 18: reservation.auth.v1.ListApiClientsResponse
+	(*UpdateApiClientRequest)(nil),                     // 19: reservation.auth.v1.UpdateApiClientRequest
+	(*AllowedNetworks)(nil),                            // 20: reservation.auth.v1.AllowedNetworks
+	(*UpdateApiClientResponse)(nil),                    // 21: reservation.auth.v1.UpdateApiClientResponse
+	(*RotateApiClientSecretRequest)(nil),               // 22: reservation.auth.v1.RotateApiClientSecretRequest
+	(*RotateApiClientSecretResponse)(nil),              // 23: reservation.auth.v1.RotateApiClientSecretResponse
+	(*EndPreviousApiClientSecretRequest)(nil),          // 24: reservation.auth.v1.EndPreviousApiClientSecretRequest
+	(*EndPreviousApiClientSecretResponse)(nil),         // 25: reservation.auth.v1.EndPreviousApiClientSecretResponse
+	(*DisableApiClientRequest)(nil),                    // 26: reservation.auth.v1.DisableApiClientRequest
+	(*DisableApiClientResponse)(nil),                   // 27: reservation.auth.v1.DisableApiClientResponse
+	(*EnableApiClientRequest)(nil),                     // 28: reservation.auth.v1.EnableApiClientRequest
+	(*EnableApiClientResponse)(nil),                    // 29: reservation.auth.v1.EnableApiClientResponse
+	(*DeleteApiClientRequest)(nil),                     // 30: reservation.auth.v1.DeleteApiClientRequest
+	(*DeleteApiClientResponse)(nil),                    // 31: reservation.auth.v1.DeleteApiClientResponse
+	(*ApiKey)(nil),                                     // 32: reservation.auth.v1.ApiKey
+	(*CreateApiKeyRequest)(nil),                        // 33: reservation.auth.v1.CreateApiKeyRequest
+	(*CreateApiKeyResponse)(nil),                       // 34: reservation.auth.v1.CreateApiKeyResponse
+	(*GetApiKeyRequest)(nil),                           // 35: reservation.auth.v1.GetApiKeyRequest
+	(*GetApiKeyResponse)(nil),                          // 36: reservation.auth.v1.GetApiKeyResponse
+	(*ListApiKeysRequest)(nil),                         // 37: reservation.auth.v1.ListApiKeysRequest
+	(*ListApiKeysResponse)(nil),                        // 38: reservation.auth.v1.ListApiKeysResponse
+	(*UpdateApiKeyRequest)(nil),                        // 39: reservation.auth.v1.UpdateApiKeyRequest
+	(*UpdateApiKeyResponse)(nil),                       // 40: reservation.auth.v1.UpdateApiKeyResponse
+	(*RotateApiKeySecretRequest)(nil),                  // 41: reservation.auth.v1.RotateApiKeySecretRequest
+	(*RotateApiKeySecretResponse)(nil),                 // 42: reservation.auth.v1.RotateApiKeySecretResponse
+	(*EndPreviousApiKeySecretRequest)(nil),             // 43: reservation.auth.v1.EndPreviousApiKeySecretRequest
+	(*EndPreviousApiKeySecretResponse)(nil),            // 44: reservation.auth.v1.EndPreviousApiKeySecretResponse
+	(*DisableApiKeyRequest)(nil),                       // 45: reservation.auth.v1.DisableApiKeyRequest
+	(*DisableApiKeyResponse)(nil),                      // 46: reservation.auth.v1.DisableApiKeyResponse
+	(*EnableApiKeyRequest)(nil),                        // 47: reservation.auth.v1.EnableApiKeyRequest
+	(*EnableApiKeyResponse)(nil),                       // 48: reservation.auth.v1.EnableApiKeyResponse
+	(*DeleteApiKeyRequest)(nil),                        // 49: reservation.auth.v1.DeleteApiKeyRequest
+	(*DeleteApiKeyResponse)(nil),                       // 50: reservation.auth.v1.DeleteApiKeyResponse
+	(*PublishableKey)(nil),                             // 51: reservation.auth.v1.PublishableKey
+	(*CreatePublishableKeyRequest)(nil),                // 52: reservation.auth.v1.CreatePublishableKeyRequest
+	(*CreatePublishableKeyResponse)(nil),               // 53: reservation.auth.v1.CreatePublishableKeyResponse
+	(*GetPublishableKeyRequest)(nil),                   // 54: reservation.auth.v1.GetPublishableKeyRequest
+	(*GetPublishableKeyResponse)(nil),                  // 55: reservation.auth.v1.GetPublishableKeyResponse
+	(*ListPublishableKeysRequest)(nil),                 // 56: reservation.auth.v1.ListPublishableKeysRequest
+	(*ListPublishableKeysResponse)(nil),                // 57: reservation.auth.v1.ListPublishableKeysResponse
+	(*UpdatePublishableKeyRequest)(nil),                // 58: reservation.auth.v1.UpdatePublishableKeyRequest
+	(*Origins)(nil),                                    // 59: reservation.auth.v1.Origins
+	(*UpdatePublishableKeyResponse)(nil),               // 60: reservation.auth.v1.UpdatePublishableKeyResponse
+	(*DeletePublishableKeyRequest)(nil),                // 61: reservation.auth.v1.DeletePublishableKeyRequest
+	(*DeletePublishableKeyResponse)(nil),               // 62: reservation.auth.v1.DeletePublishableKeyResponse
+	(*ExchangePublishableKeyRequest)(nil),              // 63: reservation.auth.v1.ExchangePublishableKeyRequest
+	(*ExchangePublishableKeyResponse)(nil),             // 64: reservation.auth.v1.ExchangePublishableKeyResponse
+	(*ServiceCredential)(nil),                          // 65: reservation.auth.v1.ServiceCredential
+	(*CreateServiceCredentialRequest)(nil),             // 66: reservation.auth.v1.CreateServiceCredentialRequest
+	(*CreateServiceCredentialResponse)(nil),            // 67: reservation.auth.v1.CreateServiceCredentialResponse
+	(*ListServiceCredentialsRequest)(nil),              // 68: reservation.auth.v1.ListServiceCredentialsRequest
+	(*ListServiceCredentialsResponse)(nil),             // 69: reservation.auth.v1.ListServiceCredentialsResponse
+	(*RotateServiceCredentialRequest)(nil),             // 70: reservation.auth.v1.RotateServiceCredentialRequest
+	(*RotateServiceCredentialResponse)(nil),            // 71: reservation.auth.v1.RotateServiceCredentialResponse
+	(*EndPreviousServiceCredentialSecretRequest)(nil),  // 72: reservation.auth.v1.EndPreviousServiceCredentialSecretRequest
+	(*EndPreviousServiceCredentialSecretResponse)(nil), // 73: reservation.auth.v1.EndPreviousServiceCredentialSecretResponse
+	(*DisableServiceCredentialRequest)(nil),            // 74: reservation.auth.v1.DisableServiceCredentialRequest
+	(*DisableServiceCredentialResponse)(nil),           // 75: reservation.auth.v1.DisableServiceCredentialResponse
+	(*IssueTokenRequest)(nil),                          // 76: reservation.auth.v1.IssueTokenRequest
+	(*IssueTokenResponse)(nil),                         // 77: reservation.auth.v1.IssueTokenResponse
+	(*GetJwksRequest)(nil),                             // 78: reservation.auth.v1.GetJwksRequest
+	(*GetJwksResponse)(nil),                            // 79: reservation.auth.v1.GetJwksResponse
+	(*JsonWebKey)(nil),                                 // 80: reservation.auth.v1.JsonWebKey
+	(*SigningKey)(nil),                                 // 81: reservation.auth.v1.SigningKey
+	(*RotateSigningKeyRequest)(nil),                    // 82: reservation.auth.v1.RotateSigningKeyRequest
+	(*RotateSigningKeyResponse)(nil),                   // 83: reservation.auth.v1.RotateSigningKeyResponse
+	(*ListSigningKeysRequest)(nil),                     // 84: reservation.auth.v1.ListSigningKeysRequest
+	(*ListSigningKeysResponse)(nil),                    // 85: reservation.auth.v1.ListSigningKeysResponse
+	(*timestamppb.Timestamp)(nil),                      // 86: google.protobuf.Timestamp
 }
 var file_reservation_auth_v1_auth_proto_depIdxs = []int32{
-	79, // 0: reservation.auth.v1.Company.created_at:type_name -> google.protobuf.Timestamp
-	79, // 1: reservation.auth.v1.Company.updated_at:type_name -> google.protobuf.Timestamp
-	3,  // 2: reservation.auth.v1.CreateCompanyResponse.company:type_name -> reservation.auth.v1.Company
-	3,  // 3: reservation.auth.v1.GetCompanyResponse.company:type_name -> reservation.auth.v1.Company
-	3,  // 4: reservation.auth.v1.UpdateCompanyResponse.company:type_name -> reservation.auth.v1.Company
-	3,  // 5: reservation.auth.v1.ListCompaniesResponse.companies:type_name -> reservation.auth.v1.Company
-	0,  // 6: reservation.auth.v1.ApiClient.state:type_name -> reservation.auth.v1.CredentialState
-	79, // 7: reservation.auth.v1.ApiClient.created_at:type_name -> google.protobuf.Timestamp
-	79, // 8: reservation.auth.v1.ApiClient.expires_at:type_name -> google.protobuf.Timestamp
-	79, // 9: reservation.auth.v1.ApiClient.rotated_at:type_name -> google.protobuf.Timestamp
-	79, // 10: reservation.auth.v1.ApiClient.last_used_at:type_name -> google.protobuf.Timestamp
-	12, // 11: reservation.auth.v1.CreateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	12, // 12: reservation.auth.v1.GetApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	12, // 13: reservation.auth.v1.ListApiClientsResponse.api_clients:type_name -> reservation.auth.v1.ApiClient
-	12, // 14: reservation.auth.v1.UpdateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	12, // 15: reservation.auth.v1.RotateApiClientSecretResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	12, // 16: reservation.auth.v1.DisableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	12, // 17: reservation.auth.v1.EnableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
-	0,  // 18: reservation.auth.v1.ApiKey.state:type_name -> reservation.auth.v1.CredentialState
-	79, // 19: reservation.auth.v1.ApiKey.created_at:type_name -> google.protobuf.Timestamp
-	79, // 20: reservation.auth.v1.ApiKey.expires_at:type_name -> google.protobuf.Timestamp
-	79, // 21: reservation.auth.v1.ApiKey.rotated_at:type_name -> google.protobuf.Timestamp
-	79, // 22: reservation.auth.v1.ApiKey.last_used_at:type_name -> google.protobuf.Timestamp
-	29, // 23: reservation.auth.v1.CreateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	29, // 24: reservation.auth.v1.GetApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	29, // 25: reservation.auth.v1.ListApiKeysResponse.api_keys:type_name -> reservation.auth.v1.ApiKey
-	29, // 26: reservation.auth.v1.UpdateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	29, // 27: reservation.auth.v1.RotateApiKeySecretResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	29, // 28: reservation.auth.v1.DisableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	29, // 29: reservation.auth.v1.EnableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
-	79, // 30: reservation.auth.v1.PublishableKey.created_at:type_name -> google.protobuf.Timestamp
-	79, // 31: reservation.auth.v1.PublishableKey.updated_at:type_name -> google.protobuf.Timestamp
-	46, // 32: reservation.auth.v1.CreatePublishableKeyResponse.publishable_key:type_name -> reservation.auth.v1.PublishableKey
-	46, // 33: reservation.auth.v1.GetPublishableKeyResponse.publishable_key:type_name -> reservation.auth.v1.PublishableKey
-	46, // 34: reservation.auth.v1.ListPublishableKeysResponse.publishable_keys:type_name -> reservation.auth.v1.PublishableKey
-	54, // 35: reservation.auth.v1.UpdatePublishableKeyRequest.origins:type_name -> reservation.auth.v1.Origins
-	46, // 36: reservation.auth.v1.UpdatePublishableKeyResponse.publishable_key:type_name -> reservation.auth.v1.PublishableKey
-	0,  // 37: reservation.auth.v1.ServiceCredential.state:type_name -> reservation.auth.v1.CredentialState
-	79, // 38: reservation.auth.v1.ServiceCredential.created_at:type_name -> google.protobuf.Timestamp
-	79, // 39: reservation.auth.v1.ServiceCredential.rotated_at:type_name -> google.protobuf.Timestamp
-	60, // 40: reservation.auth.v1.CreateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	60, // 41: reservation.auth.v1.ListServiceCredentialsResponse.service_credentials:type_name -> reservation.auth.v1.ServiceCredential
-	60, // 42: reservation.auth.v1.RotateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	60, // 43: reservation.auth.v1.DisableServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
-	1,  // 44: reservation.auth.v1.IssueTokenRequest.kind:type_name -> reservation.auth.v1.CredentialKind
-	73, // 45: reservation.auth.v1.GetJwksResponse.keys:type_name -> reservation.auth.v1.JsonWebKey
-	2,  // 46: reservation.auth.v1.SigningKey.state:type_name -> reservation.auth.v1.SigningKeyState
-	79, // 47: reservation.auth.v1.SigningKey.created_at:type_name -> google.protobuf.Timestamp
-	79, // 48: reservation.auth.v1.SigningKey.active_from:type_name -> google.protobuf.Timestamp
-	79, // 49: reservation.auth.v1.SigningKey.retired_until:type_name -> google.protobuf.Timestamp
-	74, // 50: reservation.auth.v1.RotateSigningKeyResponse.signing_key:type_name -> reservation.auth.v1.SigningKey
-	74, // 51: reservation.auth.v1.ListSigningKeysResponse.signing_keys:type_name -> reservation.auth.v1.SigningKey
-	4,  // 52: reservation.auth.v1.CompanyService.CreateCompany:input_type -> reservation.auth.v1.CreateCompanyRequest
-	6,  // 53: reservation.auth.v1.CompanyService.GetCompany:input_type -> reservation.auth.v1.GetCompanyRequest
-	8,  // 54: reservation.auth.v1.CompanyService.UpdateCompany:input_type -> reservation.auth.v1.UpdateCompanyRequest
-	10, // 55: reservation.auth.v1.CompanyService.ListCompanies:input_type -> reservation.auth.v1.ListCompaniesRequest
-	13, // 56: reservation.auth.v1.ApiClientService.CreateApiClient:input_type -> reservation.auth.v1.CreateApiClientRequest
-	15, // 57: reservation.auth.v1.ApiClientService.GetApiClient:input_type -> reservation.auth.v1.GetApiClientRequest
-	17, // 58: reservation.auth.v1.ApiClientService.ListApiClients:input_type -> reservation.auth.v1.ListApiClientsRequest
-	19, // 59: reservation.auth.v1.ApiClientService.UpdateApiClient:input_type -> reservation.auth.v1.UpdateApiClientRequest
-	21, // 60: reservation.auth.v1.ApiClientService.RotateApiClientSecret:input_type -> reservation.auth.v1.RotateApiClientSecretRequest
-	23, // 61: reservation.auth.v1.ApiClientService.DisableApiClient:input_type -> reservation.auth.v1.DisableApiClientRequest
-	25, // 62: reservation.auth.v1.ApiClientService.EnableApiClient:input_type -> reservation.auth.v1.EnableApiClientRequest
-	27, // 63: reservation.auth.v1.ApiClientService.DeleteApiClient:input_type -> reservation.auth.v1.DeleteApiClientRequest
-	30, // 64: reservation.auth.v1.ApiKeyService.CreateApiKey:input_type -> reservation.auth.v1.CreateApiKeyRequest
-	32, // 65: reservation.auth.v1.ApiKeyService.GetApiKey:input_type -> reservation.auth.v1.GetApiKeyRequest
-	34, // 66: reservation.auth.v1.ApiKeyService.ListApiKeys:input_type -> reservation.auth.v1.ListApiKeysRequest
-	36, // 67: reservation.auth.v1.ApiKeyService.UpdateApiKey:input_type -> reservation.auth.v1.UpdateApiKeyRequest
-	38, // 68: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:input_type -> reservation.auth.v1.RotateApiKeySecretRequest
-	40, // 69: reservation.auth.v1.ApiKeyService.DisableApiKey:input_type -> reservation.auth.v1.DisableApiKeyRequest
-	42, // 70: reservation.auth.v1.ApiKeyService.EnableApiKey:input_type -> reservation.auth.v1.EnableApiKeyRequest
-	44, // 71: reservation.auth.v1.ApiKeyService.DeleteApiKey:input_type -> reservation.auth.v1.DeleteApiKeyRequest
-	61, // 72: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:input_type -> reservation.auth.v1.CreateServiceCredentialRequest
-	63, // 73: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:input_type -> reservation.auth.v1.ListServiceCredentialsRequest
-	65, // 74: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:input_type -> reservation.auth.v1.RotateServiceCredentialRequest
-	67, // 75: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:input_type -> reservation.auth.v1.DisableServiceCredentialRequest
-	47, // 76: reservation.auth.v1.PublishableKeyService.CreatePublishableKey:input_type -> reservation.auth.v1.CreatePublishableKeyRequest
-	49, // 77: reservation.auth.v1.PublishableKeyService.GetPublishableKey:input_type -> reservation.auth.v1.GetPublishableKeyRequest
-	51, // 78: reservation.auth.v1.PublishableKeyService.ListPublishableKeys:input_type -> reservation.auth.v1.ListPublishableKeysRequest
-	53, // 79: reservation.auth.v1.PublishableKeyService.UpdatePublishableKey:input_type -> reservation.auth.v1.UpdatePublishableKeyRequest
-	56, // 80: reservation.auth.v1.PublishableKeyService.DeletePublishableKey:input_type -> reservation.auth.v1.DeletePublishableKeyRequest
-	69, // 81: reservation.auth.v1.TokenService.IssueToken:input_type -> reservation.auth.v1.IssueTokenRequest
-	58, // 82: reservation.auth.v1.TokenService.ExchangePublishableKey:input_type -> reservation.auth.v1.ExchangePublishableKeyRequest
-	71, // 83: reservation.auth.v1.TokenService.GetJwks:input_type -> reservation.auth.v1.GetJwksRequest
-	75, // 84: reservation.auth.v1.SigningKeyService.RotateSigningKey:input_type -> reservation.auth.v1.RotateSigningKeyRequest
-	77, // 85: reservation.auth.v1.SigningKeyService.ListSigningKeys:input_type -> reservation.auth.v1.ListSigningKeysRequest
-	5,  // 86: reservation.auth.v1.CompanyService.CreateCompany:output_type -> reservation.auth.v1.CreateCompanyResponse
-	7,  // 87: reservation.auth.v1.CompanyService.GetCompany:output_type -> reservation.auth.v1.GetCompanyResponse
-	9,  // 88: reservation.auth.v1.CompanyService.UpdateCompany:output_type -> reservation.auth.v1.UpdateCompanyResponse
-	11, // 89: reservation.auth.v1.CompanyService.ListCompanies:output_type -> reservation.auth.v1.ListCompaniesResponse
-	14, // 90: reservation.auth.v1.ApiClientService.CreateApiClient:output_type -> reservation.auth.v1.CreateApiClientResponse
-	16, // 91: reservation.auth.v1.ApiClientService.GetApiClient:output_type -> reservation.auth.v1.GetApiClientResponse
-	18, // 92: reservation.auth.v1.ApiClientService.ListApiClients:output_type -> reservation.auth.v1.ListApiClientsResponse
-	20, // 93: reservation.auth.v1.ApiClientService.UpdateApiClient:output_type -> reservation.auth.v1.UpdateApiClientResponse
-	22, // 94: reservation.auth.v1.ApiClientService.RotateApiClientSecret:output_type -> reservation.auth.v1.RotateApiClientSecretResponse
-	24, // 95: reservation.auth.v1.ApiClientService.DisableApiClient:output_type -> reservation.auth.v1.DisableApiClientResponse
-	26, // 96: reservation.auth.v1.ApiClientService.EnableApiClient:output_type -> reservation.auth.v1.EnableApiClientResponse
-	28, // 97: reservation.auth.v1.ApiClientService.DeleteApiClient:output_type -> reservation.auth.v1.DeleteApiClientResponse
-	31, // 98: reservation.auth.v1.ApiKeyService.CreateApiKey:output_type -> reservation.auth.v1.CreateApiKeyResponse
-	33, // 99: reservation.auth.v1.ApiKeyService.GetApiKey:output_type -> reservation.auth.v1.GetApiKeyResponse
-	35, // 100: reservation.auth.v1.ApiKeyService.ListApiKeys:output_type -> reservation.auth.v1.ListApiKeysResponse
-	37, // 101: reservation.auth.v1.ApiKeyService.UpdateApiKey:output_type -> reservation.auth.v1.UpdateApiKeyResponse
-	39, // 102: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:output_type -> reservation.auth.v1.RotateApiKeySecretResponse
-	41, // 103: reservation.auth.v1.ApiKeyService.DisableApiKey:output_type -> reservation.auth.v1.DisableApiKeyResponse
-	43, // 104: reservation.auth.v1.ApiKeyService.EnableApiKey:output_type -> reservation.auth.v1.EnableApiKeyResponse
-	45, // 105: reservation.auth.v1.ApiKeyService.DeleteApiKey:output_type -> reservation.auth.v1.DeleteApiKeyResponse
-	62, // 106: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:output_type -> reservation.auth.v1.CreateServiceCredentialResponse
-	64, // 107: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:output_type -> reservation.auth.v1.ListServiceCredentialsResponse
-	66, // 108: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:output_type -> reservation.auth.v1.RotateServiceCredentialResponse
-	68, // 109: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:output_type -> reservation.auth.v1.DisableServiceCredentialResponse
-	48, // 110: reservation.auth.v1.PublishableKeyService.CreatePublishableKey:output_type -> reservation.auth.v1.CreatePublishableKeyResponse
-	50, // 111: reservation.auth.v1.PublishableKeyService.GetPublishableKey:output_type -> reservation.auth.v1.GetPublishableKeyResponse
-	52, // 112: reservation.auth.v1.PublishableKeyService.ListPublishableKeys:output_type -> reservation.auth.v1.ListPublishableKeysResponse
-	55, // 113: reservation.auth.v1.PublishableKeyService.UpdatePublishableKey:output_type -> reservation.auth.v1.UpdatePublishableKeyResponse
-	57, // 114: reservation.auth.v1.PublishableKeyService.DeletePublishableKey:output_type -> reservation.auth.v1.DeletePublishableKeyResponse
-	70, // 115: reservation.auth.v1.TokenService.IssueToken:output_type -> reservation.auth.v1.IssueTokenResponse
-	59, // 116: reservation.auth.v1.TokenService.ExchangePublishableKey:output_type -> reservation.auth.v1.ExchangePublishableKeyResponse
-	72, // 117: reservation.auth.v1.TokenService.GetJwks:output_type -> reservation.auth.v1.GetJwksResponse
-	76, // 118: reservation.auth.v1.SigningKeyService.RotateSigningKey:output_type -> reservation.auth.v1.RotateSigningKeyResponse
-	78, // 119: reservation.auth.v1.SigningKeyService.ListSigningKeys:output_type -> reservation.auth.v1.ListSigningKeysResponse
-	86, // [86:120] is the sub-list for method output_type
-	52, // [52:86] is the sub-list for method input_type
-	52, // [52:52] is the sub-list for extension type_name
-	52, // [52:52] is the sub-list for extension extendee
-	0,  // [0:52] is the sub-list for field type_name
+	86,  // 0: reservation.auth.v1.Company.created_at:type_name -> google.protobuf.Timestamp
+	86,  // 1: reservation.auth.v1.Company.updated_at:type_name -> google.protobuf.Timestamp
+	3,   // 2: reservation.auth.v1.CreateCompanyResponse.company:type_name -> reservation.auth.v1.Company
+	3,   // 3: reservation.auth.v1.GetCompanyResponse.company:type_name -> reservation.auth.v1.Company
+	3,   // 4: reservation.auth.v1.UpdateCompanyResponse.company:type_name -> reservation.auth.v1.Company
+	3,   // 5: reservation.auth.v1.ListCompaniesResponse.companies:type_name -> reservation.auth.v1.Company
+	0,   // 6: reservation.auth.v1.ApiClient.state:type_name -> reservation.auth.v1.CredentialState
+	86,  // 7: reservation.auth.v1.ApiClient.created_at:type_name -> google.protobuf.Timestamp
+	86,  // 8: reservation.auth.v1.ApiClient.expires_at:type_name -> google.protobuf.Timestamp
+	86,  // 9: reservation.auth.v1.ApiClient.rotated_at:type_name -> google.protobuf.Timestamp
+	86,  // 10: reservation.auth.v1.ApiClient.last_used_at:type_name -> google.protobuf.Timestamp
+	86,  // 11: reservation.auth.v1.ApiClient.previous_secret_expires_at:type_name -> google.protobuf.Timestamp
+	86,  // 12: reservation.auth.v1.ApiClient.previous_secret_last_used_at:type_name -> google.protobuf.Timestamp
+	12,  // 13: reservation.auth.v1.CreateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12,  // 14: reservation.auth.v1.GetApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12,  // 15: reservation.auth.v1.ListApiClientsResponse.api_clients:type_name -> reservation.auth.v1.ApiClient
+	20,  // 16: reservation.auth.v1.UpdateApiClientRequest.allowed_networks:type_name -> reservation.auth.v1.AllowedNetworks
+	12,  // 17: reservation.auth.v1.UpdateApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12,  // 18: reservation.auth.v1.RotateApiClientSecretResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12,  // 19: reservation.auth.v1.EndPreviousApiClientSecretResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12,  // 20: reservation.auth.v1.DisableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	12,  // 21: reservation.auth.v1.EnableApiClientResponse.api_client:type_name -> reservation.auth.v1.ApiClient
+	0,   // 22: reservation.auth.v1.ApiKey.state:type_name -> reservation.auth.v1.CredentialState
+	86,  // 23: reservation.auth.v1.ApiKey.created_at:type_name -> google.protobuf.Timestamp
+	86,  // 24: reservation.auth.v1.ApiKey.expires_at:type_name -> google.protobuf.Timestamp
+	86,  // 25: reservation.auth.v1.ApiKey.rotated_at:type_name -> google.protobuf.Timestamp
+	86,  // 26: reservation.auth.v1.ApiKey.last_used_at:type_name -> google.protobuf.Timestamp
+	86,  // 27: reservation.auth.v1.ApiKey.previous_secret_expires_at:type_name -> google.protobuf.Timestamp
+	86,  // 28: reservation.auth.v1.ApiKey.previous_secret_last_used_at:type_name -> google.protobuf.Timestamp
+	32,  // 29: reservation.auth.v1.CreateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	32,  // 30: reservation.auth.v1.GetApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	32,  // 31: reservation.auth.v1.ListApiKeysResponse.api_keys:type_name -> reservation.auth.v1.ApiKey
+	20,  // 32: reservation.auth.v1.UpdateApiKeyRequest.allowed_networks:type_name -> reservation.auth.v1.AllowedNetworks
+	32,  // 33: reservation.auth.v1.UpdateApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	32,  // 34: reservation.auth.v1.RotateApiKeySecretResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	32,  // 35: reservation.auth.v1.EndPreviousApiKeySecretResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	32,  // 36: reservation.auth.v1.DisableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	32,  // 37: reservation.auth.v1.EnableApiKeyResponse.api_key:type_name -> reservation.auth.v1.ApiKey
+	86,  // 38: reservation.auth.v1.PublishableKey.created_at:type_name -> google.protobuf.Timestamp
+	86,  // 39: reservation.auth.v1.PublishableKey.updated_at:type_name -> google.protobuf.Timestamp
+	51,  // 40: reservation.auth.v1.CreatePublishableKeyResponse.publishable_key:type_name -> reservation.auth.v1.PublishableKey
+	51,  // 41: reservation.auth.v1.GetPublishableKeyResponse.publishable_key:type_name -> reservation.auth.v1.PublishableKey
+	51,  // 42: reservation.auth.v1.ListPublishableKeysResponse.publishable_keys:type_name -> reservation.auth.v1.PublishableKey
+	59,  // 43: reservation.auth.v1.UpdatePublishableKeyRequest.origins:type_name -> reservation.auth.v1.Origins
+	51,  // 44: reservation.auth.v1.UpdatePublishableKeyResponse.publishable_key:type_name -> reservation.auth.v1.PublishableKey
+	0,   // 45: reservation.auth.v1.ServiceCredential.state:type_name -> reservation.auth.v1.CredentialState
+	86,  // 46: reservation.auth.v1.ServiceCredential.created_at:type_name -> google.protobuf.Timestamp
+	86,  // 47: reservation.auth.v1.ServiceCredential.rotated_at:type_name -> google.protobuf.Timestamp
+	86,  // 48: reservation.auth.v1.ServiceCredential.previous_secret_expires_at:type_name -> google.protobuf.Timestamp
+	86,  // 49: reservation.auth.v1.ServiceCredential.previous_secret_last_used_at:type_name -> google.protobuf.Timestamp
+	65,  // 50: reservation.auth.v1.CreateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	65,  // 51: reservation.auth.v1.ListServiceCredentialsResponse.service_credentials:type_name -> reservation.auth.v1.ServiceCredential
+	65,  // 52: reservation.auth.v1.RotateServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	65,  // 53: reservation.auth.v1.EndPreviousServiceCredentialSecretResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	65,  // 54: reservation.auth.v1.DisableServiceCredentialResponse.service_credential:type_name -> reservation.auth.v1.ServiceCredential
+	1,   // 55: reservation.auth.v1.IssueTokenRequest.kind:type_name -> reservation.auth.v1.CredentialKind
+	80,  // 56: reservation.auth.v1.GetJwksResponse.keys:type_name -> reservation.auth.v1.JsonWebKey
+	2,   // 57: reservation.auth.v1.SigningKey.state:type_name -> reservation.auth.v1.SigningKeyState
+	86,  // 58: reservation.auth.v1.SigningKey.created_at:type_name -> google.protobuf.Timestamp
+	86,  // 59: reservation.auth.v1.SigningKey.active_from:type_name -> google.protobuf.Timestamp
+	86,  // 60: reservation.auth.v1.SigningKey.retired_until:type_name -> google.protobuf.Timestamp
+	81,  // 61: reservation.auth.v1.RotateSigningKeyResponse.signing_key:type_name -> reservation.auth.v1.SigningKey
+	81,  // 62: reservation.auth.v1.ListSigningKeysResponse.signing_keys:type_name -> reservation.auth.v1.SigningKey
+	4,   // 63: reservation.auth.v1.CompanyService.CreateCompany:input_type -> reservation.auth.v1.CreateCompanyRequest
+	6,   // 64: reservation.auth.v1.CompanyService.GetCompany:input_type -> reservation.auth.v1.GetCompanyRequest
+	8,   // 65: reservation.auth.v1.CompanyService.UpdateCompany:input_type -> reservation.auth.v1.UpdateCompanyRequest
+	10,  // 66: reservation.auth.v1.CompanyService.ListCompanies:input_type -> reservation.auth.v1.ListCompaniesRequest
+	13,  // 67: reservation.auth.v1.ApiClientService.CreateApiClient:input_type -> reservation.auth.v1.CreateApiClientRequest
+	15,  // 68: reservation.auth.v1.ApiClientService.GetApiClient:input_type -> reservation.auth.v1.GetApiClientRequest
+	17,  // 69: reservation.auth.v1.ApiClientService.ListApiClients:input_type -> reservation.auth.v1.ListApiClientsRequest
+	19,  // 70: reservation.auth.v1.ApiClientService.UpdateApiClient:input_type -> reservation.auth.v1.UpdateApiClientRequest
+	22,  // 71: reservation.auth.v1.ApiClientService.RotateApiClientSecret:input_type -> reservation.auth.v1.RotateApiClientSecretRequest
+	24,  // 72: reservation.auth.v1.ApiClientService.EndPreviousApiClientSecret:input_type -> reservation.auth.v1.EndPreviousApiClientSecretRequest
+	26,  // 73: reservation.auth.v1.ApiClientService.DisableApiClient:input_type -> reservation.auth.v1.DisableApiClientRequest
+	28,  // 74: reservation.auth.v1.ApiClientService.EnableApiClient:input_type -> reservation.auth.v1.EnableApiClientRequest
+	30,  // 75: reservation.auth.v1.ApiClientService.DeleteApiClient:input_type -> reservation.auth.v1.DeleteApiClientRequest
+	33,  // 76: reservation.auth.v1.ApiKeyService.CreateApiKey:input_type -> reservation.auth.v1.CreateApiKeyRequest
+	35,  // 77: reservation.auth.v1.ApiKeyService.GetApiKey:input_type -> reservation.auth.v1.GetApiKeyRequest
+	37,  // 78: reservation.auth.v1.ApiKeyService.ListApiKeys:input_type -> reservation.auth.v1.ListApiKeysRequest
+	39,  // 79: reservation.auth.v1.ApiKeyService.UpdateApiKey:input_type -> reservation.auth.v1.UpdateApiKeyRequest
+	41,  // 80: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:input_type -> reservation.auth.v1.RotateApiKeySecretRequest
+	43,  // 81: reservation.auth.v1.ApiKeyService.EndPreviousApiKeySecret:input_type -> reservation.auth.v1.EndPreviousApiKeySecretRequest
+	45,  // 82: reservation.auth.v1.ApiKeyService.DisableApiKey:input_type -> reservation.auth.v1.DisableApiKeyRequest
+	47,  // 83: reservation.auth.v1.ApiKeyService.EnableApiKey:input_type -> reservation.auth.v1.EnableApiKeyRequest
+	49,  // 84: reservation.auth.v1.ApiKeyService.DeleteApiKey:input_type -> reservation.auth.v1.DeleteApiKeyRequest
+	66,  // 85: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:input_type -> reservation.auth.v1.CreateServiceCredentialRequest
+	68,  // 86: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:input_type -> reservation.auth.v1.ListServiceCredentialsRequest
+	70,  // 87: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:input_type -> reservation.auth.v1.RotateServiceCredentialRequest
+	72,  // 88: reservation.auth.v1.ServiceCredentialService.EndPreviousServiceCredentialSecret:input_type -> reservation.auth.v1.EndPreviousServiceCredentialSecretRequest
+	74,  // 89: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:input_type -> reservation.auth.v1.DisableServiceCredentialRequest
+	52,  // 90: reservation.auth.v1.PublishableKeyService.CreatePublishableKey:input_type -> reservation.auth.v1.CreatePublishableKeyRequest
+	54,  // 91: reservation.auth.v1.PublishableKeyService.GetPublishableKey:input_type -> reservation.auth.v1.GetPublishableKeyRequest
+	56,  // 92: reservation.auth.v1.PublishableKeyService.ListPublishableKeys:input_type -> reservation.auth.v1.ListPublishableKeysRequest
+	58,  // 93: reservation.auth.v1.PublishableKeyService.UpdatePublishableKey:input_type -> reservation.auth.v1.UpdatePublishableKeyRequest
+	61,  // 94: reservation.auth.v1.PublishableKeyService.DeletePublishableKey:input_type -> reservation.auth.v1.DeletePublishableKeyRequest
+	76,  // 95: reservation.auth.v1.TokenService.IssueToken:input_type -> reservation.auth.v1.IssueTokenRequest
+	63,  // 96: reservation.auth.v1.TokenService.ExchangePublishableKey:input_type -> reservation.auth.v1.ExchangePublishableKeyRequest
+	78,  // 97: reservation.auth.v1.TokenService.GetJwks:input_type -> reservation.auth.v1.GetJwksRequest
+	82,  // 98: reservation.auth.v1.SigningKeyService.RotateSigningKey:input_type -> reservation.auth.v1.RotateSigningKeyRequest
+	84,  // 99: reservation.auth.v1.SigningKeyService.ListSigningKeys:input_type -> reservation.auth.v1.ListSigningKeysRequest
+	5,   // 100: reservation.auth.v1.CompanyService.CreateCompany:output_type -> reservation.auth.v1.CreateCompanyResponse
+	7,   // 101: reservation.auth.v1.CompanyService.GetCompany:output_type -> reservation.auth.v1.GetCompanyResponse
+	9,   // 102: reservation.auth.v1.CompanyService.UpdateCompany:output_type -> reservation.auth.v1.UpdateCompanyResponse
+	11,  // 103: reservation.auth.v1.CompanyService.ListCompanies:output_type -> reservation.auth.v1.ListCompaniesResponse
+	14,  // 104: reservation.auth.v1.ApiClientService.CreateApiClient:output_type -> reservation.auth.v1.CreateApiClientResponse
+	16,  // 105: reservation.auth.v1.ApiClientService.GetApiClient:output_type -> reservation.auth.v1.GetApiClientResponse
+	18,  // 106: reservation.auth.v1.ApiClientService.ListApiClients:output_type -> reservation.auth.v1.ListApiClientsResponse
+	21,  // 107: reservation.auth.v1.ApiClientService.UpdateApiClient:output_type -> reservation.auth.v1.UpdateApiClientResponse
+	23,  // 108: reservation.auth.v1.ApiClientService.RotateApiClientSecret:output_type -> reservation.auth.v1.RotateApiClientSecretResponse
+	25,  // 109: reservation.auth.v1.ApiClientService.EndPreviousApiClientSecret:output_type -> reservation.auth.v1.EndPreviousApiClientSecretResponse
+	27,  // 110: reservation.auth.v1.ApiClientService.DisableApiClient:output_type -> reservation.auth.v1.DisableApiClientResponse
+	29,  // 111: reservation.auth.v1.ApiClientService.EnableApiClient:output_type -> reservation.auth.v1.EnableApiClientResponse
+	31,  // 112: reservation.auth.v1.ApiClientService.DeleteApiClient:output_type -> reservation.auth.v1.DeleteApiClientResponse
+	34,  // 113: reservation.auth.v1.ApiKeyService.CreateApiKey:output_type -> reservation.auth.v1.CreateApiKeyResponse
+	36,  // 114: reservation.auth.v1.ApiKeyService.GetApiKey:output_type -> reservation.auth.v1.GetApiKeyResponse
+	38,  // 115: reservation.auth.v1.ApiKeyService.ListApiKeys:output_type -> reservation.auth.v1.ListApiKeysResponse
+	40,  // 116: reservation.auth.v1.ApiKeyService.UpdateApiKey:output_type -> reservation.auth.v1.UpdateApiKeyResponse
+	42,  // 117: reservation.auth.v1.ApiKeyService.RotateApiKeySecret:output_type -> reservation.auth.v1.RotateApiKeySecretResponse
+	44,  // 118: reservation.auth.v1.ApiKeyService.EndPreviousApiKeySecret:output_type -> reservation.auth.v1.EndPreviousApiKeySecretResponse
+	46,  // 119: reservation.auth.v1.ApiKeyService.DisableApiKey:output_type -> reservation.auth.v1.DisableApiKeyResponse
+	48,  // 120: reservation.auth.v1.ApiKeyService.EnableApiKey:output_type -> reservation.auth.v1.EnableApiKeyResponse
+	50,  // 121: reservation.auth.v1.ApiKeyService.DeleteApiKey:output_type -> reservation.auth.v1.DeleteApiKeyResponse
+	67,  // 122: reservation.auth.v1.ServiceCredentialService.CreateServiceCredential:output_type -> reservation.auth.v1.CreateServiceCredentialResponse
+	69,  // 123: reservation.auth.v1.ServiceCredentialService.ListServiceCredentials:output_type -> reservation.auth.v1.ListServiceCredentialsResponse
+	71,  // 124: reservation.auth.v1.ServiceCredentialService.RotateServiceCredential:output_type -> reservation.auth.v1.RotateServiceCredentialResponse
+	73,  // 125: reservation.auth.v1.ServiceCredentialService.EndPreviousServiceCredentialSecret:output_type -> reservation.auth.v1.EndPreviousServiceCredentialSecretResponse
+	75,  // 126: reservation.auth.v1.ServiceCredentialService.DisableServiceCredential:output_type -> reservation.auth.v1.DisableServiceCredentialResponse
+	53,  // 127: reservation.auth.v1.PublishableKeyService.CreatePublishableKey:output_type -> reservation.auth.v1.CreatePublishableKeyResponse
+	55,  // 128: reservation.auth.v1.PublishableKeyService.GetPublishableKey:output_type -> reservation.auth.v1.GetPublishableKeyResponse
+	57,  // 129: reservation.auth.v1.PublishableKeyService.ListPublishableKeys:output_type -> reservation.auth.v1.ListPublishableKeysResponse
+	60,  // 130: reservation.auth.v1.PublishableKeyService.UpdatePublishableKey:output_type -> reservation.auth.v1.UpdatePublishableKeyResponse
+	62,  // 131: reservation.auth.v1.PublishableKeyService.DeletePublishableKey:output_type -> reservation.auth.v1.DeletePublishableKeyResponse
+	77,  // 132: reservation.auth.v1.TokenService.IssueToken:output_type -> reservation.auth.v1.IssueTokenResponse
+	64,  // 133: reservation.auth.v1.TokenService.ExchangePublishableKey:output_type -> reservation.auth.v1.ExchangePublishableKeyResponse
+	79,  // 134: reservation.auth.v1.TokenService.GetJwks:output_type -> reservation.auth.v1.GetJwksResponse
+	83,  // 135: reservation.auth.v1.SigningKeyService.RotateSigningKey:output_type -> reservation.auth.v1.RotateSigningKeyResponse
+	85,  // 136: reservation.auth.v1.SigningKeyService.ListSigningKeys:output_type -> reservation.auth.v1.ListSigningKeysResponse
+	100, // [100:137] is the sub-list for method output_type
+	63,  // [63:100] is the sub-list for method input_type
+	63,  // [63:63] is the sub-list for extension type_name
+	63,  // [63:63] is the sub-list for extension extendee
+	0,   // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_reservation_auth_v1_auth_proto_init() }
@@ -5075,18 +5622,18 @@ func file_reservation_auth_v1_auth_proto_init() {
 	file_reservation_auth_v1_auth_proto_msgTypes[9].OneofWrappers = []any{}
 	file_reservation_auth_v1_auth_proto_msgTypes[10].OneofWrappers = []any{}
 	file_reservation_auth_v1_auth_proto_msgTypes[16].OneofWrappers = []any{}
-	file_reservation_auth_v1_auth_proto_msgTypes[26].OneofWrappers = []any{}
-	file_reservation_auth_v1_auth_proto_msgTypes[27].OneofWrappers = []any{}
-	file_reservation_auth_v1_auth_proto_msgTypes[33].OneofWrappers = []any{}
-	file_reservation_auth_v1_auth_proto_msgTypes[50].OneofWrappers = []any{}
-	file_reservation_auth_v1_auth_proto_msgTypes[67].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[29].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[30].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[36].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[55].OneofWrappers = []any{}
+	file_reservation_auth_v1_auth_proto_msgTypes[74].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_auth_v1_auth_proto_rawDesc), len(file_reservation_auth_v1_auth_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   76,
+			NumMessages:   83,
 			NumExtensions: 0,
 			NumServices:   7,
 		},

@@ -277,14 +277,15 @@ var CompanyService_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	ApiClientService_CreateApiClient_FullMethodName       = "/reservation.auth.v1.ApiClientService/CreateApiClient"
-	ApiClientService_GetApiClient_FullMethodName          = "/reservation.auth.v1.ApiClientService/GetApiClient"
-	ApiClientService_ListApiClients_FullMethodName        = "/reservation.auth.v1.ApiClientService/ListApiClients"
-	ApiClientService_UpdateApiClient_FullMethodName       = "/reservation.auth.v1.ApiClientService/UpdateApiClient"
-	ApiClientService_RotateApiClientSecret_FullMethodName = "/reservation.auth.v1.ApiClientService/RotateApiClientSecret"
-	ApiClientService_DisableApiClient_FullMethodName      = "/reservation.auth.v1.ApiClientService/DisableApiClient"
-	ApiClientService_EnableApiClient_FullMethodName       = "/reservation.auth.v1.ApiClientService/EnableApiClient"
-	ApiClientService_DeleteApiClient_FullMethodName       = "/reservation.auth.v1.ApiClientService/DeleteApiClient"
+	ApiClientService_CreateApiClient_FullMethodName            = "/reservation.auth.v1.ApiClientService/CreateApiClient"
+	ApiClientService_GetApiClient_FullMethodName               = "/reservation.auth.v1.ApiClientService/GetApiClient"
+	ApiClientService_ListApiClients_FullMethodName             = "/reservation.auth.v1.ApiClientService/ListApiClients"
+	ApiClientService_UpdateApiClient_FullMethodName            = "/reservation.auth.v1.ApiClientService/UpdateApiClient"
+	ApiClientService_RotateApiClientSecret_FullMethodName      = "/reservation.auth.v1.ApiClientService/RotateApiClientSecret"
+	ApiClientService_EndPreviousApiClientSecret_FullMethodName = "/reservation.auth.v1.ApiClientService/EndPreviousApiClientSecret"
+	ApiClientService_DisableApiClient_FullMethodName           = "/reservation.auth.v1.ApiClientService/DisableApiClient"
+	ApiClientService_EnableApiClient_FullMethodName            = "/reservation.auth.v1.ApiClientService/EnableApiClient"
+	ApiClientService_DeleteApiClient_FullMethodName            = "/reservation.auth.v1.ApiClientService/DeleteApiClient"
 )
 
 // ApiClientServiceClient is the client API for ApiClientService service.
@@ -299,12 +300,19 @@ type ApiClientServiceClient interface {
 	GetApiClient(ctx context.Context, in *GetApiClientRequest, opts ...grpc.CallOption) (*GetApiClientResponse, error)
 	// ListApiClients lists the clients of the company by id.
 	ListApiClients(ctx context.Context, in *ListApiClientsRequest, opts ...grpc.CallOption) (*ListApiClientsResponse, error)
-	// UpdateApiClient changes the name, description, scopes or rate limit. Removing a scope
-	// or changing the rate limit revokes the tokens issued before; otherwise they stay
-	// valid with the scopes they have.
+	// UpdateApiClient changes the name, description, scopes, rate limit or allowed networks.
+	// Removing a scope and changing the rate limit or the networks revoke the tokens issued
+	// before; otherwise they stay valid with the scopes they have.
 	UpdateApiClient(ctx context.Context, in *UpdateApiClientRequest, opts ...grpc.CallOption) (*UpdateApiClientResponse, error)
-	// RotateApiClientSecret replaces the secret and revokes every token.
+	// RotateApiClientSecret replaces the secret. Without an overlap, the previous secret ends at once and
+	// every token is revoked. With an overlap, both secrets get tokens until it ends, and the
+	// tokens stay valid. Refused: SECRET_ROTATED, while an earlier secret is still valid; its end
+	// is previous_secret_expires_at in the metadata.
 	RotateApiClientSecret(ctx context.Context, in *RotateApiClientSecretRequest, opts ...grpc.CallOption) (*RotateApiClientSecretResponse, error)
+	// EndPreviousApiClientSecret ends the previous secret before its overlap is over, and revokes every
+	// token, because a token does not say which secret it was issued for. It changes nothing if
+	// there is no previous secret.
+	EndPreviousApiClientSecret(ctx context.Context, in *EndPreviousApiClientSecretRequest, opts ...grpc.CallOption) (*EndPreviousApiClientSecretResponse, error)
 	// DisableApiClient disables a client and revokes its tokens. A repeated call changes
 	// nothing.
 	DisableApiClient(ctx context.Context, in *DisableApiClientRequest, opts ...grpc.CallOption) (*DisableApiClientResponse, error)
@@ -373,6 +381,16 @@ func (c *apiClientServiceClient) RotateApiClientSecret(ctx context.Context, in *
 	return out, nil
 }
 
+func (c *apiClientServiceClient) EndPreviousApiClientSecret(ctx context.Context, in *EndPreviousApiClientSecretRequest, opts ...grpc.CallOption) (*EndPreviousApiClientSecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndPreviousApiClientSecretResponse)
+	err := c.cc.Invoke(ctx, ApiClientService_EndPreviousApiClientSecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *apiClientServiceClient) DisableApiClient(ctx context.Context, in *DisableApiClientRequest, opts ...grpc.CallOption) (*DisableApiClientResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DisableApiClientResponse)
@@ -415,12 +433,19 @@ type ApiClientServiceServer interface {
 	GetApiClient(context.Context, *GetApiClientRequest) (*GetApiClientResponse, error)
 	// ListApiClients lists the clients of the company by id.
 	ListApiClients(context.Context, *ListApiClientsRequest) (*ListApiClientsResponse, error)
-	// UpdateApiClient changes the name, description, scopes or rate limit. Removing a scope
-	// or changing the rate limit revokes the tokens issued before; otherwise they stay
-	// valid with the scopes they have.
+	// UpdateApiClient changes the name, description, scopes, rate limit or allowed networks.
+	// Removing a scope and changing the rate limit or the networks revoke the tokens issued
+	// before; otherwise they stay valid with the scopes they have.
 	UpdateApiClient(context.Context, *UpdateApiClientRequest) (*UpdateApiClientResponse, error)
-	// RotateApiClientSecret replaces the secret and revokes every token.
+	// RotateApiClientSecret replaces the secret. Without an overlap, the previous secret ends at once and
+	// every token is revoked. With an overlap, both secrets get tokens until it ends, and the
+	// tokens stay valid. Refused: SECRET_ROTATED, while an earlier secret is still valid; its end
+	// is previous_secret_expires_at in the metadata.
 	RotateApiClientSecret(context.Context, *RotateApiClientSecretRequest) (*RotateApiClientSecretResponse, error)
+	// EndPreviousApiClientSecret ends the previous secret before its overlap is over, and revokes every
+	// token, because a token does not say which secret it was issued for. It changes nothing if
+	// there is no previous secret.
+	EndPreviousApiClientSecret(context.Context, *EndPreviousApiClientSecretRequest) (*EndPreviousApiClientSecretResponse, error)
 	// DisableApiClient disables a client and revokes its tokens. A repeated call changes
 	// nothing.
 	DisableApiClient(context.Context, *DisableApiClientRequest) (*DisableApiClientResponse, error)
@@ -453,6 +478,9 @@ func (UnimplementedApiClientServiceServer) UpdateApiClient(context.Context, *Upd
 }
 func (UnimplementedApiClientServiceServer) RotateApiClientSecret(context.Context, *RotateApiClientSecretRequest) (*RotateApiClientSecretResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RotateApiClientSecret not implemented")
+}
+func (UnimplementedApiClientServiceServer) EndPreviousApiClientSecret(context.Context, *EndPreviousApiClientSecretRequest) (*EndPreviousApiClientSecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndPreviousApiClientSecret not implemented")
 }
 func (UnimplementedApiClientServiceServer) DisableApiClient(context.Context, *DisableApiClientRequest) (*DisableApiClientResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DisableApiClient not implemented")
@@ -574,6 +602,24 @@ func _ApiClientService_RotateApiClientSecret_Handler(srv interface{}, ctx contex
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ApiClientService_EndPreviousApiClientSecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndPreviousApiClientSecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiClientServiceServer).EndPreviousApiClientSecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiClientService_EndPreviousApiClientSecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiClientServiceServer).EndPreviousApiClientSecret(ctx, req.(*EndPreviousApiClientSecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ApiClientService_DisableApiClient_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DisableApiClientRequest)
 	if err := dec(in); err != nil {
@@ -656,6 +702,10 @@ var ApiClientService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _ApiClientService_RotateApiClientSecret_Handler,
 		},
 		{
+			MethodName: "EndPreviousApiClientSecret",
+			Handler:    _ApiClientService_EndPreviousApiClientSecret_Handler,
+		},
+		{
 			MethodName: "DisableApiClient",
 			Handler:    _ApiClientService_DisableApiClient_Handler,
 		},
@@ -673,14 +723,15 @@ var ApiClientService_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	ApiKeyService_CreateApiKey_FullMethodName       = "/reservation.auth.v1.ApiKeyService/CreateApiKey"
-	ApiKeyService_GetApiKey_FullMethodName          = "/reservation.auth.v1.ApiKeyService/GetApiKey"
-	ApiKeyService_ListApiKeys_FullMethodName        = "/reservation.auth.v1.ApiKeyService/ListApiKeys"
-	ApiKeyService_UpdateApiKey_FullMethodName       = "/reservation.auth.v1.ApiKeyService/UpdateApiKey"
-	ApiKeyService_RotateApiKeySecret_FullMethodName = "/reservation.auth.v1.ApiKeyService/RotateApiKeySecret"
-	ApiKeyService_DisableApiKey_FullMethodName      = "/reservation.auth.v1.ApiKeyService/DisableApiKey"
-	ApiKeyService_EnableApiKey_FullMethodName       = "/reservation.auth.v1.ApiKeyService/EnableApiKey"
-	ApiKeyService_DeleteApiKey_FullMethodName       = "/reservation.auth.v1.ApiKeyService/DeleteApiKey"
+	ApiKeyService_CreateApiKey_FullMethodName            = "/reservation.auth.v1.ApiKeyService/CreateApiKey"
+	ApiKeyService_GetApiKey_FullMethodName               = "/reservation.auth.v1.ApiKeyService/GetApiKey"
+	ApiKeyService_ListApiKeys_FullMethodName             = "/reservation.auth.v1.ApiKeyService/ListApiKeys"
+	ApiKeyService_UpdateApiKey_FullMethodName            = "/reservation.auth.v1.ApiKeyService/UpdateApiKey"
+	ApiKeyService_RotateApiKeySecret_FullMethodName      = "/reservation.auth.v1.ApiKeyService/RotateApiKeySecret"
+	ApiKeyService_EndPreviousApiKeySecret_FullMethodName = "/reservation.auth.v1.ApiKeyService/EndPreviousApiKeySecret"
+	ApiKeyService_DisableApiKey_FullMethodName           = "/reservation.auth.v1.ApiKeyService/DisableApiKey"
+	ApiKeyService_EnableApiKey_FullMethodName            = "/reservation.auth.v1.ApiKeyService/EnableApiKey"
+	ApiKeyService_DeleteApiKey_FullMethodName            = "/reservation.auth.v1.ApiKeyService/DeleteApiKey"
 )
 
 // ApiKeyServiceClient is the client API for ApiKeyService service.
@@ -695,11 +746,19 @@ type ApiKeyServiceClient interface {
 	GetApiKey(ctx context.Context, in *GetApiKeyRequest, opts ...grpc.CallOption) (*GetApiKeyResponse, error)
 	// ListApiKeys lists the keys of the company by id.
 	ListApiKeys(ctx context.Context, in *ListApiKeysRequest, opts ...grpc.CallOption) (*ListApiKeysResponse, error)
-	// UpdateApiKey changes the name, description, permissions or rate limit. Removing a
-	// permission or changing the limit revokes the tokens issued before.
+	// UpdateApiKey changes the name, description, permissions, rate limit or allowed networks.
+	// Removing a permission and changing the limit or the networks revoke the tokens issued
+	// before.
 	UpdateApiKey(ctx context.Context, in *UpdateApiKeyRequest, opts ...grpc.CallOption) (*UpdateApiKeyResponse, error)
-	// RotateApiKeySecret replaces the secret and revokes every token.
+	// RotateApiKeySecret replaces the secret. Without an overlap, the previous secret ends at once and
+	// every token is revoked. With an overlap, both secrets get tokens until it ends, and the
+	// tokens stay valid. Refused: SECRET_ROTATED, while an earlier secret is still valid; its end
+	// is previous_secret_expires_at in the metadata.
 	RotateApiKeySecret(ctx context.Context, in *RotateApiKeySecretRequest, opts ...grpc.CallOption) (*RotateApiKeySecretResponse, error)
+	// EndPreviousApiKeySecret ends the previous secret before its overlap is over, and revokes every
+	// token, because a token does not say which secret it was issued for. It changes nothing if
+	// there is no previous secret.
+	EndPreviousApiKeySecret(ctx context.Context, in *EndPreviousApiKeySecretRequest, opts ...grpc.CallOption) (*EndPreviousApiKeySecretResponse, error)
 	// DisableApiKey disables a key and revokes its tokens. A repeated call changes nothing.
 	DisableApiKey(ctx context.Context, in *DisableApiKeyRequest, opts ...grpc.CallOption) (*DisableApiKeyResponse, error)
 	// EnableApiKey enables a disabled key with its current secret.
@@ -766,6 +825,16 @@ func (c *apiKeyServiceClient) RotateApiKeySecret(ctx context.Context, in *Rotate
 	return out, nil
 }
 
+func (c *apiKeyServiceClient) EndPreviousApiKeySecret(ctx context.Context, in *EndPreviousApiKeySecretRequest, opts ...grpc.CallOption) (*EndPreviousApiKeySecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndPreviousApiKeySecretResponse)
+	err := c.cc.Invoke(ctx, ApiKeyService_EndPreviousApiKeySecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *apiKeyServiceClient) DisableApiKey(ctx context.Context, in *DisableApiKeyRequest, opts ...grpc.CallOption) (*DisableApiKeyResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DisableApiKeyResponse)
@@ -808,11 +877,19 @@ type ApiKeyServiceServer interface {
 	GetApiKey(context.Context, *GetApiKeyRequest) (*GetApiKeyResponse, error)
 	// ListApiKeys lists the keys of the company by id.
 	ListApiKeys(context.Context, *ListApiKeysRequest) (*ListApiKeysResponse, error)
-	// UpdateApiKey changes the name, description, permissions or rate limit. Removing a
-	// permission or changing the limit revokes the tokens issued before.
+	// UpdateApiKey changes the name, description, permissions, rate limit or allowed networks.
+	// Removing a permission and changing the limit or the networks revoke the tokens issued
+	// before.
 	UpdateApiKey(context.Context, *UpdateApiKeyRequest) (*UpdateApiKeyResponse, error)
-	// RotateApiKeySecret replaces the secret and revokes every token.
+	// RotateApiKeySecret replaces the secret. Without an overlap, the previous secret ends at once and
+	// every token is revoked. With an overlap, both secrets get tokens until it ends, and the
+	// tokens stay valid. Refused: SECRET_ROTATED, while an earlier secret is still valid; its end
+	// is previous_secret_expires_at in the metadata.
 	RotateApiKeySecret(context.Context, *RotateApiKeySecretRequest) (*RotateApiKeySecretResponse, error)
+	// EndPreviousApiKeySecret ends the previous secret before its overlap is over, and revokes every
+	// token, because a token does not say which secret it was issued for. It changes nothing if
+	// there is no previous secret.
+	EndPreviousApiKeySecret(context.Context, *EndPreviousApiKeySecretRequest) (*EndPreviousApiKeySecretResponse, error)
 	// DisableApiKey disables a key and revokes its tokens. A repeated call changes nothing.
 	DisableApiKey(context.Context, *DisableApiKeyRequest) (*DisableApiKeyResponse, error)
 	// EnableApiKey enables a disabled key with its current secret.
@@ -843,6 +920,9 @@ func (UnimplementedApiKeyServiceServer) UpdateApiKey(context.Context, *UpdateApi
 }
 func (UnimplementedApiKeyServiceServer) RotateApiKeySecret(context.Context, *RotateApiKeySecretRequest) (*RotateApiKeySecretResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RotateApiKeySecret not implemented")
+}
+func (UnimplementedApiKeyServiceServer) EndPreviousApiKeySecret(context.Context, *EndPreviousApiKeySecretRequest) (*EndPreviousApiKeySecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndPreviousApiKeySecret not implemented")
 }
 func (UnimplementedApiKeyServiceServer) DisableApiKey(context.Context, *DisableApiKeyRequest) (*DisableApiKeyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DisableApiKey not implemented")
@@ -964,6 +1044,24 @@ func _ApiKeyService_RotateApiKeySecret_Handler(srv interface{}, ctx context.Cont
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ApiKeyService_EndPreviousApiKeySecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndPreviousApiKeySecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ApiKeyServiceServer).EndPreviousApiKeySecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ApiKeyService_EndPreviousApiKeySecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ApiKeyServiceServer).EndPreviousApiKeySecret(ctx, req.(*EndPreviousApiKeySecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ApiKeyService_DisableApiKey_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DisableApiKeyRequest)
 	if err := dec(in); err != nil {
@@ -1046,6 +1144,10 @@ var ApiKeyService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _ApiKeyService_RotateApiKeySecret_Handler,
 		},
 		{
+			MethodName: "EndPreviousApiKeySecret",
+			Handler:    _ApiKeyService_EndPreviousApiKeySecret_Handler,
+		},
+		{
 			MethodName: "DisableApiKey",
 			Handler:    _ApiKeyService_DisableApiKey_Handler,
 		},
@@ -1063,10 +1165,11 @@ var ApiKeyService_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	ServiceCredentialService_CreateServiceCredential_FullMethodName  = "/reservation.auth.v1.ServiceCredentialService/CreateServiceCredential"
-	ServiceCredentialService_ListServiceCredentials_FullMethodName   = "/reservation.auth.v1.ServiceCredentialService/ListServiceCredentials"
-	ServiceCredentialService_RotateServiceCredential_FullMethodName  = "/reservation.auth.v1.ServiceCredentialService/RotateServiceCredential"
-	ServiceCredentialService_DisableServiceCredential_FullMethodName = "/reservation.auth.v1.ServiceCredentialService/DisableServiceCredential"
+	ServiceCredentialService_CreateServiceCredential_FullMethodName            = "/reservation.auth.v1.ServiceCredentialService/CreateServiceCredential"
+	ServiceCredentialService_ListServiceCredentials_FullMethodName             = "/reservation.auth.v1.ServiceCredentialService/ListServiceCredentials"
+	ServiceCredentialService_RotateServiceCredential_FullMethodName            = "/reservation.auth.v1.ServiceCredentialService/RotateServiceCredential"
+	ServiceCredentialService_EndPreviousServiceCredentialSecret_FullMethodName = "/reservation.auth.v1.ServiceCredentialService/EndPreviousServiceCredentialSecret"
+	ServiceCredentialService_DisableServiceCredential_FullMethodName           = "/reservation.auth.v1.ServiceCredentialService/DisableServiceCredential"
 )
 
 // ServiceCredentialServiceClient is the client API for ServiceCredentialService service.
@@ -1081,8 +1184,11 @@ type ServiceCredentialServiceClient interface {
 	CreateServiceCredential(ctx context.Context, in *CreateServiceCredentialRequest, opts ...grpc.CallOption) (*CreateServiceCredentialResponse, error)
 	// ListServiceCredentials lists the company's credentials by id.
 	ListServiceCredentials(ctx context.Context, in *ListServiceCredentialsRequest, opts ...grpc.CallOption) (*ListServiceCredentialsResponse, error)
-	// RotateServiceCredential replaces the secret and revokes every token.
+	// RotateServiceCredential replaces the secret, like RotateApiClientSecret.
 	RotateServiceCredential(ctx context.Context, in *RotateServiceCredentialRequest, opts ...grpc.CallOption) (*RotateServiceCredentialResponse, error)
+	// EndPreviousServiceCredentialSecret ends the previous secret, like
+	// EndPreviousApiClientSecret.
+	EndPreviousServiceCredentialSecret(ctx context.Context, in *EndPreviousServiceCredentialSecretRequest, opts ...grpc.CallOption) (*EndPreviousServiceCredentialSecretResponse, error)
 	// DisableServiceCredential disables a credential and revokes its tokens.
 	DisableServiceCredential(ctx context.Context, in *DisableServiceCredentialRequest, opts ...grpc.CallOption) (*DisableServiceCredentialResponse, error)
 }
@@ -1125,6 +1231,16 @@ func (c *serviceCredentialServiceClient) RotateServiceCredential(ctx context.Con
 	return out, nil
 }
 
+func (c *serviceCredentialServiceClient) EndPreviousServiceCredentialSecret(ctx context.Context, in *EndPreviousServiceCredentialSecretRequest, opts ...grpc.CallOption) (*EndPreviousServiceCredentialSecretResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndPreviousServiceCredentialSecretResponse)
+	err := c.cc.Invoke(ctx, ServiceCredentialService_EndPreviousServiceCredentialSecret_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *serviceCredentialServiceClient) DisableServiceCredential(ctx context.Context, in *DisableServiceCredentialRequest, opts ...grpc.CallOption) (*DisableServiceCredentialResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(DisableServiceCredentialResponse)
@@ -1147,8 +1263,11 @@ type ServiceCredentialServiceServer interface {
 	CreateServiceCredential(context.Context, *CreateServiceCredentialRequest) (*CreateServiceCredentialResponse, error)
 	// ListServiceCredentials lists the company's credentials by id.
 	ListServiceCredentials(context.Context, *ListServiceCredentialsRequest) (*ListServiceCredentialsResponse, error)
-	// RotateServiceCredential replaces the secret and revokes every token.
+	// RotateServiceCredential replaces the secret, like RotateApiClientSecret.
 	RotateServiceCredential(context.Context, *RotateServiceCredentialRequest) (*RotateServiceCredentialResponse, error)
+	// EndPreviousServiceCredentialSecret ends the previous secret, like
+	// EndPreviousApiClientSecret.
+	EndPreviousServiceCredentialSecret(context.Context, *EndPreviousServiceCredentialSecretRequest) (*EndPreviousServiceCredentialSecretResponse, error)
 	// DisableServiceCredential disables a credential and revokes its tokens.
 	DisableServiceCredential(context.Context, *DisableServiceCredentialRequest) (*DisableServiceCredentialResponse, error)
 	mustEmbedUnimplementedServiceCredentialServiceServer()
@@ -1169,6 +1288,9 @@ func (UnimplementedServiceCredentialServiceServer) ListServiceCredentials(contex
 }
 func (UnimplementedServiceCredentialServiceServer) RotateServiceCredential(context.Context, *RotateServiceCredentialRequest) (*RotateServiceCredentialResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RotateServiceCredential not implemented")
+}
+func (UnimplementedServiceCredentialServiceServer) EndPreviousServiceCredentialSecret(context.Context, *EndPreviousServiceCredentialSecretRequest) (*EndPreviousServiceCredentialSecretResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndPreviousServiceCredentialSecret not implemented")
 }
 func (UnimplementedServiceCredentialServiceServer) DisableServiceCredential(context.Context, *DisableServiceCredentialRequest) (*DisableServiceCredentialResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DisableServiceCredential not implemented")
@@ -1249,6 +1371,24 @@ func _ServiceCredentialService_RotateServiceCredential_Handler(srv interface{}, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ServiceCredentialService_EndPreviousServiceCredentialSecret_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndPreviousServiceCredentialSecretRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ServiceCredentialServiceServer).EndPreviousServiceCredentialSecret(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ServiceCredentialService_EndPreviousServiceCredentialSecret_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ServiceCredentialServiceServer).EndPreviousServiceCredentialSecret(ctx, req.(*EndPreviousServiceCredentialSecretRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ServiceCredentialService_DisableServiceCredential_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(DisableServiceCredentialRequest)
 	if err := dec(in); err != nil {
@@ -1285,6 +1425,10 @@ var ServiceCredentialService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RotateServiceCredential",
 			Handler:    _ServiceCredentialService_RotateServiceCredential_Handler,
+		},
+		{
+			MethodName: "EndPreviousServiceCredentialSecret",
+			Handler:    _ServiceCredentialService_EndPreviousServiceCredentialSecret_Handler,
 		},
 		{
 			MethodName: "DisableServiceCredential",
@@ -1585,7 +1729,8 @@ type TokenServiceClient interface {
 	// IssueToken exchanges the id and secret of a credential for a token. Unknown, expired
 	// and disabled credentials and replaced secrets all get the same error: UNAUTHENTICATED
 	// / INVALID_CREDENTIALS. Repeated failures for one id and address are slowed down, then
-	// rejected with RESOURCE_EXHAUSTED. Valid credentials always succeed.
+	// rejected with RESOURCE_EXHAUSTED. Valid credentials always succeed, except from an
+	// address outside their allowed networks: PERMISSION_DENIED / NETWORK_NOT_ALLOWED.
 	IssueToken(ctx context.Context, in *IssueTokenRequest, opts ...grpc.CallOption) (*IssueTokenResponse, error)
 	// ExchangePublishableKey returns a token for a publishable key. A key that does not exist
 	// or is disabled is UNAUTHENTICATED.
@@ -1642,7 +1787,8 @@ type TokenServiceServer interface {
 	// IssueToken exchanges the id and secret of a credential for a token. Unknown, expired
 	// and disabled credentials and replaced secrets all get the same error: UNAUTHENTICATED
 	// / INVALID_CREDENTIALS. Repeated failures for one id and address are slowed down, then
-	// rejected with RESOURCE_EXHAUSTED. Valid credentials always succeed.
+	// rejected with RESOURCE_EXHAUSTED. Valid credentials always succeed, except from an
+	// address outside their allowed networks: PERMISSION_DENIED / NETWORK_NOT_ALLOWED.
 	IssueToken(context.Context, *IssueTokenRequest) (*IssueTokenResponse, error)
 	// ExchangePublishableKey returns a token for a publishable key. A key that does not exist
 	// or is disabled is UNAUTHENTICATED.

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: reservation/auth/v1/copies.proto
 
-// What the auth service calls in the services that keep copies or test data of companies.
+// The services that the auth service calls in the services that keep copies or test data of companies.
 
 package authv1
 

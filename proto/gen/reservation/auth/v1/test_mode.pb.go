@@ -12,11 +12,10 @@
 // 1. A credential in test mode reads and changes only test data. A credential in live mode reads
 //    and changes only live data.
 // 2. The company in test mode has the name, time zone, currency and other settings of the one in
-//    live mode. Only the company in live mode can be changed; the other follows in the same commit.
-// 3. A test clock only moves forward, until ResetTestData sets it back to the present. Whatever the
-//    platform decides by the time, it decides for a company in test mode by its test clock: whether
-//    a pass has expired, a hold has ended or a date lies in the past, and when something was created
-//    or changed. Tokens, secrets, idempotency keys, rate limits, logs and the delivery of webhooks
+//    live mode. Only the company in live mode can be changed; the other follows within a second.
+// 3. A test clock only moves forward, until ResetTestData sets it back to the present. For a company
+//    in test mode, the platform makes every decision about time by the test clock: whether a pass has
+//    expired, a hold has ended or a date lies in the past, and when something was created or changed. Tokens, secrets, idempotency keys, rate limits, logs and the delivery of webhooks
 //    keep to the real time.
 // 4. ResetTestData deletes all test data, and nothing else. Credentials, webhook endpoints, the audit
 //    log and the request log remain.
@@ -123,7 +122,7 @@ func (x *EnableTestModeResponse) GetCompany() *Company {
 // TestClock is the clock of a company in test mode.
 type TestClock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the clock shows now.
+	// The time on the clock.
 	Now *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=now,proto3" json:"now,omitempty"`
 	// By how many seconds the clock is ahead of the real time.
 	OffsetSeconds int64 `protobuf:"varint,2,opt,name=offset_seconds,json=offsetSeconds,proto3" json:"offset_seconds,omitempty"`

@@ -12,11 +12,10 @@
 // 1. A credential in test mode reads and changes only test data. A credential in live mode reads
 //    and changes only live data.
 // 2. The company in test mode has the name, time zone, currency and other settings of the one in
-//    live mode. Only the company in live mode can be changed; the other follows in the same commit.
-// 3. A test clock only moves forward, until ResetTestData sets it back to the present. Whatever the
-//    platform decides by the time, it decides for a company in test mode by its test clock: whether
-//    a pass has expired, a hold has ended or a date lies in the past, and when something was created
-//    or changed. Tokens, secrets, idempotency keys, rate limits, logs and the delivery of webhooks
+//    live mode. Only the company in live mode can be changed; the other follows within a second.
+// 3. A test clock only moves forward, until ResetTestData sets it back to the present. For a company
+//    in test mode, the platform makes every decision about time by the test clock: whether a pass has
+//    expired, a hold has ended or a date lies in the past, and when something was created or changed. Tokens, secrets, idempotency keys, rate limits, logs and the delivery of webhooks
 //    keep to the real time.
 // 4. ResetTestData deletes all test data, and nothing else. Credentials, webhook endpoints, the audit
 //    log and the request log remain.
@@ -55,9 +54,9 @@ type TestModeServiceClient interface {
 	// GetTestClock returns the test clock.
 	GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error)
 	// AdvanceTestClock moves the test clock forward. It responds after every service uses the new
-	// time. What becomes due follows within seconds: holds end, offers of the waitlist expire. If a
-	// service cannot be reached, the clock is moved and the response is UNAVAILABLE; repeat the
-	// request with the same idempotency key until it succeeds.
+	// time. Holds and offers of the waitlist that are then due expire within seconds. If a service
+	// cannot be reached, the clock is moved and the response is UNAVAILABLE; repeat the request with
+	// the same idempotency key until it succeeds.
 	AdvanceTestClock(ctx context.Context, in *AdvanceTestClockRequest, opts ...grpc.CallOption) (*AdvanceTestClockResponse, error)
 	// ResetTestData deletes all test data of the company in every service, and then sets its test
 	// clock back to the present. It responds after that. Requests that change test data at the same
@@ -127,9 +126,9 @@ type TestModeServiceServer interface {
 	// GetTestClock returns the test clock.
 	GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error)
 	// AdvanceTestClock moves the test clock forward. It responds after every service uses the new
-	// time. What becomes due follows within seconds: holds end, offers of the waitlist expire. If a
-	// service cannot be reached, the clock is moved and the response is UNAVAILABLE; repeat the
-	// request with the same idempotency key until it succeeds.
+	// time. Holds and offers of the waitlist that are then due expire within seconds. If a service
+	// cannot be reached, the clock is moved and the response is UNAVAILABLE; repeat the request with
+	// the same idempotency key until it succeeds.
 	AdvanceTestClock(context.Context, *AdvanceTestClockRequest) (*AdvanceTestClockResponse, error)
 	// ResetTestData deletes all test data of the company in every service, and then sets its test
 	// clock back to the present. It responds after that. Requests that change test data at the same

@@ -51,7 +51,7 @@ type ScheduledDate struct {
 	WaitlistLength int32           `protobuf:"varint,15,opt,name=waitlist_length,json=waitlistLength,proto3" json:"waitlist_length,omitempty"`
 	// Whether the date can be booked now.
 	Available bool `protobuf:"varint,16,opt,name=available,proto3" json:"available,omitempty"`
-	// Absent, like currency, if the event has no pricing options.
+	// 0 for an event that was created without pricing options, which can be booked for free.
 	LowestPrice *v1.Amount `protobuf:"bytes,17,opt,name=lowest_price,json=lowestPrice,proto3" json:"lowest_price,omitempty"`
 	Currency    *string    `protobuf:"bytes,18,opt,name=currency,proto3,oneof" json:"currency,omitempty"`
 	// When booking opens and closes under the event's booking rules, or null.

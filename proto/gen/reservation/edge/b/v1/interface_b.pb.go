@@ -2386,7 +2386,7 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a(reservation/edge/b/v1/registration.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
 	"\fTokenRequest\x12%\n" +
 	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
@@ -2632,7 +2632,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xd78\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xed<\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2703,7 +2703,13 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x12GetWebhookDelivery\x120.reservation.edge.b.v1.GetWebhookDeliveryRequest\x1a1.reservation.edge.b.v1.GetWebhookDeliveryResponse\x12\x82\x01\n" +
 	"\x15ReplayWebhookDelivery\x123.reservation.edge.b.v1.ReplayWebhookDeliveryRequest\x1a4.reservation.edge.b.v1.ReplayWebhookDeliveryResponse\x12\x88\x01\n" +
 	"\x17ReplayWebhookDeliveries\x125.reservation.edge.b.v1.ReplayWebhookDeliveriesRequest\x1a6.reservation.edge.b.v1.ReplayWebhookDeliveriesResponse\x12|\n" +
-	"\x13ListWebhookMessages\x121.reservation.edge.b.v1.ListWebhookMessagesRequest\x1a2.reservation.edge.b.v1.ListWebhookMessagesResponseB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
+	"\x13ListWebhookMessages\x121.reservation.edge.b.v1.ListWebhookMessagesRequest\x1a2.reservation.edge.b.v1.ListWebhookMessagesResponse\x12g\n" +
+	"\fListRequests\x12*.reservation.edge.b.v1.ListRequestsRequest\x1a+.reservation.edge.b.v1.ListRequestsResponse\x12a\n" +
+	"\n" +
+	"GetRequest\x12(.reservation.edge.b.v1.GetRequestRequest\x1a).reservation.edge.b.v1.GetRequestResponse\x12g\n" +
+	"\fGetTestClock\x12*.reservation.edge.b.v1.GetTestClockRequest\x1a+.reservation.edge.b.v1.GetTestClockResponse\x12s\n" +
+	"\x10AdvanceTestClock\x12..reservation.edge.b.v1.AdvanceTestClockRequest\x1a/.reservation.edge.b.v1.AdvanceTestClockResponse\x12j\n" +
+	"\rResetTestData\x12+.reservation.edge.b.v1.ResetTestDataRequest\x1a,.reservation.edge.b.v1.ResetTestDataResponseB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
 
 var (
 	file_reservation_edge_b_v1_interface_b_proto_rawDescOnce sync.Once
@@ -2808,56 +2814,66 @@ var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
 	(*ReplayWebhookDeliveryRequest)(nil),    // 86: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
 	(*ReplayWebhookDeliveriesRequest)(nil),  // 87: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
 	(*ListWebhookMessagesRequest)(nil),      // 88: reservation.edge.b.v1.ListWebhookMessagesRequest
-	(*ListEventsResponse)(nil),              // 89: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventResponse)(nil),                // 90: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),             // 91: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),             // 92: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventResponse)(nil),             // 93: reservation.edge.b.v1.DeleteEventResponse
-	(*ListRegistrationsResponse)(nil),       // 94: reservation.edge.b.v1.ListRegistrationsResponse
-	(*CreateRegistrationResponse)(nil),      // 95: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetRegistrationResponse)(nil),         // 96: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationResponse)(nil),      // 97: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*AddEventDateResponse)(nil),            // 98: reservation.edge.b.v1.AddEventDateResponse
-	(*ListEventDatesResponse)(nil),          // 99: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateResponse)(nil),            // 100: reservation.edge.b.v1.GetEventDateResponse
-	(*UpdateEventDateResponse)(nil),         // 101: reservation.edge.b.v1.UpdateEventDateResponse
-	(*CancelEventDateResponse)(nil),         // 102: reservation.edge.b.v1.CancelEventDateResponse
-	(*JoinWaitlistResponse)(nil),            // 103: reservation.edge.b.v1.JoinWaitlistResponse
-	(*ListAllRegistrationsResponse)(nil),    // 104: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetAnyRegistrationResponse)(nil),      // 105: reservation.edge.b.v1.GetAnyRegistrationResponse
-	(*CancelRegistrationResponse)(nil),      // 106: reservation.edge.b.v1.CancelRegistrationResponse
-	(*PreviewCancellationResponse)(nil),     // 107: reservation.edge.b.v1.PreviewCancellationResponse
-	(*RefundRegistrationResponse)(nil),      // 108: reservation.edge.b.v1.RefundRegistrationResponse
-	(*RecordAttendanceResponse)(nil),        // 109: reservation.edge.b.v1.RecordAttendanceResponse
-	(*ListTransactionsResponse)(nil),        // 110: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionResponse)(nil),       // 111: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionResponse)(nil),          // 112: reservation.edge.b.v1.GetTransactionResponse
-	(*CreateHoldResponse)(nil),              // 113: reservation.edge.b.v1.CreateHoldResponse
-	(*GetHoldResponse)(nil),                 // 114: reservation.edge.b.v1.GetHoldResponse
-	(*ConfirmHoldResponse)(nil),             // 115: reservation.edge.b.v1.ConfirmHoldResponse
-	(*DeleteHoldResponse)(nil),              // 116: reservation.edge.b.v1.DeleteHoldResponse
-	(*ListWaitlistEntriesResponse)(nil),     // 117: reservation.edge.b.v1.ListWaitlistEntriesResponse
-	(*GetWaitlistEntryResponse)(nil),        // 118: reservation.edge.b.v1.GetWaitlistEntryResponse
-	(*AcceptOfferResponse)(nil),             // 119: reservation.edge.b.v1.AcceptOfferResponse
-	(*DeleteWaitlistEntryResponse)(nil),     // 120: reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	(*ListDiscountCodesResponse)(nil),       // 121: reservation.edge.b.v1.ListDiscountCodesResponse
-	(*GetDiscountCodeResponse)(nil),         // 122: reservation.edge.b.v1.GetDiscountCodeResponse
-	(*CreateDiscountCodeResponse)(nil),      // 123: reservation.edge.b.v1.CreateDiscountCodeResponse
-	(*UpdateDiscountCodeResponse)(nil),      // 124: reservation.edge.b.v1.UpdateDiscountCodeResponse
-	(*ListLedgerResponse)(nil),              // 125: reservation.edge.b.v1.ListLedgerResponse
-	(*ListWebhookEndpointsResponse)(nil),    // 126: reservation.edge.b.v1.ListWebhookEndpointsResponse
-	(*GetWebhookEndpointResponse)(nil),      // 127: reservation.edge.b.v1.GetWebhookEndpointResponse
-	(*CreateWebhookEndpointResponse)(nil),   // 128: reservation.edge.b.v1.CreateWebhookEndpointResponse
-	(*UpdateWebhookEndpointResponse)(nil),   // 129: reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	(*DeleteWebhookEndpointResponse)(nil),   // 130: reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	(*GetWebhookSecretResponse)(nil),        // 131: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretResponse)(nil),     // 132: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*SendWebhookTestResponse)(nil),         // 133: reservation.edge.b.v1.SendWebhookTestResponse
-	(*ListWebhookDeliveriesResponse)(nil),   // 134: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryResponse)(nil),      // 135: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryResponse)(nil),   // 136: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*ReplayWebhookDeliveriesResponse)(nil), // 137: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesResponse)(nil),     // 138: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*ListRequestsRequest)(nil),             // 89: reservation.edge.b.v1.ListRequestsRequest
+	(*GetRequestRequest)(nil),               // 90: reservation.edge.b.v1.GetRequestRequest
+	(*GetTestClockRequest)(nil),             // 91: reservation.edge.b.v1.GetTestClockRequest
+	(*AdvanceTestClockRequest)(nil),         // 92: reservation.edge.b.v1.AdvanceTestClockRequest
+	(*ResetTestDataRequest)(nil),            // 93: reservation.edge.b.v1.ResetTestDataRequest
+	(*ListEventsResponse)(nil),              // 94: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                // 95: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),             // 96: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),             // 97: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),             // 98: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),       // 99: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),      // 100: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),         // 101: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),      // 102: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),            // 103: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),          // 104: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),            // 105: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),         // 106: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),         // 107: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),            // 108: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),    // 109: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetAnyRegistrationResponse)(nil),      // 110: reservation.edge.b.v1.GetAnyRegistrationResponse
+	(*CancelRegistrationResponse)(nil),      // 111: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),     // 112: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),      // 113: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),        // 114: reservation.edge.b.v1.RecordAttendanceResponse
+	(*ListTransactionsResponse)(nil),        // 115: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),       // 116: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),          // 117: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),              // 118: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                 // 119: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),             // 120: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),              // 121: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),     // 122: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),        // 123: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),             // 124: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),     // 125: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListDiscountCodesResponse)(nil),       // 126: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),         // 127: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),      // 128: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),      // 129: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),              // 130: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),    // 131: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),      // 132: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),   // 133: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),   // 134: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),   // 135: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),        // 136: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),     // 137: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),         // 138: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),   // 139: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),      // 140: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),   // 141: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil), // 142: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),     // 143: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*ListRequestsResponse)(nil),            // 144: reservation.edge.b.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),              // 145: reservation.edge.b.v1.GetRequestResponse
+	(*GetTestClockResponse)(nil),            // 146: reservation.edge.b.v1.GetTestClockResponse
+	(*AdvanceTestClockResponse)(nil),        // 147: reservation.edge.b.v1.AdvanceTestClockResponse
+	(*ResetTestDataResponse)(nil),           // 148: reservation.edge.b.v1.ResetTestDataResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
@@ -2947,71 +2963,81 @@ var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	86,  // 84: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
 	87,  // 85: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
 	88,  // 86: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
-	5,   // 87: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	27,  // 88: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	28,  // 89: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	29,  // 90: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10,  // 91: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	89,  // 92: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	90,  // 93: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	91,  // 94: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	92,  // 95: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	93,  // 96: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	94,  // 97: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	95,  // 98: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	96,  // 99: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	97,  // 100: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	98,  // 101: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
-	99,  // 102: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
-	100, // 103: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
-	101, // 104: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
-	102, // 105: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
-	103, // 106: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
-	104, // 107: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	105, // 108: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
-	106, // 109: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
-	107, // 110: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
-	108, // 111: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
-	109, // 112: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
-	110, // 113: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
-	111, // 114: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
-	112, // 115: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
-	113, // 116: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
-	114, // 117: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
-	115, // 118: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
-	116, // 119: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
-	117, // 120: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
-	118, // 121: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
-	119, // 122: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
-	120, // 123: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	14,  // 124: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	30,  // 125: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	31,  // 126: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	32,  // 127: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	23,  // 128: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	33,  // 129: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	34,  // 130: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	35,  // 131: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	121, // 132: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
-	122, // 133: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
-	123, // 134: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
-	124, // 135: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
-	125, // 136: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
-	126, // 137: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
-	127, // 138: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
-	128, // 139: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
-	129, // 140: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	130, // 141: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	131, // 142: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
-	132, // 143: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
-	133, // 144: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
-	134, // 145: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	135, // 146: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
-	136, // 147: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	137, // 148: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	138, // 149: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
-	87,  // [87:150] is the sub-list for method output_type
-	24,  // [24:87] is the sub-list for method input_type
+	89,  // 87: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
+	90,  // 88: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
+	91,  // 89: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
+	92,  // 90: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
+	93,  // 91: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
+	5,   // 92: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 93: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 94: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 95: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 96: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	94,  // 97: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	95,  // 98: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	96,  // 99: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	97,  // 100: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	98,  // 101: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	99,  // 102: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	100, // 103: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	101, // 104: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	102, // 105: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	103, // 106: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	104, // 107: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	105, // 108: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	106, // 109: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	107, // 110: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	108, // 111: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	109, // 112: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	110, // 113: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
+	111, // 114: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	112, // 115: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	113, // 116: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	114, // 117: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	115, // 118: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	116, // 119: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	117, // 120: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	118, // 121: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	119, // 122: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	120, // 123: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	121, // 124: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	122, // 125: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	123, // 126: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	124, // 127: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	125, // 128: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 129: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 130: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 131: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 132: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 133: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 134: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 135: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 136: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	126, // 137: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	127, // 138: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	128, // 139: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	129, // 140: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	130, // 141: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	131, // 142: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	132, // 143: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	133, // 144: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	134, // 145: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	135, // 146: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	136, // 147: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	137, // 148: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	138, // 149: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	139, // 150: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	140, // 151: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	141, // 152: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	142, // 153: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	143, // 154: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	144, // 155: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
+	145, // 156: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
+	146, // 157: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
+	147, // 158: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
+	148, // 159: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
+	92,  // [92:160] is the sub-list for method output_type
+	24,  // [24:92] is the sub-list for method input_type
 	24,  // [24:24] is the sub-list for extension type_name
 	24,  // [24:24] is the sub-list for extension extendee
 	0,   // [0:24] is the sub-list for field type_name
@@ -3028,6 +3054,8 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	file_reservation_edge_b_v1_hold_proto_init()
 	file_reservation_edge_b_v1_ledger_proto_init()
 	file_reservation_edge_b_v1_registration_proto_init()
+	file_reservation_edge_b_v1_request_proto_init()
+	file_reservation_edge_b_v1_test_mode_proto_init()
 	file_reservation_edge_b_v1_transaction_proto_init()
 	file_reservation_edge_b_v1_waitlist_proto_init()
 	file_reservation_edge_b_v1_webhook_proto_init()

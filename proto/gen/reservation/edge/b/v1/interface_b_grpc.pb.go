@@ -88,6 +88,11 @@ const (
 	InterfaceBService_ReplayWebhookDelivery_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDelivery"
 	InterfaceBService_ReplayWebhookDeliveries_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDeliveries"
 	InterfaceBService_ListWebhookMessages_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListWebhookMessages"
+	InterfaceBService_ListRequests_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/ListRequests"
+	InterfaceBService_GetRequest_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetRequest"
+	InterfaceBService_GetTestClock_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/GetTestClock"
+	InterfaceBService_AdvanceTestClock_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/AdvanceTestClock"
+	InterfaceBService_ResetTestData_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ResetTestData"
 )
 
 // InterfaceBServiceClient is the client API for InterfaceBService service.
@@ -222,6 +227,16 @@ type InterfaceBServiceClient interface {
 	ReplayWebhookDeliveries(ctx context.Context, in *ReplayWebhookDeliveriesRequest, opts ...grpc.CallOption) (*ReplayWebhookDeliveriesResponse, error)
 	// ListWebhookMessages is GET /webhook-messages.
 	ListWebhookMessages(ctx context.Context, in *ListWebhookMessagesRequest, opts ...grpc.CallOption) (*ListWebhookMessagesResponse, error)
+	// ListRequests is GET /requests.
+	ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error)
+	// GetRequest is GET /requests/{id}.
+	GetRequest(ctx context.Context, in *GetRequestRequest, opts ...grpc.CallOption) (*GetRequestResponse, error)
+	// GetTestClock is GET /test-clock.
+	GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error)
+	// AdvanceTestClock is POST /test-clock/advance.
+	AdvanceTestClock(ctx context.Context, in *AdvanceTestClockRequest, opts ...grpc.CallOption) (*AdvanceTestClockResponse, error)
+	// ResetTestData is POST /test-data/reset.
+	ResetTestData(ctx context.Context, in *ResetTestDataRequest, opts ...grpc.CallOption) (*ResetTestDataResponse, error)
 }
 
 type interfaceBServiceClient struct {
@@ -862,6 +877,56 @@ func (c *interfaceBServiceClient) ListWebhookMessages(ctx context.Context, in *L
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRequestsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListRequests_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetRequest(ctx context.Context, in *GetRequestRequest, opts ...grpc.CallOption) (*GetRequestResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRequestResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetRequest_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetTestClockResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetTestClock_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) AdvanceTestClock(ctx context.Context, in *AdvanceTestClockRequest, opts ...grpc.CallOption) (*AdvanceTestClockResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdvanceTestClockResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_AdvanceTestClock_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ResetTestData(ctx context.Context, in *ResetTestDataRequest, opts ...grpc.CallOption) (*ResetTestDataResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResetTestDataResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ResetTestData_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InterfaceBServiceServer is the server API for InterfaceBService service.
 // All implementations must embed UnimplementedInterfaceBServiceServer
 // for forward compatibility.
@@ -994,6 +1059,16 @@ type InterfaceBServiceServer interface {
 	ReplayWebhookDeliveries(context.Context, *ReplayWebhookDeliveriesRequest) (*ReplayWebhookDeliveriesResponse, error)
 	// ListWebhookMessages is GET /webhook-messages.
 	ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error)
+	// ListRequests is GET /requests.
+	ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error)
+	// GetRequest is GET /requests/{id}.
+	GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error)
+	// GetTestClock is GET /test-clock.
+	GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error)
+	// AdvanceTestClock is POST /test-clock/advance.
+	AdvanceTestClock(context.Context, *AdvanceTestClockRequest) (*AdvanceTestClockResponse, error)
+	// ResetTestData is POST /test-data/reset.
+	ResetTestData(context.Context, *ResetTestDataRequest) (*ResetTestDataResponse, error)
 	mustEmbedUnimplementedInterfaceBServiceServer()
 }
 
@@ -1192,6 +1267,21 @@ func (UnimplementedInterfaceBServiceServer) ReplayWebhookDeliveries(context.Cont
 }
 func (UnimplementedInterfaceBServiceServer) ListWebhookMessages(context.Context, *ListWebhookMessagesRequest) (*ListWebhookMessagesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListWebhookMessages not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRequests not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRequest not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetTestClock not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) AdvanceTestClock(context.Context, *AdvanceTestClockRequest) (*AdvanceTestClockResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AdvanceTestClock not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ResetTestData(context.Context, *ResetTestDataRequest) (*ResetTestDataResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResetTestData not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) mustEmbedUnimplementedInterfaceBServiceServer() {}
 func (UnimplementedInterfaceBServiceServer) testEmbeddedByValue()                           {}
@@ -2348,6 +2438,96 @@ func _InterfaceBService_ListWebhookMessages_Handler(srv interface{}, ctx context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_ListRequests_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRequestsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListRequests(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListRequests_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListRequests(ctx, req.(*ListRequestsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetRequest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRequestRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetRequest(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetRequest_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetRequest(ctx, req.(*GetRequestRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetTestClock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetTestClockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetTestClock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetTestClock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetTestClock(ctx, req.(*GetTestClockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_AdvanceTestClock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdvanceTestClockRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).AdvanceTestClock(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_AdvanceTestClock_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).AdvanceTestClock(ctx, req.(*AdvanceTestClockRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ResetTestData_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResetTestDataRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ResetTestData(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ResetTestData_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ResetTestData(ctx, req.(*ResetTestDataRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InterfaceBService_ServiceDesc is the grpc.ServiceDesc for InterfaceBService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -2606,6 +2786,26 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListWebhookMessages",
 			Handler:    _InterfaceBService_ListWebhookMessages_Handler,
+		},
+		{
+			MethodName: "ListRequests",
+			Handler:    _InterfaceBService_ListRequests_Handler,
+		},
+		{
+			MethodName: "GetRequest",
+			Handler:    _InterfaceBService_GetRequest_Handler,
+		},
+		{
+			MethodName: "GetTestClock",
+			Handler:    _InterfaceBService_GetTestClock_Handler,
+		},
+		{
+			MethodName: "AdvanceTestClock",
+			Handler:    _InterfaceBService_AdvanceTestClock_Handler,
+		},
+		{
+			MethodName: "ResetTestData",
+			Handler:    _InterfaceBService_ResetTestData_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

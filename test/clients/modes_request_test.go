@@ -1,0 +1,162 @@
+package clients
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// requests returns the requests of an RPC in both forms, with each identifier in the fields whose kind
+// of identifier is not known.
+func (m method) requests(identifiers []string) []proto.Message {
+	var all []proto.Message
+	for _, second := range []bool{false, true} {
+		for _, identifier := range identifiers {
+			f := &filler{identifier: identifier, known: identifiers, second: second}
+			message := dynamicpb.NewMessage(m.Input())
+			f.fill(message, 0)
+			if second && !f.hasForms {
+				break
+			}
+			all = append(all, message)
+			if !f.usesIdentifier {
+				break
+			}
+		}
+	}
+	return all
+}
+
+// filler fills a request with valid values.
+type filler struct {
+	identifier string   // for fields whose kind of identifier their name does not tell
+	known      []string // one identifier of each kind
+	// second chooses the second form of a message with two: payment by pass, and a filter instead of
+	// identifiers.
+	second                   bool
+	usesIdentifier, hasForms bool
+}
+
+// deepest is the depth of messages in a request.
+const deepest = 4
+
+func (f *filler) fill(m protoreflect.Message, depth int) {
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		if fd.IsMap() || isSkipped(fd) || f.isOfOtherForm(fd) || fd.Kind() == protoreflect.MessageKind && depth == deepest {
+			continue
+		}
+		if fd.IsList() {
+			list := m.Mutable(fd).List()
+			list.Append(f.value(list.NewElement(), fd, depth))
+			continue
+		}
+		m.Set(fd, f.value(m.NewField(fd), fd, depth))
+	}
+}
+
+// isSkipped reports whether a field stays empty: it chooses a page, expects a version, cannot be combined
+// with others, or is not the first choice of its oneof.
+func isSkipped(fd protoreflect.FieldDescriptor) bool {
+	one := fd.ContainingOneof()
+	return one != nil && !one.IsSynthetic() && one.Fields().Get(0) != fd ||
+		slices.Contains([]string{"page_token", "page_size", "expected_version", "local_start", "local_end", "ends_at", "discount_code", "only_date", "recurrence", "booking_rules", "device_tokens", "offer_minutes"}, string(fd.Name()))
+}
+
+// isOfOtherForm reports whether a field belongs to the form of its message that is not chosen.
+func (f *filler) isOfOtherForm(fd protoreflect.FieldDescriptor) bool {
+	with := func(name protoreflect.Name) bool { return fd.ContainingMessage().Fields().ByName(name) != nil }
+	pays, filters := with("payment_method") && with("customer_pass_id"), with("ids") && with("filter")
+	f.hasForms = f.hasForms || pays || filters
+	return pays && !f.second && fd.Name() == "customer_pass_id" || filters && !f.second && fd.Name() == "filter" || filters && f.second && fd.Name() == "ids"
+}
+
+func (f *filler) value(empty protoreflect.Value, fd protoreflect.FieldDescriptor, depth int) protoreflect.Value {
+	switch fd.Kind() {
+	case protoreflect.MessageKind:
+		m := empty.Message()
+		if fd.Message().FullName() == "google.protobuf.Timestamp" {
+			m.Set(fd.Message().Fields().ByName("seconds"), protoreflect.ValueOfInt64(instant(fd).Unix()))
+			return empty
+		}
+		f.fill(m, depth+1)
+		return empty
+	case protoreflect.EnumKind:
+		return protoreflect.ValueOfEnum(f.choice(fd.Enum().Values()))
+	case protoreflect.StringKind:
+		return protoreflect.ValueOfString(f.text(fd))
+	case protoreflect.BytesKind:
+		return protoreflect.ValueOfBytes([]byte("{}"))
+	case protoreflect.Int32Kind:
+		return protoreflect.ValueOfInt32(max(1, map[protoreflect.Name]int32{"bucket_seconds": 3600, "capacity": 50}[fd.Name()]))
+	case protoreflect.Int64Kind:
+		return protoreflect.ValueOfInt64(1)
+	}
+	return empty
+}
+
+// choice returns one of the values of an enum: the payment that the form needs, or the first.
+func (f *filler) choice(values protoreflect.EnumValueDescriptors) protoreflect.EnumNumber {
+	wanted := []string{"_CASH", "WAITLIST_MODE_BOOK"}
+	if f.second {
+		wanted[0] = "METHOD_PASS"
+	}
+	for i := range values.Len() {
+		if slices.ContainsFunc(wanted, func(suffix string) bool { return strings.HasSuffix(string(values.Get(i).Name()), suffix) }) {
+			return values.Get(i).Number()
+		}
+	}
+	return 1
+}
+
+// instant returns a value for a time.
+func instant(fd protoreflect.FieldDescriptor) time.Time {
+	if fd.Name() == "since" || fd.Name() == "as_of" {
+		return time.Now().Add(-30 * time.Minute)
+	}
+	if fd.Name() == "valid_until" || fd.ContainingMessage().Name() == "EventDateChange" {
+		return time.Now().AddDate(0, 0, 21)
+	}
+	return time.Now().AddDate(0, 0, 20)
+}
+
+// text returns a value for a text.
+func (f *filler) text(fd protoreflect.FieldDescriptor) string {
+	name := string(fd.Name())
+	qualified := string(fd.ContainingMessage().Name()) + "." + name
+	prefix := cmp.Or(kindsOfFields()[qualified], kindsOfFields()[name])
+	if i := slices.IndexFunc(f.known, func(known string) bool { return strings.HasPrefix(known, prefix) }); i >= 0 && prefix != "" {
+		return strings.Replace(f.known[i], "hold_", "txn_", 1) // on gRPC, a hold is a transaction
+	}
+	if name == "id" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "ids") || name == "target" || name == "actor" {
+		f.usesIdentifier = true
+		return f.identifier
+	}
+	return cmp.Or(validTexts()[qualified], validTexts()[name], "text")
+}
+
+// kindsOfFields returns the prefixes of the identifiers in fields, by their names.
+func kindsOfFields() map[string]string {
+	return map[string]string{
+		"administrator_id": "admin_", "booking_id": "booking_", "bought_for_id": "cust_", "company_id": "comp_", "customer_id": "cust_",
+		"customer_pass_id": "cp_", "endpoint_id": "whe_", "event_date_id": "date_", "event_id": "evt_", "event_ids": "evt_", "hold_id": "hold_",
+		"pass_type_id": "pass_", "pricing_option_id": "po-", "purchaser_id": "cust_", "redemption_id": "txn_", "transaction_id": "txn_",
+		"item_id": "booking_", "EventIds.ids": "evt_", "EventDateChange.id": "date_", "PricingOptionChange.id": "po-",
+	}
+}
+
+// validTexts returns valid values, by the names of fields.
+func validTexts() map[string]string {
+	return map[string]string{
+		"action": "export.create", "address": "192.0.2.1", "currency": "GBP", "day": "2099-03-29", "days": "2099-03-29", "eligible_event_types": "class", "email": "eve@example.com",
+		"end_date": "2099-03-29", "event_type": "class", "event_types": "class", "expiry_date": "2099-03-29", "method": "CASH", "new_password": "correct horse battery staple",
+		"origins": "https://studio.example", "percent": "10", "permissions": "customers:read", "scopes": "profile:read", "start_date": "2026-11-01",
+		"timezone": "Europe/London", "EventTypes.types": "class", "Origins.values": "https://studio.example", "url": "https://receiver.invalid/webhooks",
+	}
+}

@@ -1,0 +1,102 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"reservation.dev/platform/id"
+)
+
+const (
+	// companyTablesSQL lists the tables with rows of companies, from the catalogue, so that a new table
+	// is among them.
+	companyTablesSQL = `select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'company_id'
+		where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition order by 1`
+
+	companyRowsSQL = `select count(*), coalesce(md5(string_agg(x::text, chr(10) order by x::text)), '') from %s x where company_id = $1`
+)
+
+// Rows are the rows of a company in a table.
+type Rows struct {
+	Number int
+	Digest string // of all their columns
+}
+
+// CompanyRows returns the rows of a company in every table of databases, by "database.table".
+func CompanyRows(t testing.TB, databases []*pgx.Conn, company string) map[string]Rows {
+	t.Helper()
+	named, err := id.Parse[id.Company](company)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]Rows{}
+	for _, db := range databases {
+		for _, table := range Column(t, db, companyTablesSQL) {
+			var rows Rows
+			sql := fmt.Sprintf(companyRowsSQL, pgx.Identifier{table}.Sanitize())
+			if err := db.QueryRow(t.Context(), sql, named).Scan(&rows.Number, &rows.Digest); err != nil {
+				t.Fatalf("%s: %v", table, err)
+			}
+			all[db.Config().Database+"."+table] = rows
+		}
+	}
+	return all
+}
+
+// SettledRows is CompanyRows after the services have handled the company's events and attempted its
+// deliveries, when the rows no longer change.
+func SettledRows(t testing.TB, databases []*pgx.Conn, company string) map[string]Rows {
+	t.Helper()
+	const unchanged = 20 // times
+	rows, same := CompanyRows(t, databases, company), 0
+	Eventually(t, 2*time.Minute, func() error {
+		next := CompanyRows(t, databases, company)
+		if same++; !maps.Equal(rows, next) {
+			same = 0
+		}
+		rows = next
+		for table, list := range rows {
+			if strings.HasSuffix(table, ".outbox_events") && list.Number > 0 {
+				return fmt.Errorf("%s has %d rows", table, list.Number)
+			}
+		}
+		if same < unchanged {
+			return errors.New("rows still change")
+		}
+		return nil
+	})
+	return rows
+}
+
+// SameRows fails t with the tables whose rows differ.
+func SameRows(t testing.TB, before, after map[string]Rows) {
+	t.Helper()
+	for table, rows := range after {
+		if before[table] != rows {
+			t.Errorf("the rows of %s changed: %v, and then %v", table, before[table], rows)
+		}
+	}
+	if len(after) < 40 || len(after) != len(before) {
+		t.Errorf("%d tables were compared, and %d before", len(after), len(before))
+	}
+}
+
+// Column returns the only column of a query.
+func Column(t testing.TB, db *pgx.Conn, sql string) []string {
+	t.Helper()
+	rows, err := db.Query(t.Context(), sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+	return list
+}
