@@ -106,8 +106,8 @@
 //  28. A caller that only has catalog:read sees published events and their dates, and no others.
 //  29. The events of one change of an event show each difference once: every event begins with the
 //     state in which the one before it ended.
-//  30. For a company in test mode, its test clock decides whatever depends on the time, and is shown as
-//     the time of each creation and change. Jobs find what is due by it. Domain events, the timeouts
-//     of purchases by pass, retries, and how long ended holds are kept follow the real time. A test
-//     clock changes nothing for other companies, and does not delay their jobs.
+//  30. For a company in test mode, its test clock decides everything that depends on the time, and is
+//     shown as the time of each creation and change. Jobs find what is due by it. Domain events, the
+//     timeouts of purchases by pass, retries, and how long ended holds are kept follow the real time.
+//     A test clock changes nothing for other companies, and does not delay their jobs.
 package booking

@@ -18,8 +18,8 @@ const fillDueSQL = `with held as (insert into transactions (company_id, id, purc
 	select $1, gen_random_uuid(), $1, gen_random_uuid(), gen_random_uuid(), 1, 'offer', $1, 'CARD', 15, 'UTC', 'waiting', now(), now(), now() + interval '1 hour' + random() * interval '6 days'
 	from generate_series(1, $2::integer)`
 
-// TestTestClockPlans looks for due work beside much work that is due later, in live mode and in test
-// mode.
+// TestTestClockPlans looks for due work in tables with much work that is due later, in live mode and in
+// test mode.
 func TestTestClockPlans(t *testing.T) {
 	w, owner := newPlanWorld(t)
 	fill := func(company id.Company, n int) {

@@ -22,8 +22,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 )
 
-// keptTestData returns the tables with rows of companies that the reset of test data keeps, by service,
-// besides the copy of the companies. Auth resets nothing of its own.
+// keptTestData returns the tables that the reset of test data keeps, by service, in addition to the copy
+// of the companies. Auth resets nothing of its own.
 func keptTestData() map[string][]string {
 	return map[string][]string{"booking": nil, "pass": nil, "customer": nil, "webhook": {"endpoints", "endpoint_secrets"}}
 }
