@@ -204,7 +204,7 @@ func (c *stepCluster) stopAt(t *testing.T, kind *purchaseKind, stop stop, n int,
 	}
 	all.Wait()
 	if !proxy.Sprung() {
-		c.awaitSettled(t, attempts) // something may go on in the background
+		c.awaitSettled(t, proxy, attempts) // something may go on in the background
 	}
 	if !proxy.Disarm() {
 		for _, a := range attempts {
