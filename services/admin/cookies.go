@@ -30,9 +30,11 @@ func (web *web) cookieName(name string) string {
 	return name
 }
 
+// setCookie sets a cookie. Browsers prefer its MaxAge to its time of expiry, so a wrong clock on their
+// computer does not matter.
 func (r *request) setCookie(name, value string, expires time.Time) {
 	http.SetCookie(r.w, &http.Cookie{
-		Name: r.web.cookieName(name), Value: value, Path: "/", Expires: expires,
+		Name: r.web.cookieName(name), Value: value, Path: "/", Expires: expires, MaxAge: max(1, int(expires.Sub(r.web.now()).Seconds())),
 		Secure: r.web.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }

@@ -94,7 +94,7 @@ func (f *filler) value(empty protoreflect.Value, fd protoreflect.FieldDescriptor
 	case protoreflect.BytesKind:
 		return protoreflect.ValueOfBytes([]byte("{}"))
 	case protoreflect.Int32Kind:
-		return protoreflect.ValueOfInt32(max(1, map[protoreflect.Name]int32{"bucket_seconds": 3600, "capacity": 50}[fd.Name()]))
+		return protoreflect.ValueOfInt32(max(1, map[protoreflect.Name]int32{"bucket_seconds": 3600, "capacity": 50, "min_status": 200, "max_status": 599}[fd.Name()]))
 	case protoreflect.Int64Kind:
 		return protoreflect.ValueOfInt64(1)
 	}
@@ -154,9 +154,9 @@ func kindsOfFields() map[string]string {
 // validTexts returns valid values, by the names of fields.
 func validTexts() map[string]string {
 	return map[string]string{
-		"action": "export.create", "address": "192.0.2.1", "currency": "GBP", "day": "2099-03-29", "days": "2099-03-29", "eligible_event_types": "class", "email": "eve@example.com",
+		"action": "export.create", "address": "192.0.2.1", "allowed_networks": "192.0.2.0/24", "currency": "GBP", "day": "2099-03-29", "days": "2099-03-29", "eligible_event_types": "class", "email": "eve@example.com",
 		"end_date": "2099-03-29", "event_type": "class", "event_types": "class", "expiry_date": "2099-03-29", "method": "CASH", "new_password": "correct horse battery staple",
 		"origins": "https://studio.example", "percent": "10", "permissions": "customers:read", "scopes": "profile:read", "start_date": "2026-11-01",
-		"timezone": "Europe/London", "EventTypes.types": "class", "Origins.values": "https://studio.example", "url": "https://receiver.invalid/webhooks",
+		"timezone": "Europe/London", "AllowedNetworks.values": "192.0.2.0/24", "EventTypes.types": "class", "Origins.values": "https://studio.example", "url": "https://receiver.invalid/webhooks",
 	}
 }
