@@ -12,8 +12,8 @@
 //     response says how many requests are left.
 //  4. Every error has the body {error: {code, message, details}} and names fields as the request does.
 //  5. Every response matches openapi.yaml.
-//  6. Every response to a credential in test mode has the header Reservation-Mode, and no other response
-//     has it.
+//  6. Every response of an operation that accepted a credential in test mode has the header
+//     Reservation-Mode. No response in live mode has it.
 //
 // Both gateways have the same files and share package edge.
 //

@@ -141,7 +141,7 @@ func (i *ID[K]) parse(s string) error {
 	if !ok || raw == [16]byte{} { // the zero value would mean that the caller named none
 		return ErrMalformed
 	}
-	if hasMode(k) && UUID(raw).IsTest() != inTestMode {
+	if hasMode(k) && !matchesMode(k, raw, inTestMode) {
 		return ErrMalformed
 	}
 	*i = raw

@@ -26,6 +26,13 @@ func hasMode(k Kind) bool {
 	return ok
 }
 
+// matchesMode reports whether u can be written with, or without, testMark. Operators choose the
+// identifiers of the platform's service credentials, which have no mode and can have any version.
+func matchesMode(k Kind, u UUID, marked bool) bool {
+	_, isService := k.(serviceCredentialKind)
+	return u.IsTest() == marked || isService && !marked
+}
+
 // IsTest reports whether u is the UUID of a company or credential in test mode.
 func (u UUID) IsTest() bool { return u[versionByte]&versionBits == testVersion }
 

@@ -43,6 +43,18 @@ func TestModes(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a service credential of the platform can have any UUID", func(t *testing.T) {
+		t.Parallel()
+		c := id.New[id.ServiceCredential]().Test()
+		chosen := strings.Replace(c.String(), "svc_test_", "svc_", 1)
+		if got, err := id.Parse[id.ServiceCredential](chosen); err != nil || got != c {
+			t.Errorf("%s: %s, %v", chosen, got, err)
+		}
+		live := strings.Replace(c.Live().String(), "svc_", "svc_test_", 1)
+		if got, err := id.Parse[id.ServiceCredential](live); !errors.Is(err, id.ErrMalformed) {
+			t.Errorf("%s: %s, %v", live, got, err)
+		}
+	})
 	t.Run("other identifiers have no mark, whatever the version of their UUID", func(t *testing.T) {
 		t.Parallel()
 		c := id.Customer(id.NewUUID().Test())

@@ -2,9 +2,12 @@ package tenancy
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -39,6 +42,9 @@ const (
 
 	// deletedAtOnce is the number of rows that one commit deletes.
 	deletedAtOnce = 5000
+
+	// foreignKeyViolation is an error code of PostgreSQL.
+	foreignKeyViolation = "23503"
 )
 
 // tenantTable is a table with rows of companies.
@@ -66,6 +72,10 @@ func (d *TestData) DeleteTestData(ctx context.Context, _ *authv1.DeleteTestDataR
 			continue
 		}
 		n, err := d.empty(ctx, company, table)
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && refused.Code == foreignKeyViolation {
+			return nil, errBeingAdded.Because(err)
+		}
 		if err != nil {
 			return nil, pg.Fault(err, nil)
 		}
@@ -74,22 +84,23 @@ func (d *TestData) DeleteTestData(ctx context.Context, _ *authv1.DeleteTestDataR
 	return resp, nil
 }
 
-// empty deletes the rows of a company in a table, in several commits.
+// errBeingAdded says that a request has added a row for one that was about to be deleted.
+var errBeingAdded = fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress, "test data are being added").After(time.Second)
+
+// empty deletes the rows of a company in a table, in several commits, until it finds none. If others
+// delete the same rows, it finds some and deletes none.
 func (d *TestData) empty(ctx context.Context, company id.Company, table string) (deleted int64, err error) {
 	name := pgx.Identifier{table}.Sanitize()
-	sql := "delete from " + name + " where company_id = $1 and ctid = any (array(select ctid from " + name + " where company_id = $1 limit $2))"
+	sql := "with found as (select array(select ctid from " + name + " where company_id = $1 limit $2) as rows), " +
+		"gone as (delete from " + name + " where company_id = $1 and ctid = any ((select rows from found)::tid[]) returning 1) " +
+		"select cardinality((select rows from found)), (select count(*) from gone)"
 	for {
-		var n int64
+		var found, gone int64
 		err := d.db.InTx(ctx, pg.For(company), func(ctx context.Context, tx *pg.Tx) error {
-			tag, err := tx.Exec(ctx, sql, company, deletedAtOnce)
-			n = tag.RowsAffected()
-			return err
+			return tx.QueryRow(ctx, sql, company, deletedAtOnce).Scan(&found, &gone)
 		})
-		if err != nil {
+		if deleted += gone; err != nil || found == 0 {
 			return deleted, err
-		}
-		if deleted += n; n < deletedAtOnce {
-			return deleted, nil
 		}
 	}
 }

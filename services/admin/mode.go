@@ -141,8 +141,8 @@ func placesOf(all []route) map[string]bool {
 	return places
 }
 
-// switchMode puts the browser in the mode that the form asks for. It creates the company in test mode
-// if it does not exist.
+// switchMode puts the browser in the mode that the form asks for. For an owner, auth creates the company
+// in test mode if it does not exist.
 func (r *request) switchMode() error {
 	raw, back := r.cookie(sessionCookie), local(r.value("back"), home)
 	if r.value("mode") != string(testMode) {
@@ -150,7 +150,7 @@ func (r *request) switchMode() error {
 		return r.back(back, r.text("shared.mode.is_live"))
 	}
 	if _, err := r.identity(raw, testMode); err != nil {
-		return err
+		return r.refused(back, err)
 	}
 	r.setCookie(modeCookie, markOf(raw), r.session.Expires)
 	return r.back(back, r.text("shared.mode.is_test"))

@@ -53,7 +53,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
 	for _, to := range []struct{ part, addr string }{
-		{"booking", cfg.BookingAddr}, {"pass", cfg.PassAddr}, {"customer", cfg.CustomerAddr}, {"webhook", cfg.WebhookAddr},
+		{"customer", cfg.CustomerAddr}, {"booking", cfg.BookingAddr}, {"pass", cfg.PassAddr}, {"webhook", cfg.WebhookAddr},
 	} {
 		conn, err := h.Dial(to.part, to.addr, rpc.DialOptions{})
 		if err != nil {
@@ -65,6 +65,7 @@ func Run(ctx context.Context, h *service.Host) error {
 			server.companyCopies = append(server.companyCopies, newCompanyCopies(conn)...)
 		}
 	}
+	server.events = kit.Bus
 	feed := server.identityFeed()
 	if err := server.prepare(ctx, feed, kit.Bus, credentials); err != nil {
 		return err

@@ -1,11 +1,11 @@
 package auth
 
 import (
-	"google.golang.org/grpc"
-
 	"context"
 	"log/slog"
 	"time"
+
+	"google.golang.org/grpc"
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
@@ -34,6 +34,7 @@ type Server struct {
 	keys          *keyring
 	companyCopies companyCopies
 	testData      testData
+	events        interface{ AwaitHandled(context.Context) error }
 	throttle      *throttle
 	passwords     *passwords
 	sealer        *seal.Sealer

@@ -66,7 +66,7 @@ func (s *Server) Authenticate(ctx context.Context, req *authv1.AuthenticateReque
 		in.session.LastUsedAt = now.Truncate(time.Minute)
 	}
 	if req.GetTestMode() {
-		if in.company, err = s.testCompany(ctx, in.company, in.administrator.ID.String()); err != nil {
+		if in.company, err = s.testCompanyOf(ctx, in); err != nil {
 			return nil, err
 		}
 	}
@@ -75,6 +75,18 @@ func (s *Server) Authenticate(ctx context.Context, req *authv1.AuthenticateReque
 		return nil, err
 	}
 	return &authv1.AuthenticateResponse{Identity: identity}, nil
+}
+
+// testCompanyOf returns the company in test mode of a signed-in administrator. Only owners create it.
+func (s *Server) testCompanyOf(ctx context.Context, in signedIn) (Company, error) {
+	if in.administrator.Role != roleOwner {
+		c, err := s.store.company(ctx, in.company.ID.Test())
+		if fault.Is(err, fault.NotFound) {
+			err = testMode("an owner must enable test mode first")
+		}
+		return c, err
+	}
+	return s.testCompany(ctx, in.company, in.administrator.ID.String())
 }
 
 // SignOut implements AdministratorService.

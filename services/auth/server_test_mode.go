@@ -54,6 +54,15 @@ func (s *Server) testCompany(ctx context.Context, live Company, actor string) (C
 	return s.store.company(ctx, live.ID.Test())
 }
 
+// followed returns a company in test mode with the settings of the one in live mode.
+func (s *Server) followed(ctx context.Context, c Company, actor string) (Company, error) {
+	live, err := s.store.company(ctx, c.ID.Live())
+	if err != nil {
+		return c, err
+	}
+	return s.testCompany(ctx, live, actor)
+}
+
 // createTestCompany adds a company in test mode, unless it exists.
 func (s *Server) createTestCompany(ctx context.Context, c Company, actor string) error {
 	return s.store.Write(ctx, c.ID, func(ctx context.Context, tx *pg.Tx) error {
@@ -177,7 +186,7 @@ func (s *Server) ResetTestData(ctx context.Context, req *authv1.ResetTestDataReq
 	if err != nil || answered {
 		return resp, err
 	}
-	deleted, err := s.testData.delete(ctx, company)
+	deleted, err := s.deleteTestData(ctx, company)
 	if err != nil {
 		return nil, err
 	}
@@ -196,6 +205,42 @@ func (s *Server) ResetTestData(ctx context.Context, req *authv1.ResetTestDataReq
 		return nil, err
 	}
 	return resp, nil
+}
+
+const (
+	// mostPasses is how often all services delete the test data of a company while data are added.
+	mostPasses = 5
+	// handledWithin is how long a reset waits for the events that were published before it.
+	handledWithin = 2 * time.Second
+)
+
+// deleteTestData deletes the test data of a company until nothing is left, and returns the number of
+// rows. A service can copy what another one has already deleted from an event that it handles late, so
+// another pass follows when all events are handled. A request can add rows at the same time.
+func (s *Server) deleteTestData(ctx context.Context, company id.Company) (deleted int64, err error) {
+	for pass := range mostPasses {
+		n, err := s.testData.delete(ctx, company)
+		isEmpty := err == nil && n == 0
+		if err != nil && !fault.Is(err, fault.Conflict) || isEmpty && pass > 0 {
+			return deleted, err
+		}
+		deleted += n
+		s.awaitEvents(ctx)
+	}
+	return deleted, errTestDataAdded
+}
+
+var errTestDataAdded = fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress,
+	"requests add test data at the same time; try again when they have ended").After(time.Second)
+
+// awaitEvents waits until all services have handled the events of now. It does not wait for one that
+// is late, because then a company would wait for the load of others.
+func (s *Server) awaitEvents(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, handledWithin)
+	defer cancel()
+	if err := s.events.AwaitHandled(ctx); err != nil {
+		s.log.Warn("test data can remain, because events are handled late", "error", err.Error())
+	}
 }
 
 // answered reports whether the request was completed before, and if so fills resp with the stored

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"reservation.dev/platform/fault"
@@ -85,7 +87,7 @@ func TestEnableTestMode(t *testing.T) {
 	})
 	t.Run("the dashboard enables it too, on behalf of the administrator", func(t *testing.T) {
 		live := r.company()
-		ada := r.administrator(live, staff)
+		ada := r.administrator(live, owner)
 		ada.testAccess()
 		test := r.testCompany(live)
 		entries := r.entries(test.GetId(), &authv1.ListAuditEntriesRequest{})
@@ -445,11 +447,73 @@ func TestResetTestData(t *testing.T) {
 	if again, err := r.reset(r.as(test)); err != nil || again.GetDeleted() != 5 {
 		t.Errorf("another reset: %v, %v", again, err)
 	}
-	if want := []string{"first " + test, "second " + test}; !slices.Equal(log, slices.Repeat(want, 3)) {
+	if want := []string{"first " + test, "second " + test}; !slices.Equal(log, slices.Repeat(want, 5)) {
 		t.Errorf("the calls were %q", log)
 	}
 	if lines := spelled(r.entries(test, &authv1.ListAuditEntriesRequest{Action: "test_data.reset"})); len(lines) != 2 || !strings.HasSuffix(lines[1], " → 0") {
 		t.Errorf("the audit log has %q", lines)
 	}
 	r.token(clientID, secret) // credentials remain
+}
+
+// awaited counts the waits for events. The first adds rows, as the handler of an event does.
+type awaited struct {
+	waits int
+	add   func()
+}
+
+func (a *awaited) AwaitHandled(context.Context) error {
+	if a.waits++; a.waits == 1 {
+		a.add()
+	}
+	return nil
+}
+
+func TestResetFindsWhatIsAddedMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newWorld(t).start()
+	test := r.testCompany(r.company()).GetId()
+	var log []string
+	service := &fakeTestData{log: &log, rows: 3}
+	events := &awaited{add: func() { service.rows = 2 }}
+	r.server.testData, r.server.companyCopies, r.server.events = testData{service}, nil, events
+	if done, err := r.reset(r.as(test)); err != nil || done.GetDeleted() != 5 || events.waits != 2 || len(log) != 3 {
+		t.Errorf("%v, %v, %d waits, %q", done, err, events.waits, log)
+	}
+	t.Run("and refuses while more is added", func(t *testing.T) {
+		service.err = fault.Status(errTestDataAdded).Err()
+		before := r.read(test)
+		if _, err := r.reset(r.as(test)); !fault.Is(err, fault.Conflict) || reason(err) != fault.ReasonIdempotencyInProgress {
+			t.Errorf("got %v", err)
+		}
+		if after := r.read(test); after.String() != before.String() {
+			t.Errorf("the company changed from %v to %v", before, after)
+		}
+	})
+	t.Run("and reports an error that does not pass", func(t *testing.T) {
+		service.err = status.Error(codes.Internal, "internal error")
+		if _, err := r.reset(r.as(test)); !fault.Is(err, fault.Internal) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func TestOnlyOwnersEnableTestMode(t *testing.T) {
+	t.Parallel()
+	r := newWorld(t).start()
+	live := r.company()
+	boss, help := r.administrator(live, owner), r.administrator(live, staff)
+	enter := func(p *person) error {
+		_, err := p.admins.Authenticate(t.Context(), &authv1.AuthenticateRequest{SessionToken: p.session, TestMode: true})
+		return err
+	}
+	if err := enter(help); reason(err) != ReasonTestMode {
+		t.Errorf("staff enabled test mode: %v", err)
+	}
+	if err := enter(boss); err != nil {
+		t.Error(err)
+	}
+	if err := enter(help); err != nil {
+		t.Errorf("staff cannot enter test mode: %v", err)
+	}
 }

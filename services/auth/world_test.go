@@ -89,6 +89,7 @@ func (w *world) start() *replica {
 		t.Fatal(err)
 	}
 	r.server = NewServer(w.db, box, r.keys, sessionTimes{idle: 12 * time.Hour, lifetime: 14 * 24 * time.Hour}, log)
+	r.server.events = b
 	r.server.passwords = newPasswords(passwordCost{memory: 64, passes: 1}) // cheap, because nobody guesses in tests
 	if err := r.server.bootstrap(t.Context(), []bootstrapCredential{w.admin}); err != nil {
 		t.Fatal(err)

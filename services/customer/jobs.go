@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"reservation.dev/platform/bus"
+	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/outbox"
 	"reservation.dev/platform/pg"
@@ -89,9 +90,12 @@ func (j *ErasureJobs) remindOnce(ctx context.Context) error {
 		}
 		reminded = len(list)
 		for _, e := range list {
-			c, err := j.store.lockAny(ctx, tx, e.Company, e.Customer)
+			c, exists, err := j.customerOf(ctx, tx, e)
 			if err != nil {
 				return err
+			}
+			if !exists {
+				continue
 			}
 			if err := j.outbox.Append(ctx, tx, erased(e, c)); err != nil {
 				return err
@@ -135,8 +139,8 @@ func (j *ErasureJobs) runOnce(ctx context.Context) error {
 // announce begins the next round. The same commit deletes what requests have stored in this
 // service's own database since the previous round.
 func (j *ErasureJobs) announce(ctx context.Context, tx *pg.Tx, e Erasure) error {
-	c, err := j.store.lockAny(ctx, tx, e.Company, e.Customer)
-	if err != nil {
+	c, exists, err := j.customerOf(ctx, tx, e)
+	if err != nil || !exists {
 		return err
 	}
 	if err := privacy.ForgetAnswers(ctx, tx, e.Company, e.Customer); err != nil {
@@ -147,6 +151,16 @@ func (j *ErasureJobs) announce(ctx context.Context, tx *pg.Tx, e Erasure) error 
 		return err
 	}
 	return j.outbox.Append(ctx, tx, erased(e, c))
+}
+
+// customerOf locks the customer of an erasure. If the test data of the company were deleted, the
+// customer does not exist: customerOf deletes the erasure too.
+func (j *ErasureJobs) customerOf(ctx context.Context, tx *pg.Tx, e Erasure) (c Customer, exists bool, err error) {
+	c, err = j.store.lockAny(ctx, tx, e.Company, e.Customer)
+	if fault.Is(err, fault.NotFound) && e.Company.IsTest() {
+		return c, false, j.store.deleteErasure(ctx, tx, e)
+	}
+	return c, err == nil, err
 }
 
 // finish removes the remaining events from the event stream, in one reading for all erasures, and

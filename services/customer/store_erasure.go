@@ -41,6 +41,9 @@ const (
 		from unnest($2::uuid[], $3::uuid[], $4::integer[]) n(company_id, customer_id, round)
 		where e.company_id = n.company_id and e.customer_id = n.customer_id and e.round = n.round and e.completed_at is null`
 
+	deleteErasureSQL = `with answers as (delete from customer_erasure_answers where company_id = $1 and customer_id = $2)
+		delete from customer_erasures where company_id = $1 and customer_id = $2`
+
 	answerSQL = `insert into customer_erasure_answers (company_id, customer_id, service, round, erased_at)
 		values ($1, $2, $3, $4, $5) on conflict do nothing`
 
@@ -68,6 +71,12 @@ const (
 // lockAny is lock for a customer who may be deleted.
 func (s *store) lockAny(ctx context.Context, tx *pg.Tx, company id.Company, customer id.Customer) (Customer, error) {
 	return pg.GetInTx[Customer](ctx, tx, "customer", s.sql(lockAnySQL), company, customer)
+}
+
+// deleteErasure deletes an erasure with its answers.
+func (s *store) deleteErasure(ctx context.Context, tx *pg.Tx, e Erasure) error {
+	_, err := tx.Exec(ctx, deleteErasureSQL, e.Company, e.Customer)
+	return err
 }
 
 // erasureChange is what an erasure changes in addition to the customer.

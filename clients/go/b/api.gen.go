@@ -5665,8 +5665,9 @@ type ClientInterface interface {
 	// credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
 	// deletes nothing and the response is 400 `LIVE_MODE`.
 	//
-	// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
-	// `Idempotency-Key` of a completed reset deletes nothing.
+	// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. If the response is 409
+	// `IDEMPOTENCY_IN_PROGRESS`, other requests were adding test data; repeat the request when they have ended. A repetition
+	// with the `Idempotency-Key` of a completed reset deletes nothing.
 	//
 	// Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
 	ResetTestData(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7853,8 +7854,9 @@ func (c *Client) AdvanceTestClock(ctx context.Context, params *AdvanceTestClockP
 // credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
 // deletes nothing and the response is 400 `LIVE_MODE`.
 //
-// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
-// `Idempotency-Key` of a completed reset deletes nothing.
+// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. If the response is 409
+// `IDEMPOTENCY_IN_PROGRESS`, other requests were adding test data; repeat the request when they have ended. A repetition
+// with the `Idempotency-Key` of a completed reset deletes nothing.
 //
 // Corresponds with POST /test-data/reset (the `ResetTestData` operationId).
 func (c *Client) ResetTestData(ctx context.Context, params *ResetTestDataParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15452,8 +15454,9 @@ type ClientWithResponsesInterface interface {
 	// credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
 	// deletes nothing and the response is 400 `LIVE_MODE`.
 	//
-	// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
-	// `Idempotency-Key` of a completed reset deletes nothing.
+	// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. If the response is 409
+	// `IDEMPOTENCY_IN_PROGRESS`, other requests were adding test data; repeat the request when they have ended. A repetition
+	// with the `Idempotency-Key` of a completed reset deletes nothing.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -20508,8 +20511,9 @@ func (c *ClientWithResponses) AdvanceTestClockWithResponse(ctx context.Context, 
 // credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
 // deletes nothing and the response is 400 `LIVE_MODE`.
 //
-// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
-// `Idempotency-Key` of a completed reset deletes nothing.
+// If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. If the response is 409
+// `IDEMPOTENCY_IN_PROGRESS`, other requests were adding test data; repeat the request when they have ended. A repetition
+// with the `Idempotency-Key` of a completed reset deletes nothing.
 //
 // Returns a wrapper object for the known response body format(s).
 //

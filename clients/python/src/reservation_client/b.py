@@ -2487,7 +2487,8 @@ class Operations(Client):
         credentials, webhook endpoints, the audit log and the request log remain. The request needs no body. In live mode, it
         deletes nothing and the response is 400 `LIVE_MODE`.
 
-        If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. A repetition with the
-        `Idempotency-Key` of a completed reset deletes nothing.
+        If the response is 503, a part of the data is deleted. Repeat the request until it returns 200. If the response is 409
+        `IDEMPOTENCY_IN_PROGRESS`, other requests were adding test data; repeat the request when they have ended. A repetition
+        with the `Idempotency-Key` of a completed reset deletes nothing.
         """
         return self._call("POST", "/test-data/reset", (), TestDataReset, idempotency_key=idempotency_key)

@@ -7,16 +7,18 @@
 // Every company has a live mode and a test mode, side by side. The test mode is a company of its
 // own: comp_test_, with the same digits as the company in live mode (comp_). Every row, event and
 // token belongs to one company, so nothing can belong to both modes. The credentials of the test
-// mode begin with m2m_test_, key_test_ and pub_test_.
+// mode begin with m2m_test_, key_test_, svc_test_ and pub_test_.
 //
 // 1. A credential in test mode reads and changes only test data. A credential in live mode reads
 //    and changes only live data.
 // 2. The company in test mode has the name, time zone, currency and other settings of the one in
-//    live mode. Only the company in live mode can be changed; the other follows within a second.
+//    live mode. Only the company in live mode can be changed; the other follows within a second. If
+//    the process ends in between, it follows when the next token for it is issued.
 // 3. A test clock only moves forward, until ResetTestData sets it back to the present. For a company
 //    in test mode, the platform makes every decision about time by the test clock: whether a pass has
-//    expired, a hold has ended or a date lies in the past, and when something was created or changed. Tokens, secrets, idempotency keys, rate limits, logs and the delivery of webhooks
-//    keep to the real time.
+//    expired, a hold has ended or a date lies in the past, and when something was created or changed.
+//    Tokens, secrets, idempotency keys, rate limits, logs and the delivery of webhooks keep to the
+//    real time.
 // 4. ResetTestData deletes all test data, and nothing else. Credentials, webhook endpoints, the audit
 //    log and the request log remain.
 
@@ -383,7 +385,7 @@ func (*ResetTestDataRequest) Descriptor() ([]byte, []int) {
 type ResetTestDataResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Clock *TestClock             `protobuf:"bytes,1,opt,name=clock,proto3" json:"clock,omitempty"`
-	// The number of deleted rows in all services.
+	// The number of rows that this request has deleted in all services.
 	Deleted       int64 `protobuf:"varint,2,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

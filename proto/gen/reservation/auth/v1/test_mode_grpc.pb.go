@@ -7,16 +7,18 @@
 // Every company has a live mode and a test mode, side by side. The test mode is a company of its
 // own: comp_test_, with the same digits as the company in live mode (comp_). Every row, event and
 // token belongs to one company, so nothing can belong to both modes. The credentials of the test
-// mode begin with m2m_test_, key_test_ and pub_test_.
+// mode begin with m2m_test_, key_test_, svc_test_ and pub_test_.
 //
 // 1. A credential in test mode reads and changes only test data. A credential in live mode reads
 //    and changes only live data.
 // 2. The company in test mode has the name, time zone, currency and other settings of the one in
-//    live mode. Only the company in live mode can be changed; the other follows within a second.
+//    live mode. Only the company in live mode can be changed; the other follows within a second. If
+//    the process ends in between, it follows when the next token for it is issued.
 // 3. A test clock only moves forward, until ResetTestData sets it back to the present. For a company
 //    in test mode, the platform makes every decision about time by the test clock: whether a pass has
-//    expired, a hold has ended or a date lies in the past, and when something was created or changed. Tokens, secrets, idempotency keys, rate limits, logs and the delivery of webhooks
-//    keep to the real time.
+//    expired, a hold has ended or a date lies in the past, and when something was created or changed.
+//    Tokens, secrets, idempotency keys, rate limits, logs and the delivery of webhooks keep to the
+//    real time.
 // 4. ResetTestData deletes all test data, and nothing else. Credentials, webhook endpoints, the audit
 //    log and the request log remain.
 
@@ -54,14 +56,15 @@ type TestModeServiceClient interface {
 	// GetTestClock returns the test clock.
 	GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error)
 	// AdvanceTestClock moves the test clock forward. It responds after every service uses the new
-	// time. Holds and offers of the waitlist that are then due expire within seconds. If a service
+	// time; an import in progress keeps the time at which it began. Holds and offers of the waitlist that are then due expire within seconds. If a service
 	// cannot be reached, the clock is moved and the response is UNAVAILABLE; repeat the request with
 	// the same idempotency key until it succeeds.
 	AdvanceTestClock(ctx context.Context, in *AdvanceTestClockRequest, opts ...grpc.CallOption) (*AdvanceTestClockResponse, error)
 	// ResetTestData deletes all test data of the company in every service, and then sets its test
-	// clock back to the present. It responds after that. Requests that change test data at the same
-	// time may or may not survive. If a service cannot be reached, a part is deleted and the response
-	// is UNAVAILABLE; repeat the request until it succeeds.
+	// clock back to the present. It responds after that. If other requests add test data meanwhile, it
+	// deletes them too, or it responds with IDEMPOTENCY_IN_PROGRESS; repeat the request when they have
+	// ended. If a service cannot be reached, a part is deleted and the response is UNAVAILABLE; repeat
+	// the request until it succeeds.
 	ResetTestData(ctx context.Context, in *ResetTestDataRequest, opts ...grpc.CallOption) (*ResetTestDataResponse, error)
 }
 
@@ -126,14 +129,15 @@ type TestModeServiceServer interface {
 	// GetTestClock returns the test clock.
 	GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error)
 	// AdvanceTestClock moves the test clock forward. It responds after every service uses the new
-	// time. Holds and offers of the waitlist that are then due expire within seconds. If a service
+	// time; an import in progress keeps the time at which it began. Holds and offers of the waitlist that are then due expire within seconds. If a service
 	// cannot be reached, the clock is moved and the response is UNAVAILABLE; repeat the request with
 	// the same idempotency key until it succeeds.
 	AdvanceTestClock(context.Context, *AdvanceTestClockRequest) (*AdvanceTestClockResponse, error)
 	// ResetTestData deletes all test data of the company in every service, and then sets its test
-	// clock back to the present. It responds after that. Requests that change test data at the same
-	// time may or may not survive. If a service cannot be reached, a part is deleted and the response
-	// is UNAVAILABLE; repeat the request until it succeeds.
+	// clock back to the present. It responds after that. If other requests add test data meanwhile, it
+	// deletes them too, or it responds with IDEMPOTENCY_IN_PROGRESS; repeat the request when they have
+	// ended. If a service cannot be reached, a part is deleted and the response is UNAVAILABLE; repeat
+	// the request until it succeeds.
 	ResetTestData(context.Context, *ResetTestDataRequest) (*ResetTestDataResponse, error)
 	mustEmbedUnimplementedTestModeServiceServer()
 }

@@ -1,0 +1,50 @@
+package bus
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// handledEvery is the interval between two looks at the consumers.
+const handledEvery = 25 * time.Millisecond
+
+// AwaitHandled returns when every durable consumer has handled the events that the stream has now. If
+// ctx ends before, the error names a consumer that has not.
+func (b *Bus) AwaitHandled(ctx context.Context) error {
+	stream, err := b.js.Stream(ctx, b.eventsStream())
+	if err != nil {
+		return fmt.Errorf("nats: %w", err)
+	}
+	last := stream.CachedInfo().State.LastSeq
+	for {
+		slow, err := behind(ctx, stream, last)
+		if err != nil || slow == "" {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("consumer %s: events are not handled: %w", slow, ctx.Err())
+		case <-time.After(handledEvery):
+		}
+	}
+}
+
+// behind returns the name of a durable consumer that has not handled all its events up to a sequence
+// number, or "".
+func behind(ctx context.Context, stream jetstream.Stream, last uint64) (string, error) {
+	list := stream.ListConsumers(ctx)
+	slow := ""
+	for c := range list.Info() { // read to the end, because a goroutine writes to it
+		isIdle := c.NumPending == 0 && c.NumAckPending == 0
+		if c.Config.Durable != "" && !isIdle && c.AckFloor.Stream < last {
+			slow = c.Name
+		}
+	}
+	if err := list.Err(); err != nil {
+		return "", fmt.Errorf("nats: %w", err)
+	}
+	return slow, nil
+}
