@@ -236,8 +236,7 @@ pictures: postgres chromium ## take the screenshots of the dashboard in docs/pic
 clean: ## delete everything that was built; keep the data in .run
 	rm -rf bin .cache
 
-# The generators and linters, in the versions of tools/go.mod. Building the linters takes
-# minutes. CI does not run them.
+# The generators and linters, in the versions of tools/go.mod. Building the linters takes minutes.
 $(TOOLS)/linters: TOOL := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 $(TOOLS)/generators: TOOL := $(addprefix google.golang.org/,grpc/cmd/protoc-gen-go-grpc protobuf/cmd/protoc-gen-go) \
 	$(addprefix github.com/,bufbuild/buf/cmd/buf grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway)

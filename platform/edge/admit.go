@@ -127,6 +127,7 @@ func (e *Edge) authenticate(ctx context.Context, r *http.Request, s *exchange) (
 	if err := e.opts.Count(ctx, s.response, claims.Subject, claims.RateLimit); err != nil {
 		return nil, err
 	}
+	s.counted = true
 	if !claims.Has(s.route.Scope) {
 		return nil, fault.MissingScope(s.route.Scope)
 	}

@@ -25,6 +25,8 @@ type exchange struct {
 	// that of an earlier request with the same Idempotency-Key.
 	received int64
 	replayed atomic.Bool
+	// counted is whether the request counts against the rate limit of its credential.
+	counted  bool
 	request  http.Header
 	response http.Header
 	// fault is the error of reading the body.

@@ -96,6 +96,7 @@ func (e *Edge) authenticatePublishable(ctx context.Context, r *http.Request, s *
 	if err := e.opts.Count(ctx, s.response, key+" "+network, publishableLimit); err != nil {
 		return nil, err
 	}
+	s.counted = true
 	return rpc.WithClaims(ctx, claims), nil
 }
 

@@ -69,7 +69,7 @@ func (e *Edge) record(r *http.Request, s *exchange, rec *recorder, took time.Dur
 		ID: s.id, Company: s.caller.company, Credential: s.caller.credential, Interface: authv1.PublicInterface_PUBLIC_INTERFACE_A,
 		Method: methodLabel(r.Method), Status: rec.code, ErrorCode: e.code(s.failed), RequestID: s.requestID, Duration: took,
 		Address: e.opts.Proxies.ClientAddress(r), RequestBytes: max(s.received, r.ContentLength), ResponseBytes: rec.bytes,
-		IdempotencyKey: r.Header.Get("Idempotency-Key") != "", Replayed: s.replayed.Load(),
+		IdempotencyKey: r.Header.Get("Idempotency-Key") != "", Replayed: s.replayed.Load(), Uncounted: !s.counted,
 	}
 	if e.api.Kind == token.KindKey {
 		entry.Interface = authv1.PublicInterface_PUBLIC_INTERFACE_B

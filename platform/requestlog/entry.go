@@ -34,6 +34,8 @@ type Entry struct {
 	// RequestBytes and ResponseBytes are the sizes of the bodies.
 	RequestBytes, ResponseBytes int64
 	IdempotencyKey, Replayed    bool
+	// Uncounted says that the request does not count against a rate limit.
+	Uncounted bool
 }
 
 // share is whose part of the buffer an entry takes: the company's or, if it is not known, that of a
@@ -50,10 +52,20 @@ func (e *Entry) share() share {
 	return share{company: e.Company}
 }
 
+// refusal is the reason why requests with a credential are refused.
+type refusal struct{ credential, code string }
+
+// refusal returns the refusal of a request that no rate limit bounds. isLimited is false if the request
+// succeeded or counts against a rate limit.
+func (e *Entry) refusal() (isLimited bool, r refusal) {
+	return e.Uncounted && e.Status >= 400, refusal{e.Credential, e.ErrorCode}
+}
+
 // The longest texts of an entry, in characters.
 const (
-	maxPath    = 300
-	maxSegment = 64
+	maxPath = 300
+	// maxSegment is longer than any identifier, and shorter than a secret.
+	maxSegment = 48
 	maxCode    = 64
 	maxAddress = 64
 )

@@ -17,15 +17,17 @@ import (
 const (
 	// capacity is how many entries the buffer holds.
 	capacity = 16_384
-	// mostOfCompany is how many of them can be of one company.
+	// mostOfCompany is how many of them can be of one company, and how many it can add in one interval.
 	mostOfCompany = 1_024
-	// mostUnproven is how many of them can be requests whose credential proved nothing.
+	// mostUnproven is the same for requests whose credential proved nothing.
 	mostUnproven = 256
 	// batchSize is the largest number of entries in a batch. Even a batch of the longest entries is
 	// smaller than what NATS accepts by default, 1 MiB.
 	batchSize = 500
 	// flushEvery is how long an entry waits for others.
 	flushEvery = 200 * time.Millisecond
+	// refusedEvery is the number of intervals in which a refusal is recorded once.
+	refusedEvery = 5
 )
 
 // Publisher publishes messages. *bus.Bus implements it.
@@ -41,10 +43,14 @@ type Log struct {
 	full      chan struct{} // receives when the buffer has a batch
 	published prometheus.Counter
 	dropped   prometheus.Counter
+	repeated  prometheus.Counter
 
-	mu     sync.Mutex
-	buffer []Entry
-	held   map[share]int // entries in the buffer
+	mu      sync.Mutex
+	buffer  []Entry
+	held    map[share]int    // entries in the buffer
+	added   map[share]int    // entries of this interval
+	refused map[refusal]bool // of the last refusedEvery intervals
+	ticks   int
 
 	spare   []Entry // the other buffer, empty
 	sending []batch // taken from the buffer, and not stored by the stream yet
@@ -59,45 +65,72 @@ type batch struct {
 // New returns a log that publishes on b.
 func New(b Publisher, log *slog.Logger) *Log {
 	return &Log{
-		bus: b, log: log, full: make(chan struct{}, 1), held: map[share]int{},
+		bus: b, log: log, full: make(chan struct{}, 1), held: map[share]int{}, added: map[share]int{}, refused: map[refusal]bool{},
 		published: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "request_log_published_total", Help: "Requests published for the request log.",
 		}),
 		dropped: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "request_log_dropped_total", Help: "Requests that are missing in the request log, because the buffer was full or NATS was unavailable.",
 		}),
+		repeated: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "request_log_repeated_total", Help: "Refused requests that are missing in the request log, because it has one with the same credential and error of the same second.",
+		}),
 	}
 }
 
 // Collect registers the metrics of the log.
 func (l *Log) Collect(r prometheus.Registerer) error {
-	return errors.Join(r.Register(l.published), r.Register(l.dropped))
+	return errors.Join(r.Register(l.published), r.Register(l.dropped), r.Register(l.repeated))
 }
 
-// Record adds the entry of a request. It drops the entry if its company has no room left in the buffer.
+// Record adds the entry of a request. It drops the entry if its company has no room left in the buffer,
+// or if it repeats a refusal.
 func (l *Log) Record(r *http.Request, e Entry) {
 	e.Path = bounded(r.URL.EscapedPath(), r.RequestURI)
-	of := e.share()
 	l.mu.Lock()
-	room := min(mostOfCompany, (capacity-len(l.buffer))/2)
-	if of == (share{}) {
-		room = min(room, mostUnproven)
-	}
-	held := l.held[of]
-	if held < room {
-		l.buffer = append(l.buffer, e)
-		l.held[of] = held + 1
-	}
-	isFull := len(l.buffer) == batchSize
+	lost := l.add(e)
+	isFull := lost == nil && len(l.buffer) == batchSize
 	l.mu.Unlock()
-	if held >= room {
-		l.dropped.Inc()
+	if lost != nil {
+		lost.Inc()
 	}
 	if isFull {
 		select {
 		case l.full <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// add adds an entry to the buffer, or returns the counter of the reason why not.
+func (l *Log) add(e Entry) (lost prometheus.Counter) {
+	of, most := e.share(), mostOfCompany
+	if of == (share{}) {
+		most = mostUnproven
+	}
+	isLimited, limited := e.refusal()
+	switch {
+	case isLimited && l.refused[limited]:
+		return l.repeated
+	case l.added[of] >= most || l.held[of] >= min(most, (capacity-len(l.buffer))/2):
+		return l.dropped
+	}
+	if isLimited {
+		l.refused[limited] = true
+	}
+	l.buffer = append(l.buffer, e)
+	l.added[of]++
+	l.held[of]++
+	return nil
+}
+
+// tick begins an interval.
+func (l *Log) tick() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.added)
+	if l.ticks++; l.ticks%refusedEvery == 0 {
+		clear(l.refused)
 	}
 }
 
@@ -110,6 +143,7 @@ func (l *Log) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
+			l.tick()
 		case <-l.full:
 		}
 		l.flush(ctx)

@@ -159,6 +159,41 @@ func TestLog(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
+	bubble("bounds what a company adds in an interval, even if all of it is published", func(t *testing.T) {
+		l, s := newLog()
+		for range 4 {
+			record(l, busy, "busy", batchSize)
+			l.flush(t.Context())
+		}
+		l.tick()
+		record(l, busy, "later", 1)
+		l.Close(within(t))
+		if got := s.requests(t); got["busy"] != mostOfCompany || got["later"] != 1 {
+			t.Errorf("got %v", got)
+		}
+	})
+	bubble("has a refusal once a second for each credential and error", func(t *testing.T) {
+		l, s := newLog()
+		refuse := func(company id.Company, credential, code string) {
+			for range 50 {
+				r := httptest.NewRequest(http.MethodGet, "/customers", nil)
+				l.Record(r, Entry{ID: id.NewUUID(), Company: company, Credential: credential, Status: 429, ErrorCode: code, Uncounted: true})
+			}
+		}
+		for range 2 * refusedEvery {
+			refuse(busy, "flood", "RATE_LIMIT_EXCEEDED")
+			refuse(busy, "flood", "NETWORK_NOT_ALLOWED")
+			refuse(id.Company{}, "guessed", "INVALID_CREDENTIALS")
+			l.tick()
+		}
+		l.Close(within(t))
+		if got := s.requests(t); got["flood"] != 4 || got["guessed"] != 2 || dropped(l) != 0 {
+			t.Errorf("got %v, dropped %d", got, dropped(l))
+		}
+		if n := testutil.ToFloat64(l.repeated); n != 3*50*2*refusedEvery-6 {
+			t.Errorf("%v are counted as repeated", n)
+		}
+	})
 	bubble("publishes again what was not acknowledged, and nothing twice", func(t *testing.T) {
 		l, s := newLog()
 		s.set(false, true, false)

@@ -79,30 +79,29 @@ const retainBatch = 5000
 // retainOnce deletes the audit entries, logged requests and invitations whose retention is over.
 func (s *Server) retainOnce(ctx context.Context, kept Retention) error {
 	now := s.instant()
+	return errors.Join(
+		s.cutAuditLogs(ctx, now.Add(-kept.Audit)),
+		s.inBatches(ctx, func(ctx context.Context, tx *pg.Tx) (int, error) {
+			return s.store.pruneRequests(ctx, tx, now.Add(-kept.Requests), retainBatch)
+		}),
+		s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
+			return s.store.pruneInvitations(ctx, tx, now.Add(-kept.Invitations))
+		}))
+}
+
+// cutAuditLogs deletes the old entries of every company.
+func (s *Server) cutAuditLogs(ctx context.Context, before time.Time) error {
 	companies, err := s.store.companiesOfAuditLog(ctx)
 	if err != nil {
 		return err
 	}
+	var faults []error
 	for _, company := range companies {
-		if err := s.cutAuditLog(ctx, company, now.Add(-kept.Audit)); err != nil {
-			return err
-		}
+		faults = append(faults, s.inBatches(ctx, func(ctx context.Context, tx *pg.Tx) (int, error) {
+			return s.store.cutAuditLog(ctx, tx, company, before, retainBatch)
+		}))
 	}
-	err = s.inBatches(ctx, func(ctx context.Context, tx *pg.Tx) (int, error) {
-		return s.store.pruneRequests(ctx, tx, now.Add(-kept.Requests), retainBatch)
-	})
-	if err != nil {
-		return err
-	}
-	return s.store.Write(ctx, id.Company{}, func(ctx context.Context, tx *pg.Tx) error {
-		return s.store.pruneInvitations(ctx, tx, now.Add(-kept.Invitations))
-	})
-}
-
-func (s *Server) cutAuditLog(ctx context.Context, company id.Company, before time.Time) error {
-	return s.inBatches(ctx, func(ctx context.Context, tx *pg.Tx) (int, error) {
-		return s.store.cutAuditLog(ctx, tx, company, before, retainBatch)
-	})
+	return errors.Join(faults...)
 }
 
 // inBatches calls remove, each time in a transaction of its own, until it deletes less than a batch.

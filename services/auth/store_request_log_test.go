@@ -30,7 +30,7 @@ func TestRequestPlans(t *testing.T) {
 	company, credentials := id.New[id.Company](), []id.UUID{id.NewUUID(), id.NewUUID(), id.NewUUID(), id.NewUUID()}
 	_, err = owner.Exec(t.Context(), `insert into requests (`+requestColumns+`)
 		select $1, (lpad(to_hex(1764000000000 + n), 12, '0') || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid,
-			($2::uuid[])[1 + n % 4], 2, 2, case when n % 40 = 0 then 404 else 200 end, false, false, 'GET', '/x', '/x', '', case when n % 100 = 0 then 'mine' end,
+			($2::uuid[])[1 + n % 4], 2, case when n % 50 = 0 then 1 else 2 end, case when n % 40 = 0 then 404 else 200 end, false, false, case when n % 60 = 0 then 'DELETE' else 'GET' end, '/x', '/x', '', case when n % 100 = 0 then 'mine' end,
 			'192.0.2.1', 1, 0, 0 from generate_series(1, 30000) n`, company, credentials)
 	must(t, err)
 	_, err = owner.Exec(t.Context(), `vacuum (analyze) requests`)
@@ -44,6 +44,8 @@ func TestRequestPlans(t *testing.T) {
 		"errors":                  {requestFilter{minStatus: 400, maxStatus: 599}, "requests_errors"},
 		"errors of a credential":  {requestFilter{credential: &credentials[1], minStatus: 400}, "requests_credential_errors"},
 		"one status of an error":  {requestFilter{minStatus: 404, maxStatus: 404}, "requests_errors"},
+		"of an interface":         {requestFilter{interfaceID: 1}, "requests_interface"},
+		"of a method":             {requestFilter{method: "DELETE"}, "requests_writes"},
 		"of an id of the caller":  {requestFilter{requestID: "mine"}, "requests_request_id"},
 		"of an id of the request": {requestFilter{only: new(id.New[id.LoggedRequest]())}, "requests_pkey"},
 	} {

@@ -184,10 +184,10 @@ const tokenLifetime = 6 * time.Hour
 // token returns a new token if credentials.json has a credential to request one, or else the
 // token that was given.
 func (a *app) token(ctx context.Context) (string, time.Time, error) {
-	expires := time.Now().Add(tokenLifetime)
+	now := time.Now()
 	c := a.access.GRPC.ServiceCredential
 	if c.ID == "" {
-		return a.access.GRPC.ServiceToken, expires, nil
+		return a.access.GRPC.ServiceToken, now.Add(tokenLifetime), nil
 	}
 	conn, err := a.connect("auth", a.access.GRPC.Auth)
 	if err != nil {
@@ -200,7 +200,7 @@ func (a *app) token(ctx context.Context) (string, time.Time, error) {
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	return res.GetAccessToken(), expires, nil
+	return res.GetAccessToken(), now.Add(time.Duration(res.GetExpiresIn()) * time.Second), nil
 }
 
 // open loads the access and opens a session with a service. addr points to the service's

@@ -18,7 +18,8 @@ func (a *app) tokenCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "token", Short: "Print a token for Interface A or B", Args: exactly(),
 		Long: `token exchanges an API key, or an API client, for a token of Interface B or A,
-and prints it. The token is valid for an hour, or until its credential expires.
+and prints it. The token is valid for an hour, or until its credential or
+secret expires.
 
 Each of these is the first one that is set: the flag, the environment variable, and
 the member of credentials.json. The id and the secret have the same source, except

@@ -2,6 +2,7 @@ package docs
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +34,11 @@ func TestVersionsAgree(t *testing.T) {
 		if diff := cmp.Diff(c.want, versions(c.name, c.pattern)); diff != "" {
 			t.Errorf("%s has other versions than CHANGELOG.md:\n%s", c.name, diff)
 		}
+	}
+	const nothing = "## Unreleased\n\nNothing.\n"
+	changes := strings.Contains(page(t, "CHANGELOG.md"), strings.Replace(nothing, "Unreleased", "[Unreleased]", 1))
+	if steps := strings.Contains(page(t, "docs/UPGRADES.md"), nothing); changes && !steps {
+		t.Error("docs/UPGRADES.md has steps for changes that CHANGELOG.md does not have under Unreleased")
 	}
 	for _, name := range []string{"clients/python/LICENSE", "clients/typescript/LICENSE"} {
 		if page(t, name) != page(t, "LICENSE") {

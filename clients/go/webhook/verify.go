@@ -33,7 +33,8 @@ type Message struct {
 	ID        string          `json:"id"` // the same in every attempt: discard duplicates by it
 	Event     string          `json:"event"`
 	Timestamp time.Time       `json:"timestamp"`
-	Test      bool            `json:"test"` // do not act on a test
+	Mode      string          `json:"mode"` // "test" in test mode, "" in live mode
+	Test      bool            `json:"test"` // do not act on a sample
 	Data      json.RawMessage `json:"data"`
 }
 

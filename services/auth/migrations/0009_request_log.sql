@@ -31,6 +31,9 @@ create table requests (
 create index requests_credential on requests (company_id, credential_id, id);
 create index requests_errors on requests (company_id, id) where status >= 400;
 create index requests_credential_errors on requests (company_id, credential_id, id) where status >= 400;
+create index requests_interface on requests (company_id, interface, id);
+-- Most requests read.
+create index requests_writes on requests (company_id, id) where method <> 'GET';
 create index requests_request_id on requests (company_id, request_id, id) where request_id is not null;
 
 select tenant_table('requests');

@@ -29,11 +29,13 @@ class Headers(Protocol):
 
 
 class Message(TypedDict):
-    """A webhook. Amounts in data are Decimal or int. test is true for samples."""
+    """A webhook. Amounts in data are Decimal or int. mode is "test" in test mode, and missing in live mode.
+    test is true for samples."""
 
     id: str
     event: str
     timestamp: str
+    mode: NotRequired[str]
     test: NotRequired[bool]
     data: dict[str, Any]
 

@@ -56,13 +56,13 @@ type TestModeServiceClient interface {
 	// GetTestClock returns the test clock.
 	GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error)
 	// AdvanceTestClock moves the test clock forward. It responds after every service uses the new
-	// time; an import in progress keeps the time at which it began. Holds and offers of the waitlist that are then due expire within seconds. If a service
-	// cannot be reached, the clock is moved and the response is UNAVAILABLE; repeat the request with
-	// the same idempotency key until it succeeds.
+	// time; an import in progress keeps the time at which it began. Holds and offers of the waitlist
+	// that are then due expire within seconds. If a service cannot be reached, the clock is moved and
+	// the response is UNAVAILABLE; repeat the request with the same idempotency key until it succeeds.
 	AdvanceTestClock(ctx context.Context, in *AdvanceTestClockRequest, opts ...grpc.CallOption) (*AdvanceTestClockResponse, error)
 	// ResetTestData deletes all test data of the company in every service, and then sets its test
-	// clock back to the present. It responds after that. If other requests add test data meanwhile, it
-	// deletes them too, or it responds with IDEMPOTENCY_IN_PROGRESS; repeat the request when they have
+	// clock back to the present. It responds after that. While other requests add test data, it
+	// deletes these too, or it responds with IDEMPOTENCY_IN_PROGRESS; repeat the request when they have
 	// ended. If a service cannot be reached, a part is deleted and the response is UNAVAILABLE; repeat
 	// the request until it succeeds.
 	ResetTestData(ctx context.Context, in *ResetTestDataRequest, opts ...grpc.CallOption) (*ResetTestDataResponse, error)
@@ -129,13 +129,13 @@ type TestModeServiceServer interface {
 	// GetTestClock returns the test clock.
 	GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error)
 	// AdvanceTestClock moves the test clock forward. It responds after every service uses the new
-	// time; an import in progress keeps the time at which it began. Holds and offers of the waitlist that are then due expire within seconds. If a service
-	// cannot be reached, the clock is moved and the response is UNAVAILABLE; repeat the request with
-	// the same idempotency key until it succeeds.
+	// time; an import in progress keeps the time at which it began. Holds and offers of the waitlist
+	// that are then due expire within seconds. If a service cannot be reached, the clock is moved and
+	// the response is UNAVAILABLE; repeat the request with the same idempotency key until it succeeds.
 	AdvanceTestClock(context.Context, *AdvanceTestClockRequest) (*AdvanceTestClockResponse, error)
 	// ResetTestData deletes all test data of the company in every service, and then sets its test
-	// clock back to the present. It responds after that. If other requests add test data meanwhile, it
-	// deletes them too, or it responds with IDEMPOTENCY_IN_PROGRESS; repeat the request when they have
+	// clock back to the present. It responds after that. While other requests add test data, it
+	// deletes these too, or it responds with IDEMPOTENCY_IN_PROGRESS; repeat the request when they have
 	// ended. If a service cannot be reached, a part is deleted and the response is UNAVAILABLE; repeat
 	// the request until it succeeds.
 	ResetTestData(context.Context, *ResetTestDataRequest) (*ResetTestDataResponse, error)
