@@ -12,6 +12,7 @@ import (
 	"reservation.dev/platform/bus"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
+	"reservation.dev/platform/pg"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
@@ -204,6 +205,46 @@ func TestRepeatedErasure(t *testing.T) { // invariant 11
 			t.Error("not ended")
 		}
 	})
+}
+
+// While test data are deleted, a client can erase a customer after the erasures were deleted and before
+// the customers are. The erasure is then stored without its customer.
+func TestErasureWithoutCustomer(t *testing.T) { // invariant 11
+	for name, c := range map[string]struct {
+		answered []string // services
+		run      func(*ErasureJobs, context.Context) error
+		round    int32
+	}{
+		"is deleted, and does not stop the next round of others":             {erasers(), (*ErasureJobs).runOnce, 2},
+		"is deleted, and does not stop the repeated announcements of others": {erasers()[1:], (*ErasureJobs).remindOnce, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := openErasing(t)
+			test := *live
+			test.world = live.of(live.company.Test())
+			customers := map[*erasing]string{}
+			for _, e := range []*erasing{&test, live, &test} { // from the oldest announcement to the latest
+				live.now = live.now.Add(time.Second)
+				test.now = live.now
+				customers[e] = e.create("Ann").GetId()
+				e.erase(customers[e], false)
+				e.answer(customers[e], 1, c.answered...)
+			}
+			live.publish()
+			live.sql(`delete from customers where company_id = $1`, test.company)
+			live.now = live.now.Add(time.Hour)
+			if err := c.run(live.job, t.Context()); err != nil {
+				t.Error(err)
+			}
+			if told := live.publish(); len(told) != 1 || told[0].GetRound() != c.round || told[0].GetCustomer().GetId() != customers[live] {
+				t.Errorf("announced %v, want round %d of %s", told, c.round, customers[live])
+			}
+			left, err := pg.One[int64](t.Context(), live.db, pg.AllCompanies(), `select count(*) from customer_erasures where company_id = $1`, test.company)
+			if err != nil || left > 0 {
+				t.Errorf("%d erasures without a customer, %v", left, err)
+			}
+		})
+	}
 }
 
 func TestErasureReports(t *testing.T) {

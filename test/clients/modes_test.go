@@ -153,7 +153,7 @@ func (w *modeWorld) testSeparation(t *testing.T, intruder, owner *side) {
 		t.Run("interface "+c.name, func(t *testing.T) { c.testIntrusion(t, intruder, intruder.callers[i], owner) })
 	}
 	t.Run("gRPC", func(t *testing.T) { w.testRPCs(t, intruder, owner) })
-	harness.SameRows(t, before, harness.CompanyRows(t, w.databases, owner.company.ID))
+	harness.SameRows(t, before, harness.SettledRows(t, w.databases, owner.company.ID))
 }
 
 // testIntrusion lets the credentials of another mode try every step of a scenario.

@@ -29,8 +29,18 @@ func TestMain(m *testing.M) { harness.Main(m) }
 //   - docs/OPERATIONS.md starts the services as processes on a PostgreSQL server that the
 //     reader administers.
 func guides() []string {
-	return []string{"README.md", "docs/INTERFACE_A.md", "docs/INTERFACE_B.md", "docs/WEBHOOKS.md"}
+	return []string{"README.md", "docs/INTERFACE_A.md", "docs/INTERFACE_B.md", "docs/WEBHOOKS.md", testModePage}
 }
+
+const (
+	testModePage = "docs/TEST_MODE.md"
+	// testModeVariables sets the variables of testModePage, which its reader copies from elsewhere.
+	testModeVariables = `export RESERVATION_CREDENTIALS=.run/credentials.json
+COMPANY=$(jq -er .company_id .run/credentials.json) B=$(jq -er .interface_b.api_base_url .run/credentials.json)
+made=$(bin/reservectl key create --company $COMPANY --test --name "Website" --output json)
+TEST_KEY=$(jq -er .api_key <<<"$made") TEST_SECRET=$(jq -er .api_secret <<<"$made")
+`
+)
 
 // startPage is the page that a new user follows once, on a new platform.
 const startPage = "docs/START_GO.md"
@@ -42,7 +52,7 @@ const guideAddress = "https://example.com/webhooks"
 // and after the others.
 func TestGuidesCanBeFollowed(t *testing.T) {
 	s := harness.StartStandalone(t, harness.StandaloneOptions{Env: map[string]string{
-		// The guides explain the limit. A reader does not follow four guides at the same
+		// The guides explain the limit. A reader does not follow all guides at the same
 		// time, but this test does.
 		"DEMO": "on", "RATE_LIMIT": "1000",
 	}})
@@ -56,6 +66,9 @@ func TestGuidesCanBeFollowed(t *testing.T) {
 	for _, guide := range append(guides(), again...) {
 		t.Run(guide, func(t *testing.T) {
 			script := strings.ReplaceAll(guideScript(page(t, guide)), guideAddress, address)
+			if guide == testModePage {
+				script = testModeVariables + script
+			}
 			follow(t, dir, script)
 		})
 	}

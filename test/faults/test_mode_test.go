@@ -10,14 +10,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/test/harness"
 )
 
@@ -36,7 +37,7 @@ func TestSlowTestModeDespiteKills(t *testing.T) {
 		t.Run("auth is killed while "+part+" gets the new time", func(t *testing.T) { c.testAdvance(t, part, "auth") })
 		t.Run(part+" is killed before it gets the new time", func(t *testing.T) { c.testAdvance(t, part, part) })
 	}
-	harness.SameRows(t, before, harness.CompanyRows(t, c.databases, c.live.ID))
+	harness.SameRows(t, before, harness.SettledRows(t, c.databases, c.live.ID))
 }
 
 // modeCluster is a cluster with a company in both modes. Auth calls the other services through gates.
@@ -44,9 +45,11 @@ type modeCluster struct {
 	*harness.Cluster
 	op         *harness.Operator
 	modes      authv1.TestModeServiceClient
+	erasures   privacyv1.ErasureServiceClient
 	live, test *harness.Company
 	gates      map[string]*harness.CallGate
 	databases  []*pgx.Conn
+	kept       map[string][]string // the tables that a reset keeps, by service
 	requests   int
 }
 
@@ -56,6 +59,7 @@ func newModeCluster(t *testing.T) *modeCluster {
 		// The retries of deliveries would change rows during the test.
 		Cluster: harness.StartCluster(t, harness.ClusterOptions{Webhooks: 1, Env: map[string]string{"SHUTDOWN_DRAIN": "2s", "WEBHOOK_RETRIES": "24h"}}),
 		gates:   map[string]*harness.CallGate{},
+		kept:    harness.KeptTestData(t),
 	}
 	env := map[string]string{}
 	for part, addr := range map[string]string{"booking": c.Booking, "pass": c.Pass, "customer": c.Customer, "webhook": c.Webhook} {
@@ -74,6 +78,7 @@ func newModeCluster(t *testing.T) *modeCluster {
 		c.databases = append(c.databases, conn)
 	}
 	c.op, c.modes = c.Operator(t), authv1.NewTestModeServiceClient(c.Connect(t, c.Auth))
+	c.erasures = privacyv1.NewErasureServiceClient(c.Connect(t, c.Customer))
 	c.live = c.op.NewCompany(t, "Europe/London")
 	enabled, err := c.modes.EnableTestMode(c.live.Ctx(t.Context()), &authv1.EnableTestModeRequest{})
 	if err != nil {
@@ -89,37 +94,43 @@ func newModeCluster(t *testing.T) *modeCluster {
 // fill adds data of a company to every service.
 func (c *modeCluster) fill(t *testing.T, company *harness.Company) {
 	t.Helper()
-	ctx := company.Ctx(t.Context())
 	customer := company.ImportCustomers(t, fmt.Sprint("mode", c.requests, "-"), 40)[0]
-	kind, err := c.op.Passes.CreatePassType(ctx, &passv1.CreatePassTypeRequest{
+	if err := callUntilConnected(t, func(ctx context.Context) error { return c.write(company.Ctx(ctx), customer) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write gives a customer a pass, and bookings that are paid by card and by pass.
+func (c *modeCluster) write(ctx context.Context, customer string) error {
+	kind, err := c.op.Passes.CreatePassType(newKey(ctx), &passv1.CreatePassTypeRequest{
 		Title: "Ten Classes", TotalUses: 10, ValidityCount: 1, ValidityUnit: passv1.ValidityUnit_VALIDITY_UNIT_MONTH, Price: 11000,
 	})
 	if err != nil {
-		t.Fatal(err)
+		return fmt.Errorf("pass type: %w", err)
 	}
-	for _, act := range []func() error{
-		func() error {
-			_, err := c.op.Passes.AssignCustomerPass(ctx, &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: kind.GetPassType().GetId()})
-			return err
-		},
-		func() error {
-			made, err := c.op.Events.CreateEvent(ctx, &bookingv1.CreateEventRequest{
-				Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200}},
-				Dates: []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(time.Now().Add(7 * aDay).Truncate(time.Second)), DurationMinutes: 60}},
-			})
-			if err != nil {
-				return err
-			}
-			_, err = c.op.Bookings.CreateTransaction(ctx, &bookingv1.CreateTransactionRequest{
-				PurchaserId: customer, Lines: []*bookingv1.TransactionLine{{EventId: made.GetEvent().GetId(), Spaces: 1}},
-			})
-			return err
-		},
-	} {
-		if err := callUntilConnected(t, func(context.Context) error { return act() }); err != nil {
-			t.Fatal(err)
+	if _, err := c.op.Passes.AssignCustomerPass(newKey(ctx), &passv1.AssignCustomerPassRequest{CustomerId: customer, PassTypeId: kind.GetPassType().GetId()}); err != nil {
+		return fmt.Errorf("pass: %w", err)
+	}
+	made, err := c.op.Events.CreateEvent(newKey(ctx), &bookingv1.CreateEventRequest{
+		Title: "Morning Vinyasa", PricingOptions: []*bookingv1.NewPricingOption{{Name: "Drop-in", Price: 1200, Credits: proto.Int32(1)}},
+		Dates: []*bookingv1.NewEventDate{{StartsAt: timestamppb.New(time.Now().Add(7 * aDay).Truncate(time.Second)), DurationMinutes: 60}},
+	})
+	if err != nil {
+		return fmt.Errorf("event: %w", err)
+	}
+	for _, method := range []bookingv1.PaymentMethod{bookingv1.PaymentMethod_PAYMENT_METHOD_CARD, bookingv1.PaymentMethod_PAYMENT_METHOD_PASS} {
+		if _, err := c.op.Bookings.CreateTransaction(newKey(ctx), &bookingv1.CreateTransactionRequest{
+			PurchaserId: customer, Lines: []*bookingv1.TransactionLine{{EventId: made.GetEvent().GetId(), Spaces: 1}}, PaymentMethod: method,
+		}); err != nil {
+			return fmt.Errorf("purchase: %w", err)
 		}
 	}
+	return nil
+}
+
+// newKey returns ctx with a new idempotency key.
+func newKey(ctx context.Context) context.Context {
+	return rpc.WithIdempotencyKey(ctx, id.NewUUID().String())
 }
 
 // interrupt makes a request, kills a process as soon as auth calls a service for it, and repeats the
@@ -149,7 +160,7 @@ func (c *modeCluster) interrupt(t *testing.T, part, killed string, request func(
 	c.Part(killed).Restart(t)
 	harness.Eventually(t, backLimit, func() error {
 		err := request(ctx)
-		if err != nil && !fault.Is(err, fault.Unavailable) {
+		if err != nil && !repeats(err) {
 			t.Errorf("the repeated request: %v", err)
 			return nil
 		}
@@ -176,7 +187,7 @@ func (c *modeCluster) testReset(t *testing.T, part, killed string) {
 func (c *modeCluster) testRows(all map[string]harness.Rows) map[string]harness.Rows {
 	maps.DeleteFunc(all, func(table string, rows harness.Rows) bool {
 		database, name, _ := strings.Cut(table, ".")
-		return rows.Number == 0 || database == "auth" || slices.Contains([]string{"companies", "endpoints", "endpoint_secrets"}, name)
+		return rows.Number == 0 || database == "auth" || name == "companies" || slices.Contains(c.kept[database], name)
 	})
 	return all
 }

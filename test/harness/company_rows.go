@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -85,6 +88,34 @@ func SameRows(t testing.TB, before, after map[string]Rows) {
 	if len(after) < 40 || len(after) != len(before) {
 		t.Errorf("%d tables were compared, and %d before", len(after), len(before))
 	}
+}
+
+// newTestData matches the call in a service's source that names the tables that it keeps.
+var newTestData = regexp.MustCompile(`tenancy\.NewTestData\(kit\.DB((?:, "[a-z_]+")*)\)`)
+
+// KeptTestData returns the tables that a reset of test data keeps, in addition to the copy of the companies,
+// by service. It reads them in the sources of the services, and has every service that deletes test data.
+func KeptTestData(t testing.TB) map[string][]string {
+	t.Helper()
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources, err := filepath.Glob(filepath.Join(root, "services", "*", "run.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string][]string{}
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if call := newTestData.FindSubmatch(text); call != nil {
+			kept[filepath.Base(filepath.Dir(source))] = strings.FieldsFunc(string(call[1]), func(r rune) bool { return strings.ContainsRune(`, "`, r) })
+		}
+	}
+	return kept
 }
 
 // Column returns the only column of a query.

@@ -20,24 +20,20 @@ import (
 	"reservation.dev/platform/tenancy"
 	"reservation.dev/platform/token"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	"reservation.dev/test/harness"
 )
-
-// keptTestData returns the tables that the reset of test data keeps, by service, in addition to the copy
-// of the companies. Auth resets nothing of its own.
-func keptTestData() map[string][]string {
-	return map[string][]string{"booking": nil, "pass": nil, "customer": nil, "webhook": {"endpoints", "endpoint_secrets"}}
-}
 
 // testRows is the number of rows of the company whose data are deleted, in each table: more than one commit
 // deletes.
 const testRows = 5001
 
 func TestDeleteTestData(t *testing.T) {
+	keptTables := harness.KeptTestData(t)
 	for part, dir := range schemas(t) {
-		kept, resets := keptTestData()[part]
+		kept, resets := keptTables[part]
 		if !resets {
 			if part != "platform" && part != "auth" {
-				t.Errorf("%s is not in keptTestData", part)
+				t.Errorf("%s deletes no test data", part)
 			}
 			continue
 		}
@@ -95,7 +91,10 @@ type companyTable struct {
 }
 
 // column is a column that an insert must set.
-type column struct{ Name, Type string }
+type column struct {
+	Name, Type string
+	Names      string // the table whose rows the column names: its own, or the one that a foreign key references
+}
 
 // testData is a database whose tables take any rows, until the service deletes them.
 type testData struct {
@@ -115,8 +114,10 @@ const (
 	singleSQL = `select exists (select from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attname = 'company_id'
 		where i.indrelid = $1::text::regclass and i.indisunique and i.indpred is null and i.indnkeyatts = 1 and i.indkey[0] = a.attnum)`
 
-	columnsSQL = `select a.attname::text, format_type(a.atttypid, null) from pg_attribute a
-		where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped and a.attname <> 'company_id'
+	// Every foreign key is company_id and a column that references id.
+	columnsSQL = `select a.attname::text, format_type(a.atttypid, null), coalesce((select f.confrelid::regclass::text from pg_constraint f
+			where f.conrelid = a.attrelid and f.contype = 'f' and f.conkey[2] = a.attnum), case a.attname when 'id' then $1 end, '')
+		from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped and a.attname <> 'company_id'
 			and a.attnotnull and not a.atthasdef and a.attidentity = '' order by a.attnum`
 
 	checksSQL = `select conname::text from pg_constraint where conrelid = $1::text::regclass and contype = 'c'`
@@ -189,9 +190,12 @@ func (d *testData) columns(table string) []column {
 	return all
 }
 
-// value returns an expression for a column, which differs in each row if the type allows it.
+// value returns an expression for a column, which differs in each row if the type allows it. The n-th row of
+// a table references the n-th rows of other tables.
 func (c column) value() string {
 	switch {
+	case c.Names != "":
+		return "md5($1::uuid || '" + c.Names + "' || n)::uuid"
 	case strings.HasSuffix(c.Type, "[]"), c.Type == "jsonb":
 		return "'{}'"
 	case c.Type == "uuid":
@@ -215,7 +219,7 @@ func (d *testData) fill(table companyTable, company id.Company, rows int) {
 	if table.Single {
 		rows = 1
 	}
-	names, values := []string{"company_id"}, []string{"$1"}
+	names, values := []string{"company_id"}, []string{"$1::uuid"}
 	for _, c := range table.Columns {
 		names, values = append(names, quoted(c.Name)), append(values, c.value())
 	}
