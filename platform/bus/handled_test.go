@@ -46,7 +46,7 @@ func TestAwaitHandled(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		if err := b.AwaitHandled(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "slow") {
-			return fmt.Errorf("with an event that is not handled: %v", err)
+			return fmt.Errorf("with an event that is not handled: %w", err)
 		}
 		return nil
 	})

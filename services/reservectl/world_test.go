@@ -143,7 +143,7 @@ func summed(t *testing.T, r result) counts {
 }
 
 func (w *world) IssueToken(context.Context, *authv1.IssueTokenRequest) (*authv1.IssueTokenResponse, error) {
-	return &authv1.IssueTokenResponse{AccessToken: rawToken}, nil
+	return &authv1.IssueTokenResponse{AccessToken: rawToken, ExpiresIn: 3600}, nil
 }
 
 func (w *world) CreateCompany(_ context.Context, req *authv1.CreateCompanyRequest) (*authv1.CreateCompanyResponse, error) {
