@@ -91,15 +91,17 @@ func TestSlowGoingLive(t *testing.T) {
 		}
 	}
 	test.call(t, http.MethodPost, "/webhook-endpoints", object{"url": platform.Listen(t, keep(bodies)), "events": []any{"registration.created", "hold.expired"}})
-	t.Run("a program books in test mode", func(t *testing.T) {
-		test.call(t, http.MethodPost, "/events", object{
+	sell := func(t *testing.T) {
+		event := test.call(t, http.MethodPost, "/events", object{
 			"title": "Morning yoga", "type": "class", "startsAt": soon(3), "duration": 60, "pricingOptions": []object{{"name": "Drop-in", "price": 12.5}},
 		})
 		book(t, test.key)
-		bodies.await(t, `"event":"registration.created"`)
-	})
+		bodies.await(t, fmt.Sprint(event["id"])) // in registration.created
+	}
+	t.Run("a program books in test mode", sell)
 	t.Run("holds and passes end by the test clock", func(t *testing.T) { test.testClock(t, bodies) })
 	t.Run("a reset deletes the test data, and nothing else", func(t *testing.T) { test.testReset(t) })
+	t.Run("after the reset, the program books and is notified again", sell)
 	t.Run("every webhook was of the test mode", func(t *testing.T) {
 		for line := range strings.Lines(bodies.String()) {
 			if !strings.Contains(line, `","mode":"test","data":`) {

@@ -177,10 +177,21 @@ func (c *modeCluster) testReset(t *testing.T, part, killed string) {
 		_, err := c.modes.ResetTestData(ctx, &authv1.ResetTestDataRequest{})
 		return err
 	})
-	if left := c.testRows(harness.CompanyRows(t, c.databases, c.test.ID)); len(left) > 0 {
+	c.onlyEndpoints(t, harness.CompanyRows(t, c.databases, c.test.ID))
+	c.sameClock(t, 0)
+}
+
+// onlyEndpoints checks that a reset has left the webhook endpoint, with its secret, and no other test data.
+func (c *modeCluster) onlyEndpoints(t *testing.T, all map[string]harness.Rows) {
+	t.Helper()
+	for _, table := range []string{"webhook.endpoints", "webhook.endpoint_secrets"} {
+		if n := all[table].Number; n != 1 {
+			t.Errorf("%s has %d rows", table, n)
+		}
+	}
+	if left := c.testRows(all); len(left) > 0 {
 		t.Errorf("left are %v", left)
 	}
-	c.sameClock(t, 0)
 }
 
 // testRows returns the tables that have rows of test data.
