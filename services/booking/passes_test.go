@@ -55,6 +55,13 @@ func (f *fakePasses) credits(pass id.CustomerPass) int32 {
 	return f.left[pass]
 }
 
+// setBefore sets before while calls can be in progress.
+func (f *fakePasses) setBefore(before func(call string) error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = before
+}
+
 var errPassAway = fault.Away(errors.New("the pass service is away"))
 
 func (f *fakePasses) call(name string, do func() error) error {

@@ -273,11 +273,11 @@ func TestTestClockAndPurchasesByPass(t *testing.T) { // invariants 15 and 30
 	test.passes.give(mia, 10)
 	e := test.passEvent(nil, month, nil)
 	t.Run("a purchase that was interrupted is undone by the real time", func(t *testing.T) {
-		test.passes.before = func(string) error { return errPassAway }
+		test.passes.setBefore(func(string) error { return errPassAway })
 		if _, err := test.byPass(test.ctx, mia, e, 1); err == nil {
 			t.Fatal("the purchase is complete")
 		}
-		test.passes.before = nil
+		test.passes.setBefore(nil)
 		live.jobs()
 		if test.booked(e) != 1 {
 			t.Error("the purchase was undone before its time")
@@ -295,10 +295,10 @@ func TestTestClockAndPurchasesByPass(t *testing.T) { // invariants 15 and 30
 		if err != nil {
 			t.Fatal(err)
 		}
-		test.passes.before = func(string) error { return errPassAway }
+		test.passes.setBefore(func(string) error { return errPassAway })
 		test.cancel(bought)
 		test.eventually("the call of the pass service", func() bool { return test.booked(e) == 1 })
-		test.passes.before = nil
+		test.passes.setBefore(nil)
 		live.later(model.PendingTime + 30*time.Second)
 		test.wantEntry(entry, "WAITING", 1, model.PassedOverPassAway)
 		live.later(model.PendingTime + 40*time.Second)
