@@ -31,7 +31,7 @@ func (w *world) testDocsPages(t *testing.T) {
 	b := w.tab(t)
 	b.open("/sign-in")
 	b.follow("Documentation")
-	b.says("Where to start")
+	b.says("Where to go next")
 	b.size(390, 844)
 	paths := eval[[]string](b, `[...new Set([...document.querySelectorAll(".side a")].map(a => a.getAttribute("href")))]`)
 	if len(paths) < 50 {
