@@ -41,12 +41,8 @@ build: ## build bin/standalone, bin/reservectl and every service
 .PHONY: test
 test: vet unit end-to-end ## before a push: check format, vet, and run all tests except the slow ones; works on a fresh machine
 
-# The names of slow tests start with TestSlow.
-.PHONY: test-slow
-test-slow: race end-to-end-slow ## run the slow tests, and the package tests with the race detector (CI runs them too)
-
-.PHONY: test-all
-test-all: vet race end-to-end-all ## every test once, as in CI: what make test and make test-slow run together
+.PHONY: test-race
+test-race: vet race end-to-end ## what CI runs: make test, with the race detector in the package tests
 
 # UNITS are the packages outside test/. SLOW_TESTS are the packages in test/ with slow tests.
 UNITS      := $(filter-out ./test/%,$(PACKAGES))
@@ -66,12 +62,9 @@ race: postgres ## run the package tests with the race detector, including the sl
 end-to-end: postgres chromium ## run the tests in test/, which start the built programs
 	go test -vet=off -timeout 15m -count=1 -skip '^TestSlow' $(TESTFLAGS) ./test/...
 
-.PHONY: end-to-end-all
-end-to-end-all: postgres chromium ## run the tests in test/, including the slow ones
-	go test -vet=off -timeout 25m -count=1 $(TESTFLAGS) ./test/...
-
-.PHONY: end-to-end-slow
-end-to-end-slow: postgres chromium ## run the slow tests in test/: long faults, every page in several fonts, linters
+# The names of slow tests start with TestSlow.
+.PHONY: test-slow
+test-slow: postgres chromium ## run the slow tests in test/: long faults, every page in several fonts, client libraries
 	go test -vet=off -timeout 25m -count=1 -run '^TestSlow' $(TESTFLAGS) $(SLOW_TESTS)
 
 .PHONY: check

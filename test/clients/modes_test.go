@@ -18,9 +18,9 @@ import (
 	"reservation.dev/test/harness"
 )
 
-// TestSlowModes checks for every operation and every RPC that a credential in test mode neither sees nor
+// TestModes checks for every operation and every RPC that a credential in test mode neither sees nor
 // changes the data of the same company in live mode, and the other way round.
-func TestSlowModes(t *testing.T) {
+func TestModes(t *testing.T) {
 	t.Parallel()
 	postgres := harness.StartPostgres(t, filepath.Join(harness.TempDir(t), "postgres"), pgserver.Fast)
 	platform := harness.StartStandalone(t, harness.StandaloneOptions{
