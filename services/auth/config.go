@@ -28,7 +28,7 @@ type Config struct {
 // Retention is how long audit entries, logged requests and invitations are kept.
 type Retention struct {
 	Audit       time.Duration `env:"AUDIT_KEPT" envDefault:"17520h" doc:"how long audit entries are kept"`
-	Requests    time.Duration `env:"REQUESTS_KEPT" envDefault:"720h" doc:"how long the request log keeps requests to the public interfaces"`
+	Requests    time.Duration `env:"REQUEST_LOG_KEPT" envDefault:"720h" doc:"how long the request log keeps requests to the public interfaces"`
 	Invitations time.Duration `env:"INVITATIONS_KEPT" envDefault:"720h" doc:"how long accepted, revoked and expired invitations are kept"`
 }
 
@@ -51,7 +51,7 @@ func (c *Config) Validate() error {
 		faults = append(faults, errors.New("AUDIT_KEPT must be at least 24h"))
 	}
 	if c.Retention.Requests < time.Hour {
-		faults = append(faults, errors.New("REQUESTS_KEPT must be at least 1h"))
+		faults = append(faults, errors.New("REQUEST_LOG_KEPT must be at least 1h"))
 	}
 	if c.Retention.Invitations < time.Hour {
 		faults = append(faults, errors.New("INVITATIONS_KEPT must be at least 1h"))
