@@ -51,6 +51,18 @@ type (
 	Note = ID[noteKind]
 	// LoggedRequest identifies an entry of the request log: req_.
 	LoggedRequest = ID[loggedRequestKind]
+	// Plan identifies a plan that customers subscribe to: plan_.
+	Plan = ID[planKind]
+	// Subscription identifies a customer's subscription to a plan: sub_.
+	Subscription = ID[subscriptionKind]
+	// MediaItem identifies a video, a recording, a document or an image: media_.
+	MediaItem = ID[mediaItemKind]
+	// Collection identifies a collection of media items: col_.
+	Collection = ID[collectionKind]
+	// Entitlement identifies a rule that lets customers play media: ent_.
+	Entitlement = ID[entitlementKind]
+	// Upload identifies the upload of a file: upl_.
+	Upload = ID[uploadKind]
 )
 
 type (
@@ -78,6 +90,12 @@ type (
 	publishableKeyKind    struct{}
 	noteKind              struct{}
 	loggedRequestKind     struct{}
+	planKind              struct{}
+	subscriptionKind      struct{}
+	mediaItemKind         struct{}
+	collectionKind        struct{}
+	entitlementKind       struct{}
+	uploadKind            struct{}
 )
 
 func (companyKind) Prefix() string           { return "comp_" }
@@ -104,3 +122,9 @@ func (webhookDeliveryKind) Prefix() string   { return "whd_" }
 func (publishableKeyKind) Prefix() string    { return "pub_" }
 func (noteKind) Prefix() string              { return "note_" }
 func (loggedRequestKind) Prefix() string     { return "req_" }
+func (planKind) Prefix() string              { return "plan_" }
+func (subscriptionKind) Prefix() string      { return "sub_" }
+func (mediaItemKind) Prefix() string         { return "media_" }
+func (collectionKind) Prefix() string        { return "col_" }
+func (entitlementKind) Prefix() string       { return "ent_" }
+func (uploadKind) Prefix() string            { return "upl_" }

@@ -29,10 +29,15 @@ const (
 	EventsWrite             = "events:write"
 	HoldsRead               = "holds:read"
 	HoldsWrite              = "holds:write"
+	MediaPlay               = "media:play"
+	MediaRead               = "media:read"
+	MediaWrite              = "media:write"
 	NotesRead               = "notes:read"
 	NotesWrite              = "notes:write"
 	PassesRead              = "passes:read"
 	PassesWrite             = "passes:write"
+	PlansRead               = "plans:read"
+	PlansWrite              = "plans:write"
 	PrivacyRead             = "privacy:read"
 	PrivacyWrite            = "privacy:write"
 	ProfileRead             = "profile:read"
@@ -43,6 +48,8 @@ const (
 	RequestsRead            = "requests:read"
 	ServiceCredentialsRead  = "service-credentials:read"
 	ServiceCredentialsWrite = "service-credentials:write"
+	SubscriptionsRead       = "subscriptions:read"
+	SubscriptionsWrite      = "subscriptions:write"
 	TestModeRead            = "test-mode:read"
 	TestModeWrite           = "test-mode:write"
 	TransactionsRead        = "transactions:read"
@@ -60,7 +67,7 @@ const Everything = "*"
 // InterfaceA returns the scopes that an API client can have. On Interface A, PassesRead means the passes
 // of a customer.
 func InterfaceA() []string {
-	return []string{CustomersRead, ProfileRead, ProfileWrite, BookingsRead, PassesRead, NotesRead, NotesWrite}
+	return []string{CustomersRead, ProfileRead, ProfileWrite, BookingsRead, PassesRead, NotesRead, NotesWrite, SubscriptionsRead, MediaRead}
 }
 
 // InToken returns the scopes that the token of an API client with the granted scopes carries. To
@@ -80,7 +87,8 @@ func InToken(granted []string) []string {
 func InterfaceB() []string {
 	return []string{
 		CustomerPassesRead, CustomerPassesWrite, CustomersRead, CustomersWrite, DiscountsRead, DiscountsWrite, EventsRead, EventsWrite,
-		HoldsRead, HoldsWrite, PassesRead, PassesWrite, RegistrationsRead, RegistrationsWrite, RequestsRead,
+		HoldsRead, HoldsWrite, MediaPlay, MediaRead, MediaWrite, PassesRead, PassesWrite, PlansRead, PlansWrite,
+		RegistrationsRead, RegistrationsWrite, RequestsRead, SubscriptionsRead, SubscriptionsWrite,
 		TestModeRead, TestModeWrite, TransactionsRead, TransactionsWrite, WaitlistRead, WaitlistWrite, WebhooksRead, WebhooksWrite,
 	}
 }
@@ -99,7 +107,7 @@ func Service() []string {
 		CustomersWrite, BookingsWrite, EventsRead, EventsWrite, PassesWrite,
 		CustomerPassesRead, CustomerPassesWrite, RedemptionsWrite, DiscountsRead, DiscountsWrite,
 		RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite, WaitlistRead, WaitlistWrite,
-		WebhooksRead, WebhooksWrite,
+		PlansRead, PlansWrite, SubscriptionsWrite, MediaPlay, MediaWrite, WebhooksRead, WebhooksWrite,
 		CompanyRead, CompanyWrite, APIClientsRead, APIClientsWrite, APIKeysRead, APIKeysWrite,
 		ServiceCredentialsRead, ServiceCredentialsWrite,
 		AuditRead, AuditWrite, PrivacyRead, PrivacyWrite, RequestsRead, TestModeRead, TestModeWrite)
@@ -111,7 +119,7 @@ func Staff() []string {
 		CustomersRead, CustomersWrite, ProfileRead, ProfileWrite, NotesRead, NotesWrite, EventsRead, EventsWrite,
 		BookingsRead, BookingsWrite, RegistrationsRead, RegistrationsWrite, TransactionsRead, TransactionsWrite, HoldsRead, HoldsWrite,
 		WaitlistRead, WaitlistWrite, PassesRead, PassesWrite, CustomerPassesRead, CustomerPassesWrite, DiscountsRead, DiscountsWrite,
-		AuditWrite, TestModeRead,
+		PlansRead, PlansWrite, SubscriptionsRead, SubscriptionsWrite, MediaPlay, MediaRead, MediaWrite, AuditWrite, TestModeRead,
 	}
 }
 

@@ -271,6 +271,10 @@ const (
 	LedgerEntryKind_LEDGER_ENTRY_KIND_RETURNED LedgerEntryKind = 3
 	// A caller changed the uses.
 	LedgerEntryKind_LEDGER_ENTRY_KIND_ADJUSTED LedgerEntryKind = 4
+	// A period of a subscription began.
+	LedgerEntryKind_LEDGER_ENTRY_KIND_GRANTED LedgerEntryKind = 5
+	// Unused credits of a subscription expired when a period began or when it ended.
+	LedgerEntryKind_LEDGER_ENTRY_KIND_EXPIRED LedgerEntryKind = 6
 )
 
 // Enum value maps for LedgerEntryKind.
@@ -281,6 +285,8 @@ var (
 		2: "LEDGER_ENTRY_KIND_REDEEMED",
 		3: "LEDGER_ENTRY_KIND_RETURNED",
 		4: "LEDGER_ENTRY_KIND_ADJUSTED",
+		5: "LEDGER_ENTRY_KIND_GRANTED",
+		6: "LEDGER_ENTRY_KIND_EXPIRED",
 	}
 	LedgerEntryKind_value = map[string]int32{
 		"LEDGER_ENTRY_KIND_UNSPECIFIED": 0,
@@ -288,6 +294,8 @@ var (
 		"LEDGER_ENTRY_KIND_REDEEMED":    2,
 		"LEDGER_ENTRY_KIND_RETURNED":    3,
 		"LEDGER_ENTRY_KIND_ADJUSTED":    4,
+		"LEDGER_ENTRY_KIND_GRANTED":     5,
+		"LEDGER_ENTRY_KIND_EXPIRED":     6,
 	}
 )
 
@@ -343,7 +351,10 @@ type PassType struct {
 	// A pass can be used any number of times; total_uses is 999999.
 	UnlimitedUses bool `protobuf:"varint,14,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
 	// A pass has no last day; validity_count is 1000 and validity_unit is VALIDITY_UNIT_YEAR.
-	NeverExpires  bool `protobuf:"varint,15,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	NeverExpires bool `protobuf:"varint,15,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	// plan_ identifier of the plan that owns the pass type; empty if it is sold on its own. ListPassTypes
+	// returns pass types of plans only on request.
+	PlanId        string `protobuf:"bytes,16,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -483,6 +494,13 @@ func (x *PassType) GetNeverExpires() bool {
 	return false
 }
 
+func (x *PassType) GetPlanId() string {
+	if x != nil {
+		return x.PlanId
+	}
+	return ""
+}
+
 // CustomerPass is a pass that a customer holds.
 type CustomerPass struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -513,9 +531,12 @@ type CustomerPass struct {
 	// The pass has no last day; expiry_date is 9999-12-31.
 	NeverExpires bool `protobuf:"varint,15,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
 	// Since when the pass is paused; unset if it is not paused.
-	PausedSince   *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=paused_since,json=pausedSince,proto3" json:"paused_since,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PausedSince *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=paused_since,json=pausedSince,proto3" json:"paused_since,omitempty"`
+	// sub_ identifier of the subscription that the pass belongs to; empty if there is none. Such a pass has
+	// the credits of the current period and those that moved from earlier periods.
+	SubscriptionId string `protobuf:"bytes,17,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CustomerPass) Reset() {
@@ -658,6 +679,13 @@ func (x *CustomerPass) GetPausedSince() *timestamppb.Timestamp {
 		return x.PausedSince
 	}
 	return nil
+}
+
+func (x *CustomerPass) GetSubscriptionId() string {
+	if x != nil {
+		return x.SubscriptionId
+	}
+	return ""
 }
 
 type CreatePassTypeRequest struct {
@@ -928,7 +956,9 @@ type ListPassTypesRequest struct {
 	// Returns only pass types in this status; unspecified returns all.
 	Status PassTypeStatus `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.pass.v1.PassTypeStatus" json:"status,omitempty"`
 	// Returns only pass types changed at or after this time.
-	UpdatedSince  *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	UpdatedSince *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=updated_since,json=updatedSince,proto3" json:"updated_since,omitempty"`
+	// Also returns the pass types of plans. Callers that only have catalog:read never see them.
+	OfPlans       bool `protobuf:"varint,7,opt,name=of_plans,json=ofPlans,proto3" json:"of_plans,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1003,6 +1033,13 @@ func (x *ListPassTypesRequest) GetUpdatedSince() *timestamppb.Timestamp {
 		return x.UpdatedSince
 	}
 	return nil
+}
+
+func (x *ListPassTypesRequest) GetOfPlans() bool {
+	if x != nil {
+		return x.OfPlans
+	}
+	return false
 }
 
 type ListPassTypesResponse struct {
@@ -2270,7 +2307,7 @@ func (x *RedemptionItem) GetDay() string {
 type RedeemCreditsResponse struct {
 	state          protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPassId string                 `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
-	// The credits of all items together.
+	// The credits of all items together. 0 for the pass of a subscription with unlimited bookings.
 	Credits int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
 	// The uses left immediately after the redemption.
 	RemainingUses int32 `protobuf:"varint,3,opt,name=remaining_uses,json=remainingUses,proto3" json:"remaining_uses,omitempty"`
@@ -3052,7 +3089,10 @@ type LedgerEntry struct {
 	// booking_ identifier; only for redeemed and returned.
 	ItemId string `protobuf:"bytes,8,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
 	// Why the uses were changed, if a reason was given; only for adjusted.
-	Reason        string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,9,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Number of the period of the subscription; only for the pass of a subscription: granted and expired,
+	// and 1 for assigned.
+	Period        int32 `protobuf:"varint,10,opt,name=period,proto3" json:"period,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3148,6 +3188,13 @@ func (x *LedgerEntry) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *LedgerEntry) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
 }
 
 type ListLedgerEntriesRequest struct {
@@ -3295,7 +3342,7 @@ var File_reservation_pass_v1_pass_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\n" +
-	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\"reservation/access/v1/access.proto\"\xdd\x04\n" +
+	"\x1ereservation/pass/v1/pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17google/rpc/status.proto\x1a\"reservation/access/v1/access.proto\"\xf6\x04\n" +
 	"\bPassType\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -3315,7 +3362,8 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"updated_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
 	"\aversion\x18\r \x01(\x03R\aversion\x12%\n" +
 	"\x0eunlimited_uses\x18\x0e \x01(\bR\runlimitedUses\x12#\n" +
-	"\rnever_expires\x18\x0f \x01(\bR\fneverExpires\"\x98\x05\n" +
+	"\rnever_expires\x18\x0f \x01(\bR\fneverExpires\x12\x17\n" +
+	"\aplan_id\x18\x10 \x01(\tR\x06planId\"\xc1\x05\n" +
 	"\fCustomerPass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
@@ -3340,7 +3388,8 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"total_uses\x18\r \x01(\x05R\ttotalUses\x12%\n" +
 	"\x0eunlimited_uses\x18\x0e \x01(\bR\runlimitedUses\x12#\n" +
 	"\rnever_expires\x18\x0f \x01(\bR\fneverExpires\x12=\n" +
-	"\fpaused_since\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vpausedSince\"\xba\x03\n" +
+	"\fpaused_since\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\vpausedSince\x12'\n" +
+	"\x0fsubscription_id\x18\x11 \x01(\tR\x0esubscriptionId\"\xba\x03\n" +
 	"\x15CreatePassTypeRequest\x12\x1e\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\vdescription\x12\x1d\n" +
@@ -3360,7 +3409,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x12GetPassTypeRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"Q\n" +
 	"\x13GetPassTypeResponse\x12:\n" +
-	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xa8\x02\n" +
+	"\tpass_type\x18\x01 \x01(\v2\x1d.reservation.pass.v1.PassTypeR\bpassType\"\xc3\x02\n" +
 	"\x14ListPassTypesRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12'\n" +
 	"\n" +
@@ -3368,7 +3417,8 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x01(\x03R\x06offset\x124\n" +
 	"\x05order\x18\x04 \x01(\x0e2\x1e.reservation.pass.v1.PassOrderR\x05order\x12;\n" +
 	"\x06status\x18\x05 \x01(\x0e2#.reservation.pass.v1.PassTypeStatusR\x06status\x12?\n" +
-	"\rupdated_since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\"\x93\x01\n" +
+	"\rupdated_since\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\fupdatedSince\x12\x19\n" +
+	"\bof_plans\x18\a \x01(\bR\aofPlans\"\x93\x01\n" +
 	"\x15ListPassTypesResponse\x12<\n" +
 	"\n" +
 	"pass_types\x18\x01 \x03(\v2\x1d.reservation.pass.v1.PassTypeR\tpassTypes\x12&\n" +
@@ -3527,7 +3577,7 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\rredemption_id\x18\x01 \x01(\tR\fredemptionId\x12\x17\n" +
 	"\aitem_id\x18\x02 \x01(\tR\x06itemId\x12(\n" +
 	"\x10customer_pass_id\x18\x03 \x01(\tR\x0ecustomerPassId\x12\x18\n" +
-	"\acredits\x18\x04 \x01(\x05R\acredits\"\xbe\x02\n" +
+	"\acredits\x18\x04 \x01(\x05R\acredits\"\xd6\x02\n" +
 	"\vLedgerEntry\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x03R\bsequence\x128\n" +
 	"\x04kind\x18\x02 \x01(\x0e2$.reservation.pass.v1.LedgerEntryKindR\x04kind\x12\x18\n" +
@@ -3538,7 +3588,9 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x05actor\x18\x06 \x01(\tR\x05actor\x12#\n" +
 	"\rredemption_id\x18\a \x01(\tR\fredemptionId\x12\x17\n" +
 	"\aitem_id\x18\b \x01(\tR\x06itemId\x12\x16\n" +
-	"\x06reason\x18\t \x01(\tR\x06reason\"\xcb\x01\n" +
+	"\x06reason\x18\t \x01(\tR\x06reason\x12\x16\n" +
+	"\x06period\x18\n" +
+	" \x01(\x05R\x06period\"\xcb\x01\n" +
 	"\x18ListLedgerEntriesRequest\x121\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0ecustomerPassId\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
@@ -3575,13 +3627,15 @@ const file_reservation_pass_v1_pass_proto_rawDesc = "" +
 	"\x12PASS_ORDER_CREATED\x10\x01\x12\x1b\n" +
 	"\x17PASS_ORDER_CREATED_DESC\x10\x02\x12\x16\n" +
 	"\x12PASS_ORDER_UPDATED\x10\x03\x12\x1b\n" +
-	"\x17PASS_ORDER_UPDATED_DESC\x10\x04*\xb4\x01\n" +
+	"\x17PASS_ORDER_UPDATED_DESC\x10\x04*\xf2\x01\n" +
 	"\x0fLedgerEntryKind\x12!\n" +
 	"\x1dLEDGER_ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_ASSIGNED\x10\x01\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_REDEEMED\x10\x02\x12\x1e\n" +
 	"\x1aLEDGER_ENTRY_KIND_RETURNED\x10\x03\x12\x1e\n" +
-	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x042\xe2\x12\n" +
+	"\x1aLEDGER_ENTRY_KIND_ADJUSTED\x10\x04\x12\x1d\n" +
+	"\x19LEDGER_ENTRY_KIND_GRANTED\x10\x05\x12\x1d\n" +
+	"\x19LEDGER_ENTRY_KIND_EXPIRED\x10\x062\xe2\x12\n" +
 	"\vPassService\x12}\n" +
 	"\x0eCreatePassType\x12*.reservation.pass.v1.CreatePassTypeRequest\x1a+.reservation.pass.v1.CreatePassTypeResponse\"\x12\x8a\xc9\x18\x0e\n" +
 	"\fpasses:write\x12\x81\x01\n" +

@@ -59,7 +59,7 @@ type PassServiceClient interface {
 	UpdatePassType(ctx context.Context, in *UpdatePassTypeRequest, opts ...grpc.CallOption) (*UpdatePassTypeResponse, error)
 	// AssignCustomerPass assigns a pass to a customer, free or sold. Its uses are the first entry of
 	// its ledger.
-	// Refusals: PASS_NOT_ACTIVE (the pass type is archived).
+	// Refusals: PASS_NOT_ACTIVE (the pass type is archived), PASS_OF_SUBSCRIPTION (it belongs to a plan).
 	AssignCustomerPass(ctx context.Context, in *AssignCustomerPassRequest, opts ...grpc.CallOption) (*AssignCustomerPassResponse, error)
 	// GetCustomerPass returns one customer pass.
 	GetCustomerPass(ctx context.Context, in *GetCustomerPassRequest, opts ...grpc.CallOption) (*GetCustomerPassResponse, error)
@@ -317,7 +317,7 @@ type PassServiceServer interface {
 	UpdatePassType(context.Context, *UpdatePassTypeRequest) (*UpdatePassTypeResponse, error)
 	// AssignCustomerPass assigns a pass to a customer, free or sold. Its uses are the first entry of
 	// its ledger.
-	// Refusals: PASS_NOT_ACTIVE (the pass type is archived).
+	// Refusals: PASS_NOT_ACTIVE (the pass type is archived), PASS_OF_SUBSCRIPTION (it belongs to a plan).
 	AssignCustomerPass(context.Context, *AssignCustomerPassRequest) (*AssignCustomerPassResponse, error)
 	// GetCustomerPass returns one customer pass.
 	GetCustomerPass(context.Context, *GetCustomerPassRequest) (*GetCustomerPassResponse, error)

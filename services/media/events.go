@@ -1,0 +1,4 @@
+package media
+
+// consumer is the name of the consumer of company events.
+const consumer = "media-copies"

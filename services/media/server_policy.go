@@ -1,0 +1,11 @@
+package media
+
+import (
+	"reservation.dev/platform/rpc"
+	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+)
+
+// Policy returns which callers each RPC accepts, as declared in the protos.
+func Policy() rpc.Policy {
+	return rpc.PolicyOf(&authv1.CompanyCopyService_ServiceDesc, &authv1.TestDataService_ServiceDesc)
+}

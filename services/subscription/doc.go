@@ -1,0 +1,74 @@
+// Package subscription is the subscription service: plans, the subscriptions of customers, their
+// periods and their payments.
+//
+//	                 trial over
+//	create ──▶ trialing ──▶ active ◀──────────────── paid or waived ───┐
+//	   └─────────────────────▶ │ ───── failed, or overdue ──────▶ past_due
+//	                           │                                      │
+//	            first day      ▼      resumes                         │ last step of dunning
+//	 trialing, active ─────▶ paused ──────────▶ the state before      ▼
+//	 trialing, active ── cancel at the period's end ──▶ ending ──▶ ended
+//	                                    keep ◀────────────┘           ▲
+//	 any state ── cancelled at once, or the customer is deleted ──────┘
+//
+// A subscription in dunning can be cancelled at the period's end too: it stays past_due until it is
+// paid, and then it is ending. A paused one stays paused until it resumes.
+//
+// A job moves subscriptions whose next step is due (advance.go): it begins periods, starts and ends
+// pauses, reminds of payments and ends subscriptions. Each step is decided by the rules from the
+// subscription, its settings and the time, so that an outage delays steps and loses none.
+//
+// The credits of a subscription are in the ledger of a customer pass, which the pass service owns. After
+// each change, the service sends the whole state of the pass, with the grants of the periods that the
+// pass service has not confirmed (pass_sync.go). A plan and its pass type have the same UUID, and so
+// have a subscription and its customer pass.
+//
+// Payments are made outside the platform. The service says what is due, and callers record what was
+// paid.
+//
+// # Invariants
+//
+//  1. Periods are numbered from 1 without gaps. Each begins on the day after the one before ended, except
+//     after past_due, when a gap is allowed (invariant 6). No two periods of a subscription overlap.
+//  2. The boundaries of periods are counted on the calendar from an anchor day: the n-th boundary is n
+//     intervals after it, and a day that the month does not have becomes the month's last day. A period
+//     begins at the start of its first day in the company's zone, also if the clocks change.
+//  3. A renewal makes one period, in one commit with its price, its events and the need to grant its
+//     credits. Repeating the job, or running several replicas of it, changes nothing.
+//  4. After an outage, the job begins every period that it missed, in order, and dunning counts from the
+//     time at which the job ran.
+//  5. The credits of each period are granted once, in the order of the periods, even if either service is
+//     killed or restored to an earlier moment.
+//  6. A subscription that is past due begins no period. When everything due is paid or waived, the period
+//     that contains that day begins; periods in between never existed: they cost nothing and grant
+//     nothing.
+//  7. A subscription that is past due pays for bookings until the end of its grace period, and then not
+//     until it is active again.
+//  8. A pause begins and ends at the start of a day. While a subscription is paused, it begins no period
+//     and cannot pay. At its end, the last day of the current period, and a scheduled end, have moved
+//     by the days of the pause, and boundaries are counted from the new end.
+//  9. A change of plan now ends the current period on the day before and begins one of the new plan. What
+//     was paid for the days that are left becomes account credit, rounded down to a minor unit.
+//  10. Account credit is the sum of its entries, which are only added, and is never negative. A renewal
+//     uses as much of it as its price needs. What is left when the subscription ends is due as a refund.
+//  11. For each period, price = credit applied + paid + waived + due + cancelled, in its currency. The
+//     amount due of a subscription is the sum of its periods.
+//  12. A subscription keeps its terms. A change of a plan affects new subscriptions and changes of plan.
+//  13. A subscription does not end by its customer's wish before its minimum term is over, unless the
+//     caller waives the term.
+//  14. Ended is final: no job and no call changes a subscription that has ended, except that payments of
+//     refunds are recorded.
+//  15. Each change raises the version, and publishes its event in the same commit. A state and the dates of
+//     its next steps agree.
+//  16. After ConfirmCustomerDeletion has returned, no replica commits a subscription for the customer, and
+//     the customer's subscriptions have ended. Their amounts due are cancelled.
+//  17. The subscriptions, periods and payments of an erased customer stay, without any free text. Free
+//     text that arrives after the erasure is not stored.
+//  18. A company sees only its own data. An identifier of another company gets the same response as one
+//     that does not exist.
+//  19. For a company in test mode, its test clock decides every date and time, except retries. A test clock
+//     does not delay the jobs of other companies.
+//  20. A caller that only has catalog:read sees active plans.
+//  21. An import can be repeated. A line whose reference is already stored changes nothing, and an import
+//     publishes no events.
+package subscription
