@@ -16,8 +16,8 @@
 //
 //  1. An item is published only if it has a file. Customers see only published items.
 //  2. A file that a row names is in the bucket, complete and with the stored size and checksum. A file
-//     that no row names is removed by a job. Rows are committed after their file is stored, and files are
-//     removed after their row is gone.
+//     that no row names is removed by a job after some days, so that a restored database finds it. Rows are
+//     committed after their file is stored, and files are removed after their row is gone.
 //  3. The name of an object in the bucket is made by the service. Nothing that a caller sends is part of
 //     it.
 //  4. An upload larger than its declared size, its part size or the limit of the installation is refused
@@ -29,11 +29,12 @@
 //     good standing or a booking that is not cancelled.
 //  7. A playback link is for one customer, one item and one purpose, and works until it expires, the
 //     entitlement ends, the item is changed to a draft or deleted, or the customer is deleted. Changing any
-//     part of the link makes it invalid.
+//     part of the link makes it invalid. A response that takes long checks again while it is sent.
 //  8. Removing an item removes its files, uploads, entitlements and progress.
 //  9. A company sees only its own data, over gRPC and over HTTP. An identifier of another company gets the
 //     same response as one that does not exist.
-//  10. Erasing a customer removes the customer's progress and the entitlements given to the customer. An
+//  10. After ConfirmCustomerDeletion has returned, no replica commits progress or an entitlement for the
+//     customer, and the customer's links have stopped working. Erasing a customer removes the customer's progress and the entitlements given to the customer. An
 //     export includes both.
 //  11. A change and its events are one commit, and raise the version of the item.
 //  12. For a company in test mode, its test clock decides which entitlements and links have ended.

@@ -11,8 +11,9 @@
 //	                                    keep ◀────────────┘           ▲
 //	 any state ── cancelled at once, or the customer is deleted ──────┘
 //
-// A subscription in dunning can be cancelled at the period's end too: it stays past_due until it is
-// paid, and then it is ending. A paused one stays paused until it resumes.
+// The diagram leaves out combinations. A subscription shows the first of these states that applies: ended,
+// paused, past_due, ending, trialing, active. So one that was cancelled and is past due shows past_due, and
+// ends on its last day.
 //
 // A job moves subscriptions whose next step is due (advance.go): it begins periods, starts and ends
 // pauses, reminds of payments and ends subscriptions. Each step is decided by the rules from the
@@ -36,28 +37,31 @@
 //  3. A renewal makes one period, in one commit with its price, its events and the need to grant its
 //     credits. Repeating the job, or running several replicas of it, changes nothing.
 //  4. After an outage, the job begins every period that it missed, in order, and dunning counts from the
-//     time at which the job ran.
+//     time at which the job ran. Nobody becomes past due for a time in which nothing could be recorded.
 //  5. The credits of each period are granted once, in the order of the periods, even if either service is
-//     killed or restored to an earlier moment.
+//     killed or restored to an earlier moment. A period stores what the pass service has granted for its
+//     number. After a restore of the pass database, RestoreCustomerPasses or the next renewal sends what it
+//     lost.
 //  6. A subscription that is past due begins no period. When everything due is paid or waived, the period
 //     that contains that day begins; periods in between never existed: they cost nothing and grant
 //     nothing.
 //  7. A subscription that is past due pays for bookings until the end of its grace period, and then not
 //     until it is active again.
 //  8. A pause begins and ends at the start of a day. While a subscription is paused, it begins no period
-//     and cannot pay. At its end, the last day of the current period, and a scheduled end, have moved
+//     cannot pay for bookings, and dunning waits. At its end, the last day of the current period, and a scheduled end, have moved
 //     by the days of the pause, and boundaries are counted from the new end.
-//  9. A change of plan now ends the current period on the day before and begins one of the new plan. What
-//     was paid for the days that are left becomes account credit, rounded down to a minor unit.
+//  9. A change of plan now ends the current period on the day before and begins one of the new plan. The
+//     unused part of what was paid for it, account credit included, becomes account credit, rounded down to
+//     a minor unit: the share of the days left, today included, or of its credits left, if that is smaller.
 //  10. Account credit is the sum of its entries, which are only added, and is never negative. A renewal
 //     uses as much of it as its price needs. What is left when the subscription ends is due as a refund.
-//  11. For each period, price = credit applied + paid + waived + due + cancelled, in its currency. The
-//     amount due of a subscription is the sum of its periods.
+//  11. For each period, the price is the credit applied and one amount, which is due, paid, waived or
+//     cancelled. The amount due of a subscription is the sum of its periods.
 //  12. A subscription keeps its terms. A change of a plan affects new subscriptions and changes of plan.
 //  13. A subscription does not end by its customer's wish before its minimum term is over, unless the
 //     caller waives the term.
-//  14. Ended is final: no job and no call changes a subscription that has ended, except that payments of
-//     refunds are recorded.
+//  14. Ended is final. After it, only late payments, refunds, the answers of the pass service and an erasure
+//     are stored. The credits left expire.
 //  15. Each change raises the version, and publishes its event in the same commit. A state and the dates of
 //     its next steps agree.
 //  16. After ConfirmCustomerDeletion has returned, no replica commits a subscription for the customer, and

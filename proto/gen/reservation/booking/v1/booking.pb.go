@@ -1081,7 +1081,7 @@ type CreateTransactionRequest struct {
 	PaymentMethod PaymentMethod `protobuf:"varint,4,opt,name=payment_method,json=paymentMethod,proto3,enum=reservation.booking.v1.PaymentMethod" json:"payment_method,omitempty"`
 	// cp_ identifier of a pass of the purchaser; only for payment by pass. If empty, the service
 	// chooses the applicable pass that expires first, then the one with the fewest uses left, then
-	// the oldest.
+	// the oldest. The pass of a subscription has the UUID of the subscription.
 	CustomerPassId string `protobuf:"bytes,5,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// Case-insensitive; not for payment by pass, and not for FREE.
 	DiscountCode  string `protobuf:"bytes,6,opt,name=discount_code,json=discountCode,proto3" json:"discount_code,omitempty"`

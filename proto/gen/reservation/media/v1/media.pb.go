@@ -320,6 +320,8 @@ type MediaItem struct {
 	CreatedAt     *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	UpdatedAt     *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
 	Version       int64                  `protobuf:"varint,13,opt,name=version,proto3" json:"version,omitempty"`
+	// Identifier in another system; empty if there is none.
+	Reference     string `protobuf:"bytes,14,opt,name=reference,proto3" json:"reference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -445,6 +447,13 @@ func (x *MediaItem) GetVersion() int64 {
 	return 0
 }
 
+func (x *MediaItem) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
 // MediaFile is a file in the bucket.
 type MediaFile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -548,6 +557,9 @@ type CreateMediaItemRequest struct {
 	Tags []string `protobuf:"bytes,5,rep,name=tags,proto3" json:"tags,omitempty"`
 	// col_ identifiers, at most 50.
 	CollectionIds []string `protobuf:"bytes,6,rep,name=collection_ids,json=collectionIds,proto3" json:"collection_ids,omitempty"`
+	// Identifier in another system, unique in the company, at most 200 characters. If an item has it, that
+	// item is returned unchanged.
+	Reference     string `protobuf:"bytes,7,opt,name=reference,proto3" json:"reference,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -622,6 +634,13 @@ func (x *CreateMediaItemRequest) GetCollectionIds() []string {
 		return x.CollectionIds
 	}
 	return nil
+}
+
+func (x *CreateMediaItemRequest) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
 }
 
 type CreateMediaItemResponse struct {
@@ -1405,7 +1424,8 @@ type Upload struct {
 	// The parts that have arrived, from 1, ascending.
 	ReceivedParts []int32 `protobuf:"varint,7,rep,packed,name=received_parts,json=receivedParts,proto3" json:"received_parts,omitempty"`
 	// Address of the parts: a PUT of the bytes of part n goes to part_url followed by "/n". It needs no
-	// token, and is valid until expires_at.
+	// token, and is valid until expires_at. The header Content-Length is required. If Content-Digest (RFC
+	// 9530) has a sha-256, the part is checked against it.
 	PartUrl   string                 `protobuf:"bytes,8,opt,name=part_url,json=partUrl,proto3" json:"part_url,omitempty"`
 	ExpiresAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=expires_at,json=expiresAt,proto3" json:"expires_at,omitempty"`
 	// Why the upload failed.
@@ -2458,12 +2478,12 @@ type Entitlement struct {
 	CollectionId string `protobuf:"bytes,2,opt,name=collection_id,json=collectionId,proto3" json:"collection_id,omitempty"`
 	// media_ identifier.
 	ItemId string `protobuf:"bytes,3,opt,name=item_id,json=itemId,proto3" json:"item_id,omitempty"`
-	// pass_ identifier: customers with a pass of this type that is active today.
+	// pass_ identifier: customers with a pass of this type that is active or exhausted today.
 	PassTypeId string `protobuf:"bytes,4,opt,name=pass_type_id,json=passTypeId,proto3" json:"pass_type_id,omitempty"`
 	// plan_ identifier: customers with a subscription to this plan that is trialing, active, ending, or past
 	// due within the grace period.
 	PlanId string `protobuf:"bytes,5,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"`
-	// evt_ identifier: customers who booked the event and did not cancel, from the booking on.
+	// evt_ identifier: customers for whom the event was booked, from the booking on, unless it is cancelled.
 	EventId string `protobuf:"bytes,6,opt,name=event_id,json=eventId,proto3" json:"event_id,omitempty"`
 	// cust_ identifier: this customer.
 	CustomerId string `protobuf:"bytes,7,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
@@ -3031,7 +3051,7 @@ func (*DeleteEntitlementResponse) Descriptor() ([]byte, []int) {
 	return file_reservation_media_v1_media_proto_rawDescGZIP(), []int{42}
 }
 
-// MediaReason is why a customer can play an item.
+// MediaReason is why a customer can play an item: an entitlement, or a plan that includes the collection.
 type MediaReason struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ent_ identifier; empty if the plan itself includes the collection.
@@ -3884,7 +3904,7 @@ var File_reservation_media_v1_media_proto protoreflect.FileDescriptor
 
 const file_reservation_media_v1_media_proto_rawDesc = "" +
 	"\n" +
-	" reservation/media/v1/media.proto\x12\x14reservation.media.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xa5\x04\n" +
+	" reservation/media/v1/media.proto\x12\x14reservation.media.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\"\xc3\x04\n" +
 	"\tMediaItem\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -3901,7 +3921,8 @@ const file_reservation_media_v1_media_proto_rawDesc = "" +
 	"created_at\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\n" +
 	"updated_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x18\n" +
-	"\aversion\x18\r \x01(\x03R\aversion\"\xbd\x01\n" +
+	"\aversion\x18\r \x01(\x03R\aversion\x12\x1c\n" +
+	"\treference\x18\x0e \x01(\tR\treference\"\xbd\x01\n" +
 	"\tMediaFile\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fcontent_type\x18\x02 \x01(\tR\vcontentType\x12\x12\n" +
@@ -3909,14 +3930,15 @@ const file_reservation_media_v1_media_proto_rawDesc = "" +
 	"\x06sha256\x18\x04 \x01(\tR\x06sha256\x12;\n" +
 	"\vuploaded_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"uploadedAt\x12\x10\n" +
-	"\x03url\x18\x06 \x01(\tR\x03url\"\x9f\x02\n" +
+	"\x03url\x18\x06 \x01(\tR\x03url\"\xc7\x02\n" +
 	"\x16CreateMediaItemRequest\x12\x1e\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12*\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NR\vdescription\x123\n" +
 	"\x04kind\x18\x03 \x01(\x0e2\x1f.reservation.media.v1.MediaKindR\x04kind\x12)\n" +
 	"\x10duration_seconds\x18\x04 \x01(\x05R\x0fdurationSeconds\x12\"\n" +
 	"\x04tags\x18\x05 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x182R\x04tags\x125\n" +
-	"\x0ecollection_ids\x18\x06 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18dR\rcollectionIds\"N\n" +
+	"\x0ecollection_ids\x18\x06 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18dR\rcollectionIds\x12&\n" +
+	"\treference\x18\a \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\treference\"N\n" +
 	"\x17CreateMediaItemResponse\x123\n" +
 	"\x04item\x18\x01 \x01(\v2\x1f.reservation.media.v1.MediaItemR\x04item\".\n" +
 	"\x13GetMediaItemRequest\x12\x17\n" +

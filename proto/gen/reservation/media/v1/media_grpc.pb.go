@@ -63,7 +63,8 @@ type MediaServiceClient interface {
 	// without a file).
 	UpdateMediaItem(ctx context.Context, in *UpdateMediaItemRequest, opts ...grpc.CallOption) (*UpdateMediaItemResponse, error)
 	// DeleteMediaItem deletes an item, its place in collections, its files and the progress of customers.
-	// Its playback links stop working at once; the files are removed within minutes.
+	// Its playback links stop working at once. The files are removed some days later (MEDIA_REMOVAL_DELAY), so
+	// that a restored database finds them.
 	DeleteMediaItem(ctx context.Context, in *DeleteMediaItemRequest, opts ...grpc.CallOption) (*DeleteMediaItemResponse, error)
 	// CreateUpload begins the upload of a file or cover of an item, in parts. The file replaces the
 	// current one when the upload is complete.
@@ -76,7 +77,7 @@ type MediaServiceClient interface {
 	// Refusals: UPLOAD_INCOMPLETE (missing_parts in the details), CHECKSUM_MISMATCH,
 	// FILE_TYPE_NOT_SUPPORTED (the content is of another type), UPLOAD_EXPIRED.
 	CompleteUpload(ctx context.Context, in *CompleteUploadRequest, opts ...grpc.CallOption) (*CompleteUploadResponse, error)
-	// CancelUpload removes an upload and its parts.
+	// CancelUpload removes an upload and its parts. Refusals: UPLOAD_COMPLETE.
 	CancelUpload(ctx context.Context, in *CancelUploadRequest, opts ...grpc.CallOption) (*CancelUploadResponse, error)
 	// CreateCollection adds a collection of items.
 	CreateCollection(ctx context.Context, in *CreateCollectionRequest, opts ...grpc.CallOption) (*CreateCollectionResponse, error)
@@ -104,7 +105,8 @@ type MediaServiceClient interface {
 	// that the customer cannot play has no reason.
 	GetCustomerMedia(ctx context.Context, in *GetCustomerMediaRequest, opts ...grpc.CallOption) (*GetCustomerMediaResponse, error)
 	// CreatePlaybackLink returns an address at which a customer can play an item for a short time. The
-	// address stops working when the entitlement ends.
+	// address stops working when the entitlement ends. The address is the credential: anyone who has it can
+	// play the item until then.
 	// Refusals: MEDIA_NOT_ENTITLED, MEDIA_NOT_READY.
 	CreatePlaybackLink(ctx context.Context, in *CreatePlaybackLinkRequest, opts ...grpc.CallOption) (*CreatePlaybackLinkResponse, error)
 	// RecordProgress records how far a customer has watched an item. The furthest completion stays.
@@ -377,7 +379,8 @@ type MediaServiceServer interface {
 	// without a file).
 	UpdateMediaItem(context.Context, *UpdateMediaItemRequest) (*UpdateMediaItemResponse, error)
 	// DeleteMediaItem deletes an item, its place in collections, its files and the progress of customers.
-	// Its playback links stop working at once; the files are removed within minutes.
+	// Its playback links stop working at once. The files are removed some days later (MEDIA_REMOVAL_DELAY), so
+	// that a restored database finds them.
 	DeleteMediaItem(context.Context, *DeleteMediaItemRequest) (*DeleteMediaItemResponse, error)
 	// CreateUpload begins the upload of a file or cover of an item, in parts. The file replaces the
 	// current one when the upload is complete.
@@ -390,7 +393,7 @@ type MediaServiceServer interface {
 	// Refusals: UPLOAD_INCOMPLETE (missing_parts in the details), CHECKSUM_MISMATCH,
 	// FILE_TYPE_NOT_SUPPORTED (the content is of another type), UPLOAD_EXPIRED.
 	CompleteUpload(context.Context, *CompleteUploadRequest) (*CompleteUploadResponse, error)
-	// CancelUpload removes an upload and its parts.
+	// CancelUpload removes an upload and its parts. Refusals: UPLOAD_COMPLETE.
 	CancelUpload(context.Context, *CancelUploadRequest) (*CancelUploadResponse, error)
 	// CreateCollection adds a collection of items.
 	CreateCollection(context.Context, *CreateCollectionRequest) (*CreateCollectionResponse, error)
@@ -418,7 +421,8 @@ type MediaServiceServer interface {
 	// that the customer cannot play has no reason.
 	GetCustomerMedia(context.Context, *GetCustomerMediaRequest) (*GetCustomerMediaResponse, error)
 	// CreatePlaybackLink returns an address at which a customer can play an item for a short time. The
-	// address stops working when the entitlement ends.
+	// address stops working when the entitlement ends. The address is the credential: anyone who has it can
+	// play the item until then.
 	// Refusals: MEDIA_NOT_ENTITLED, MEDIA_NOT_READY.
 	CreatePlaybackLink(context.Context, *CreatePlaybackLinkRequest) (*CreatePlaybackLinkResponse, error)
 	// RecordProgress records how far a customer has watched an item. The furthest completion stays.

@@ -2164,7 +2164,8 @@ type RedeemCreditsRequest struct {
 	// cust_ identifier of the purchaser; the pass must be this customer's.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
 	// cp_ identifier. If empty, the service chooses from the passes that can pay every item: the one
-	// that expires first, then the one with the fewest uses left, then the oldest.
+	// that expires first, then the one with the fewest uses left, then the oldest. A pass of a subscription
+	// counts as expiring with its current period.
 	CustomerPassId string `protobuf:"bytes,3,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// The bookings to pay, all of them from one pass; 1 to 50.
 	Items         []*RedemptionItem `protobuf:"bytes,4,rep,name=items,proto3" json:"items,omitempty"`

@@ -10,6 +10,7 @@ import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	_ "reservation.dev/proto/gen/reservation/access/v1"
 	sync "sync"
@@ -247,11 +248,13 @@ type SyncSubscriptionPassRequest struct {
 	SubscriptionId string `protobuf:"bytes,1,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
 	// cust_ identifier.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// The pass type of the subscription's plan.
+	// The pass type of the subscription's plan. Unset if the plan does not pay for bookings: the pass keeps
+	// its type. Required when the pass is created.
 	PassType *PlanPassType `protobuf:"bytes,3,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
-	// Of the subscription. An older version changes nothing but grants.
+	// Of the subscription. The state of an older or equal version changes nothing; its grants are applied.
 	Version int64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
-	// Active, paused (also while payments are overdue) or cancelled.
+	// Active, paused (also while payments are overdue) or cancelled. When a pass becomes cancelled, the
+	// credits that are left expire, and so do credits that are returned later.
 	Status CustomerPassStatus `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
 	// YYYY-MM-DD: the first day of the subscription.
 	StartDate string `protobuf:"bytes,6,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
@@ -263,10 +266,20 @@ type SyncSubscriptionPassRequest struct {
 	Grants []*PeriodGrant `protobuf:"bytes,9,rep,name=grants,proto3" json:"grants,omitempty"`
 	// The payment of the first period. Only used when the pass is created.
 	Purchase *PassPurchase `protobuf:"bytes,10,opt,name=purchase,proto3" json:"purchase,omitempty"`
-	// The customer pass was imported, so its creation publishes no customer_pass_assigned.
-	Imported      bool `protobuf:"varint,11,opt,name=imported,proto3" json:"imported,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The creation of the pass publishes no customer_pass_assigned: the subscription was imported, or the
+	// pass existed before and its database was restored.
+	Quiet bool `protobuf:"varint,11,opt,name=quiet,proto3" json:"quiet,omitempty"`
+	// Identifies the content of version. See SyncSubscriptionPassResponse.
+	StateId string `protobuf:"bytes,12,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// YYYY-MM-DD: the last day of the current period. Passes that can pay are used in the order of this day
+	// instead of the expiry date.
+	PeriodLastDay string `protobuf:"bytes,13,opt,name=period_last_day,json=periodLastDay,proto3" json:"period_last_day,omitempty"`
+	// Between these times the pass cannot pay, as if it were paused: a pause that is scheduled, or the end of
+	// the grace period. The pass service decides by its clock, so that a late call changes nothing.
+	UnusableFrom    *timestamppb.Timestamp `protobuf:"bytes,14,opt,name=unusable_from,json=unusableFrom,proto3" json:"unusable_from,omitempty"`
+	UsableAgainFrom *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=usable_again_from,json=usableAgainFrom,proto3" json:"usable_again_from,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *SyncSubscriptionPassRequest) Reset() {
@@ -369,11 +382,39 @@ func (x *SyncSubscriptionPassRequest) GetPurchase() *PassPurchase {
 	return nil
 }
 
-func (x *SyncSubscriptionPassRequest) GetImported() bool {
+func (x *SyncSubscriptionPassRequest) GetQuiet() bool {
 	if x != nil {
-		return x.Imported
+		return x.Quiet
 	}
 	return false
+}
+
+func (x *SyncSubscriptionPassRequest) GetStateId() string {
+	if x != nil {
+		return x.StateId
+	}
+	return ""
+}
+
+func (x *SyncSubscriptionPassRequest) GetPeriodLastDay() string {
+	if x != nil {
+		return x.PeriodLastDay
+	}
+	return ""
+}
+
+func (x *SyncSubscriptionPassRequest) GetUnusableFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UnusableFrom
+	}
+	return nil
+}
+
+func (x *SyncSubscriptionPassRequest) GetUsableAgainFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UsableAgainFrom
+	}
+	return nil
 }
 
 // PeriodGrant is the credits that a period begins with.
@@ -381,11 +422,13 @@ type PeriodGrant struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From 1.
 	Period int32 `protobuf:"varint,1,opt,name=period,proto3" json:"period,omitempty"`
-	// New credits, 0 to 100000; 0 if unlimited_uses.
+	// New credits, 0 to 100000; 0 if unlimited_uses, or if the plan of the period does not pay for bookings.
 	Credits int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
-	// Unused credits that stay, at most. The others expire.
+	// Unused credits that stay, at most. The others expire. Nothing stays when unlimited uses begin or end.
 	MaxRollover   int32 `protobuf:"varint,3,opt,name=max_rollover,json=maxRollover,proto3" json:"max_rollover,omitempty"`
 	UnlimitedUses bool  `protobuf:"varint,4,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// YYYY-MM-DD: the first day of the period.
+	FirstDay      string `protobuf:"bytes,5,opt,name=first_day,json=firstDay,proto3" json:"first_day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -448,11 +491,26 @@ func (x *PeriodGrant) GetUnlimitedUses() bool {
 	return false
 }
 
+func (x *PeriodGrant) GetFirstDay() string {
+	if x != nil {
+		return x.FirstDay
+	}
+	return ""
+}
+
 type SyncSubscriptionPassResponse struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	CustomerPass *CustomerPass          `protobuf:"bytes,1,opt,name=customer_pass,json=customerPass,proto3" json:"customer_pass,omitempty"`
-	// One for each grant of the request: what the ledger has.
-	Grants        []*PassGrant `protobuf:"bytes,2,rep,name=grants,proto3" json:"grants,omitempty"`
+	// One for each grant of the request: what the ledger has. If the pass service already had a grant of the
+	// same number, it is returned as it was made.
+	Grants []*PassGrant `protobuf:"bytes,2,rep,name=grants,proto3" json:"grants,omitempty"`
+	// The version and state_id that the pass service has now. If the caller has an older version, or the same
+	// version with another state_id, the caller's database was restored to an earlier moment. It then
+	// continues with a version above this one.
+	Version int64  `protobuf:"varint,3,opt,name=version,proto3" json:"version,omitempty"`
+	StateId string `protobuf:"bytes,4,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"`
+	// The last period granted.
+	LastPeriod    int32 `protobuf:"varint,5,opt,name=last_period,json=lastPeriod,proto3" json:"last_period,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -501,6 +559,27 @@ func (x *SyncSubscriptionPassResponse) GetGrants() []*PassGrant {
 	return nil
 }
 
+func (x *SyncSubscriptionPassResponse) GetVersion() int64 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *SyncSubscriptionPassResponse) GetStateId() string {
+	if x != nil {
+		return x.StateId
+	}
+	return ""
+}
+
+func (x *SyncSubscriptionPassResponse) GetLastPeriod() int32 {
+	if x != nil {
+		return x.LastPeriod
+	}
+	return 0
+}
+
 // PassGrant is what the grant of a period did.
 type PassGrant struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -510,8 +589,10 @@ type PassGrant struct {
 	Granted        int32  `protobuf:"varint,3,opt,name=granted,proto3" json:"granted,omitempty"`
 	CarriedOver    int32  `protobuf:"varint,4,opt,name=carried_over,json=carriedOver,proto3" json:"carried_over,omitempty"`
 	Expired        int32  `protobuf:"varint,5,opt,name=expired,proto3" json:"expired,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// YYYY-MM-DD: the first day of the period.
+	FirstDay      string `protobuf:"bytes,6,opt,name=first_day,json=firstDay,proto3" json:"first_day,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PassGrant) Reset() {
@@ -577,6 +658,13 @@ func (x *PassGrant) GetExpired() int32 {
 		return x.Expired
 	}
 	return 0
+}
+
+func (x *PassGrant) GetFirstDay() string {
+	if x != nil {
+		return x.FirstDay
+	}
+	return ""
 }
 
 type ExportPassGrantsRequest struct {
@@ -663,7 +751,7 @@ var File_reservation_pass_v1_subscription_pass_proto protoreflect.FileDescriptor
 
 const file_reservation_pass_v1_subscription_pass_proto_rawDesc = "" +
 	"\n" +
-	"+reservation/pass/v1/subscription_pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\"reservation/access/v1/access.proto\x1a\x1ereservation/pass/v1/pass.proto\"\xdf\x03\n" +
+	"+reservation/pass/v1/subscription_pass.proto\x12\x13reservation.pass.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"reservation/access/v1/access.proto\x1a\x1ereservation/pass/v1/pass.proto\"\xdf\x03\n" +
 	"\fPlanPassType\x12 \n" +
 	"\aplan_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06planId\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x03R\aversion\x12\x1e\n" +
@@ -681,7 +769,7 @@ const file_reservation_pass_v1_subscription_pass_proto_rawDesc = "" +
 	"\barchived\x18\f \x01(\bR\barchived\"Y\n" +
 	"\x17SyncPlanPassTypeRequest\x12>\n" +
 	"\tpass_type\x18\x01 \x01(\v2!.reservation.pass.v1.PlanPassTypeR\bpassType\"\x1a\n" +
-	"\x18SyncPlanPassTypeResponse\"\xa6\x04\n" +
+	"\x18SyncPlanPassTypeResponse\"\xfe\x05\n" +
 	"\x1bSyncSubscriptionPassRequest\x120\n" +
 	"\x0fsubscription_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0esubscriptionId\x12(\n" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
@@ -695,22 +783,32 @@ const file_reservation_pass_v1_subscription_pass_proto_rawDesc = "" +
 	"\x0eunlimited_uses\x18\b \x01(\bR\runlimitedUses\x12B\n" +
 	"\x06grants\x18\t \x03(\v2 .reservation.pass.v1.PeriodGrantB\b\xbaH\x05\x92\x01\x02\x10dR\x06grants\x12=\n" +
 	"\bpurchase\x18\n" +
-	" \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\x12\x1a\n" +
-	"\bimported\x18\v \x01(\bR\bimported\"\x89\x01\n" +
+	" \x01(\v2!.reservation.pass.v1.PassPurchaseR\bpurchase\x12\x14\n" +
+	"\x05quiet\x18\v \x01(\bR\x05quiet\x12\"\n" +
+	"\bstate_id\x18\f \x01(\tB\a\xbaH\x04r\x02\x18(R\astateId\x12/\n" +
+	"\x0fperiod_last_day\x18\r \x01(\tB\a\xbaH\x04r\x02\x18(R\rperiodLastDay\x12?\n" +
+	"\runusable_from\x18\x0e \x01(\v2\x1a.google.protobuf.TimestampR\funusableFrom\x12F\n" +
+	"\x11usable_again_from\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\x0fusableAgainFrom\"\xaf\x01\n" +
 	"\vPeriodGrant\x12\x16\n" +
 	"\x06period\x18\x01 \x01(\x05R\x06period\x12\x18\n" +
 	"\acredits\x18\x02 \x01(\x05R\acredits\x12!\n" +
 	"\fmax_rollover\x18\x03 \x01(\x05R\vmaxRollover\x12%\n" +
-	"\x0eunlimited_uses\x18\x04 \x01(\bR\runlimitedUses\"\x9e\x01\n" +
+	"\x0eunlimited_uses\x18\x04 \x01(\bR\runlimitedUses\x12$\n" +
+	"\tfirst_day\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18(R\bfirstDay\"\xf4\x01\n" +
 	"\x1cSyncSubscriptionPassResponse\x12F\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2!.reservation.pass.v1.CustomerPassR\fcustomerPass\x126\n" +
-	"\x06grants\x18\x02 \x03(\v2\x1e.reservation.pass.v1.PassGrantR\x06grants\"\xa4\x01\n" +
+	"\x06grants\x18\x02 \x03(\v2\x1e.reservation.pass.v1.PassGrantR\x06grants\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\x03R\aversion\x12\x19\n" +
+	"\bstate_id\x18\x04 \x01(\tR\astateId\x12\x1f\n" +
+	"\vlast_period\x18\x05 \x01(\x05R\n" +
+	"lastPeriod\"\xc1\x01\n" +
 	"\tPassGrant\x12(\n" +
 	"\x10customer_pass_id\x18\x01 \x01(\tR\x0ecustomerPassId\x12\x16\n" +
 	"\x06period\x18\x02 \x01(\x05R\x06period\x12\x18\n" +
 	"\agranted\x18\x03 \x01(\x05R\agranted\x12!\n" +
 	"\fcarried_over\x18\x04 \x01(\x05R\vcarriedOver\x12\x18\n" +
-	"\aexpired\x18\x05 \x01(\x05R\aexpired\"\x19\n" +
+	"\aexpired\x18\x05 \x01(\x05R\aexpired\x12\x1b\n" +
+	"\tfirst_day\x18\x06 \x01(\tR\bfirstDay\"\x19\n" +
 	"\x17ExportPassGrantsRequest\"R\n" +
 	"\x18ExportPassGrantsResponse\x126\n" +
 	"\x06grants\x18\x01 \x03(\v2\x1e.reservation.pass.v1.PassGrantR\x06grants2\xd5\x03\n" +
@@ -749,7 +847,8 @@ var file_reservation_pass_v1_subscription_pass_proto_goTypes = []any{
 	(ValidityUnit)(0),                    // 9: reservation.pass.v1.ValidityUnit
 	(CustomerPassStatus)(0),              // 10: reservation.pass.v1.CustomerPassStatus
 	(*PassPurchase)(nil),                 // 11: reservation.pass.v1.PassPurchase
-	(*CustomerPass)(nil),                 // 12: reservation.pass.v1.CustomerPass
+	(*timestamppb.Timestamp)(nil),        // 12: google.protobuf.Timestamp
+	(*CustomerPass)(nil),                 // 13: reservation.pass.v1.CustomerPass
 }
 var file_reservation_pass_v1_subscription_pass_proto_depIdxs = []int32{
 	9,  // 0: reservation.pass.v1.PlanPassType.interval_unit:type_name -> reservation.pass.v1.ValidityUnit
@@ -758,20 +857,22 @@ var file_reservation_pass_v1_subscription_pass_proto_depIdxs = []int32{
 	10, // 3: reservation.pass.v1.SyncSubscriptionPassRequest.status:type_name -> reservation.pass.v1.CustomerPassStatus
 	4,  // 4: reservation.pass.v1.SyncSubscriptionPassRequest.grants:type_name -> reservation.pass.v1.PeriodGrant
 	11, // 5: reservation.pass.v1.SyncSubscriptionPassRequest.purchase:type_name -> reservation.pass.v1.PassPurchase
-	12, // 6: reservation.pass.v1.SyncSubscriptionPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
-	6,  // 7: reservation.pass.v1.SyncSubscriptionPassResponse.grants:type_name -> reservation.pass.v1.PassGrant
-	6,  // 8: reservation.pass.v1.ExportPassGrantsResponse.grants:type_name -> reservation.pass.v1.PassGrant
-	1,  // 9: reservation.pass.v1.SubscriptionPassService.SyncPlanPassType:input_type -> reservation.pass.v1.SyncPlanPassTypeRequest
-	3,  // 10: reservation.pass.v1.SubscriptionPassService.SyncSubscriptionPass:input_type -> reservation.pass.v1.SyncSubscriptionPassRequest
-	7,  // 11: reservation.pass.v1.SubscriptionPassService.ExportPassGrants:input_type -> reservation.pass.v1.ExportPassGrantsRequest
-	2,  // 12: reservation.pass.v1.SubscriptionPassService.SyncPlanPassType:output_type -> reservation.pass.v1.SyncPlanPassTypeResponse
-	5,  // 13: reservation.pass.v1.SubscriptionPassService.SyncSubscriptionPass:output_type -> reservation.pass.v1.SyncSubscriptionPassResponse
-	8,  // 14: reservation.pass.v1.SubscriptionPassService.ExportPassGrants:output_type -> reservation.pass.v1.ExportPassGrantsResponse
-	12, // [12:15] is the sub-list for method output_type
-	9,  // [9:12] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	12, // 6: reservation.pass.v1.SyncSubscriptionPassRequest.unusable_from:type_name -> google.protobuf.Timestamp
+	12, // 7: reservation.pass.v1.SyncSubscriptionPassRequest.usable_again_from:type_name -> google.protobuf.Timestamp
+	13, // 8: reservation.pass.v1.SyncSubscriptionPassResponse.customer_pass:type_name -> reservation.pass.v1.CustomerPass
+	6,  // 9: reservation.pass.v1.SyncSubscriptionPassResponse.grants:type_name -> reservation.pass.v1.PassGrant
+	6,  // 10: reservation.pass.v1.ExportPassGrantsResponse.grants:type_name -> reservation.pass.v1.PassGrant
+	1,  // 11: reservation.pass.v1.SubscriptionPassService.SyncPlanPassType:input_type -> reservation.pass.v1.SyncPlanPassTypeRequest
+	3,  // 12: reservation.pass.v1.SubscriptionPassService.SyncSubscriptionPass:input_type -> reservation.pass.v1.SyncSubscriptionPassRequest
+	7,  // 13: reservation.pass.v1.SubscriptionPassService.ExportPassGrants:input_type -> reservation.pass.v1.ExportPassGrantsRequest
+	2,  // 14: reservation.pass.v1.SubscriptionPassService.SyncPlanPassType:output_type -> reservation.pass.v1.SyncPlanPassTypeResponse
+	5,  // 15: reservation.pass.v1.SubscriptionPassService.SyncSubscriptionPass:output_type -> reservation.pass.v1.SyncSubscriptionPassResponse
+	8,  // 16: reservation.pass.v1.SubscriptionPassService.ExportPassGrants:output_type -> reservation.pass.v1.ExportPassGrantsResponse
+	14, // [14:17] is the sub-list for method output_type
+	11, // [11:14] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_reservation_pass_v1_subscription_pass_proto_init() }

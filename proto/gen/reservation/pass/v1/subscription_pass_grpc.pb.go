@@ -39,7 +39,8 @@ type SubscriptionPassServiceClient interface {
 	// of each period once. UpdateCustomerPass refuses to change it with PASS_OF_SUBSCRIPTION; AdjustCredits
 	// adds and removes credits as usual.
 	// Refusals: GRANT_MISSING (a period between the last one granted and the first one of the request is
-	// missing; last_period in the details is the last one granted).
+	// missing; last_period in the details is the last one granted), CUSTOMER_DELETED (the pass does not
+	// exist, and no pass is created for a deleted customer).
 	SyncSubscriptionPass(ctx context.Context, in *SyncSubscriptionPassRequest, opts ...grpc.CallOption) (*SyncSubscriptionPassResponse, error)
 	// ExportPassGrants streams the credits that the ledgers have for periods of subscriptions, ordered by
 	// pass and period.
@@ -108,7 +109,8 @@ type SubscriptionPassServiceServer interface {
 	// of each period once. UpdateCustomerPass refuses to change it with PASS_OF_SUBSCRIPTION; AdjustCredits
 	// adds and removes credits as usual.
 	// Refusals: GRANT_MISSING (a period between the last one granted and the first one of the request is
-	// missing; last_period in the details is the last one granted).
+	// missing; last_period in the details is the last one granted), CUSTOMER_DELETED (the pass does not
+	// exist, and no pass is created for a deleted customer).
 	SyncSubscriptionPass(context.Context, *SyncSubscriptionPassRequest) (*SyncSubscriptionPassResponse, error)
 	// ExportPassGrants streams the credits that the ledgers have for periods of subscriptions, ordered by
 	// pass and period.

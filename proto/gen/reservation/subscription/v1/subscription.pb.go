@@ -39,7 +39,7 @@ const (
 	// A payment failed or is overdue. The subscription does not renew.
 	SubscriptionStatus_SUBSCRIPTION_STATUS_PAST_DUE SubscriptionStatus = 3
 	SubscriptionStatus_SUBSCRIPTION_STATUS_PAUSED   SubscriptionStatus = 4
-	// Ends on last_day without another renewal.
+	// Ends on last_day. It renews only until its minimum term is over.
 	SubscriptionStatus_SUBSCRIPTION_STATUS_ENDING SubscriptionStatus = 5
 	SubscriptionStatus_SUBSCRIPTION_STATUS_ENDED  SubscriptionStatus = 6
 )
@@ -213,6 +213,66 @@ func (PaymentStatus) EnumDescriptor() ([]byte, []int) {
 	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{2}
 }
 
+// AccountEntryKind is the reason why account credit or the refund due changed.
+type AccountEntryKind int32
+
+const (
+	AccountEntryKind_ACCOUNT_ENTRY_KIND_UNSPECIFIED AccountEntryKind = 0
+	// The unused part of a period that was cut short.
+	AccountEntryKind_ACCOUNT_ENTRY_KIND_UNUSED_PERIOD AccountEntryKind = 1
+	// Account credit paid for a part of a period.
+	AccountEntryKind_ACCOUNT_ENTRY_KIND_APPLIED AccountEntryKind = 2
+	// The subscription ended, so account credit became a refund due.
+	AccountEntryKind_ACCOUNT_ENTRY_KIND_REFUND_DUE AccountEntryKind = 3
+	// A refund was recorded.
+	AccountEntryKind_ACCOUNT_ENTRY_KIND_REFUNDED AccountEntryKind = 4
+)
+
+// Enum value maps for AccountEntryKind.
+var (
+	AccountEntryKind_name = map[int32]string{
+		0: "ACCOUNT_ENTRY_KIND_UNSPECIFIED",
+		1: "ACCOUNT_ENTRY_KIND_UNUSED_PERIOD",
+		2: "ACCOUNT_ENTRY_KIND_APPLIED",
+		3: "ACCOUNT_ENTRY_KIND_REFUND_DUE",
+		4: "ACCOUNT_ENTRY_KIND_REFUNDED",
+	}
+	AccountEntryKind_value = map[string]int32{
+		"ACCOUNT_ENTRY_KIND_UNSPECIFIED":   0,
+		"ACCOUNT_ENTRY_KIND_UNUSED_PERIOD": 1,
+		"ACCOUNT_ENTRY_KIND_APPLIED":       2,
+		"ACCOUNT_ENTRY_KIND_REFUND_DUE":    3,
+		"ACCOUNT_ENTRY_KIND_REFUNDED":      4,
+	}
+)
+
+func (x AccountEntryKind) Enum() *AccountEntryKind {
+	p := new(AccountEntryKind)
+	*p = x
+	return p
+}
+
+func (x AccountEntryKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AccountEntryKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_reservation_subscription_v1_subscription_proto_enumTypes[3].Descriptor()
+}
+
+func (AccountEntryKind) Type() protoreflect.EnumType {
+	return &file_reservation_subscription_v1_subscription_proto_enumTypes[3]
+}
+
+func (x AccountEntryKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AccountEntryKind.Descriptor instead.
+func (AccountEntryKind) EnumDescriptor() ([]byte, []int) {
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{3}
+}
+
 // SubscriptionOrder is the order of a list. Rows that compare equal are ordered by id. A page_token is
 // valid only for the order in which it was issued; with another order, the call fails with
 // INVALID_ARGUMENT.
@@ -255,11 +315,11 @@ func (x SubscriptionOrder) String() string {
 }
 
 func (SubscriptionOrder) Descriptor() protoreflect.EnumDescriptor {
-	return file_reservation_subscription_v1_subscription_proto_enumTypes[3].Descriptor()
+	return file_reservation_subscription_v1_subscription_proto_enumTypes[4].Descriptor()
 }
 
 func (SubscriptionOrder) Type() protoreflect.EnumType {
-	return &file_reservation_subscription_v1_subscription_proto_enumTypes[3]
+	return &file_reservation_subscription_v1_subscription_proto_enumTypes[4]
 }
 
 func (x SubscriptionOrder) Number() protoreflect.EnumNumber {
@@ -268,7 +328,7 @@ func (x SubscriptionOrder) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SubscriptionOrder.Descriptor instead.
 func (SubscriptionOrder) EnumDescriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{3}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{4}
 }
 
 // ChangeTime says when a change takes effect.
@@ -306,11 +366,11 @@ func (x ChangeTime) String() string {
 }
 
 func (ChangeTime) Descriptor() protoreflect.EnumDescriptor {
-	return file_reservation_subscription_v1_subscription_proto_enumTypes[4].Descriptor()
+	return file_reservation_subscription_v1_subscription_proto_enumTypes[5].Descriptor()
 }
 
 func (ChangeTime) Type() protoreflect.EnumType {
-	return &file_reservation_subscription_v1_subscription_proto_enumTypes[4]
+	return &file_reservation_subscription_v1_subscription_proto_enumTypes[5]
 }
 
 func (x ChangeTime) Number() protoreflect.EnumNumber {
@@ -319,7 +379,7 @@ func (x ChangeTime) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ChangeTime.Descriptor instead.
 func (ChangeTime) EnumDescriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{4}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{5}
 }
 
 // Terms are what a customer has subscribed to: the terms of the plan at the time of the subscription,
@@ -692,7 +752,7 @@ type Period struct {
 	PlanId string `protobuf:"bytes,2,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"`
 	// YYYY-MM-DD.
 	FirstDay string `protobuf:"bytes,3,opt,name=first_day,json=firstDay,proto3" json:"first_day,omitempty"`
-	// YYYY-MM-DD, inclusive.
+	// YYYY-MM-DD, inclusive; moves when a pause ends.
 	LastDay string `protobuf:"bytes,4,opt,name=last_day,json=lastDay,proto3" json:"last_day,omitempty"`
 	Trial   bool   `protobuf:"varint,5,opt,name=trial,proto3" json:"trial,omitempty"`
 	// Minor units; 0 in a trial.
@@ -700,7 +760,7 @@ type Period struct {
 	Currency string `protobuf:"bytes,7,opt,name=currency,proto3" json:"currency,omitempty"`
 	// Minor units of account credit that paid for a part of the price.
 	CreditApplied int64 `protobuf:"varint,8,opt,name=credit_applied,json=creditApplied,proto3" json:"credit_applied,omitempty"`
-	// Minor units: price less credit_applied, until it is paid or waived; then 0.
+	// Minor units: price less credit_applied, until it is paid, waived or cancelled; then 0.
 	AmountDue     int64         `protobuf:"varint,9,opt,name=amount_due,json=amountDue,proto3" json:"amount_due,omitempty"`
 	PaymentStatus PaymentStatus `protobuf:"varint,10,opt,name=payment_status,json=paymentStatus,proto3,enum=reservation.subscription.v1.PaymentStatus" json:"payment_status,omitempty"`
 	// When the payment became due; unset if it never did.
@@ -717,7 +777,12 @@ type Period struct {
 	// Unused credits of earlier periods that expired when this period began.
 	CreditsExpired int32 `protobuf:"varint,17,opt,name=credits_expired,json=creditsExpired,proto3" json:"credits_expired,omitempty"`
 	// Whether the pass service has the grant.
-	Granted       bool `protobuf:"varint,18,opt,name=granted,proto3" json:"granted,omitempty"`
+	Granted bool `protobuf:"varint,18,opt,name=granted,proto3" json:"granted,omitempty"`
+	// Days that the period was paused.
+	PausedDays int32 `protobuf:"varint,19,opt,name=paused_days,json=pausedDays,proto3" json:"paused_days,omitempty"`
+	// Minor units: the unused part of what was paid, if the period was cut short. It became account credit
+	// or a refund due.
+	UnusedValue   int64 `protobuf:"varint,20,opt,name=unused_value,json=unusedValue,proto3" json:"unused_value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -878,6 +943,287 @@ func (x *Period) GetGranted() bool {
 	return false
 }
 
+func (x *Period) GetPausedDays() int32 {
+	if x != nil {
+		return x.PausedDays
+	}
+	return 0
+}
+
+func (x *Period) GetUnusedValue() int64 {
+	if x != nil {
+		return x.UnusedValue
+	}
+	return 0
+}
+
+// AccountEntry is one change of account credit or of the refund due. Entries are never changed or removed,
+// except that erasing the customer removes the reference.
+type AccountEntry struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From 1, without gaps.
+	Sequence int64            `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	Kind     AccountEntryKind `protobuf:"varint,2,opt,name=kind,proto3,enum=reservation.subscription.v1.AccountEntryKind" json:"kind,omitempty"`
+	// Minor units added to account_credit; negative if removed.
+	Credit int64 `protobuf:"varint,3,opt,name=credit,proto3" json:"credit,omitempty"`
+	// Minor units added to refund_due; negative if removed.
+	Refund int64 `protobuf:"varint,4,opt,name=refund,proto3" json:"refund,omitempty"`
+	// account_credit after the entry.
+	CreditBalance int64 `protobuf:"varint,5,opt,name=credit_balance,json=creditBalance,proto3" json:"credit_balance,omitempty"`
+	// refund_due after the entry.
+	RefundBalance int64 `protobuf:"varint,6,opt,name=refund_balance,json=refundBalance,proto3" json:"refund_balance,omitempty"`
+	// Number of the period, if the entry concerns one.
+	Period int32 `protobuf:"varint,7,opt,name=period,proto3" json:"period,omitempty"`
+	// The payment provider's reference of a refund.
+	Reference string                 `protobuf:"bytes,8,opt,name=reference,proto3" json:"reference,omitempty"`
+	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	// The subject of the token of the caller that caused the change; empty: a job.
+	Actor         string `protobuf:"bytes,10,opt,name=actor,proto3" json:"actor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AccountEntry) Reset() {
+	*x = AccountEntry{}
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AccountEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AccountEntry) ProtoMessage() {}
+
+func (x *AccountEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AccountEntry.ProtoReflect.Descriptor instead.
+func (*AccountEntry) Descriptor() ([]byte, []int) {
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *AccountEntry) GetSequence() int64 {
+	if x != nil {
+		return x.Sequence
+	}
+	return 0
+}
+
+func (x *AccountEntry) GetKind() AccountEntryKind {
+	if x != nil {
+		return x.Kind
+	}
+	return AccountEntryKind_ACCOUNT_ENTRY_KIND_UNSPECIFIED
+}
+
+func (x *AccountEntry) GetCredit() int64 {
+	if x != nil {
+		return x.Credit
+	}
+	return 0
+}
+
+func (x *AccountEntry) GetRefund() int64 {
+	if x != nil {
+		return x.Refund
+	}
+	return 0
+}
+
+func (x *AccountEntry) GetCreditBalance() int64 {
+	if x != nil {
+		return x.CreditBalance
+	}
+	return 0
+}
+
+func (x *AccountEntry) GetRefundBalance() int64 {
+	if x != nil {
+		return x.RefundBalance
+	}
+	return 0
+}
+
+func (x *AccountEntry) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *AccountEntry) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
+func (x *AccountEntry) GetCreatedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.CreatedAt
+	}
+	return nil
+}
+
+func (x *AccountEntry) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+type ListAccountEntriesRequest struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	SubscriptionId string                 `protobuf:"bytes,1,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
+	// 1 to 200; 0 means 50.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// From the previous response. If empty, the list starts at offset.
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Number of entries to skip; cannot be combined with page_token.
+	Offset int64 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Newest first.
+	Descending    bool `protobuf:"varint,5,opt,name=descending,proto3" json:"descending,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAccountEntriesRequest) Reset() {
+	*x = ListAccountEntriesRequest{}
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAccountEntriesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAccountEntriesRequest) ProtoMessage() {}
+
+func (x *ListAccountEntriesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAccountEntriesRequest.ProtoReflect.Descriptor instead.
+func (*ListAccountEntriesRequest) Descriptor() ([]byte, []int) {
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ListAccountEntriesRequest) GetSubscriptionId() string {
+	if x != nil {
+		return x.SubscriptionId
+	}
+	return ""
+}
+
+func (x *ListAccountEntriesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListAccountEntriesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListAccountEntriesRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *ListAccountEntriesRequest) GetDescending() bool {
+	if x != nil {
+		return x.Descending
+	}
+	return false
+}
+
+type ListAccountEntriesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Entries       []*AccountEntry        `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	NextPageToken string                 `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Number of entries.
+	Total         int64 `protobuf:"varint,3,opt,name=total,proto3" json:"total,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListAccountEntriesResponse) Reset() {
+	*x = ListAccountEntriesResponse{}
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListAccountEntriesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListAccountEntriesResponse) ProtoMessage() {}
+
+func (x *ListAccountEntriesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListAccountEntriesResponse.ProtoReflect.Descriptor instead.
+func (*ListAccountEntriesResponse) Descriptor() ([]byte, []int) {
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ListAccountEntriesResponse) GetEntries() []*AccountEntry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListAccountEntriesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListAccountEntriesResponse) GetTotal() int64 {
+	if x != nil {
+		return x.Total
+	}
+	return 0
+}
+
 // SubscriptionPayment is a payment that was made outside the platform.
 type SubscriptionPayment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -895,7 +1241,7 @@ type SubscriptionPayment struct {
 
 func (x *SubscriptionPayment) Reset() {
 	*x = SubscriptionPayment{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[3]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -907,7 +1253,7 @@ func (x *SubscriptionPayment) String() string {
 func (*SubscriptionPayment) ProtoMessage() {}
 
 func (x *SubscriptionPayment) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[3]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -920,7 +1266,7 @@ func (x *SubscriptionPayment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionPayment.ProtoReflect.Descriptor instead.
 func (*SubscriptionPayment) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{3}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SubscriptionPayment) GetMethod() string {
@@ -965,7 +1311,7 @@ type Pause struct {
 
 func (x *Pause) Reset() {
 	*x = Pause{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[4]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -977,7 +1323,7 @@ func (x *Pause) String() string {
 func (*Pause) ProtoMessage() {}
 
 func (x *Pause) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[4]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -990,7 +1336,7 @@ func (x *Pause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pause.ProtoReflect.Descriptor instead.
 func (*Pause) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{4}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Pause) GetFirstDay() string {
@@ -1027,7 +1373,7 @@ type PlanChange struct {
 
 func (x *PlanChange) Reset() {
 	*x = PlanChange{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[5]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1039,7 +1385,7 @@ func (x *PlanChange) String() string {
 func (*PlanChange) ProtoMessage() {}
 
 func (x *PlanChange) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[5]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1052,7 +1398,7 @@ func (x *PlanChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlanChange.ProtoReflect.Descriptor instead.
 func (*PlanChange) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{5}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PlanChange) GetPlanId() string {
@@ -1082,7 +1428,7 @@ type Cancellation struct {
 
 func (x *Cancellation) Reset() {
 	*x = Cancellation{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[6]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1440,7 @@ func (x *Cancellation) String() string {
 func (*Cancellation) ProtoMessage() {}
 
 func (x *Cancellation) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[6]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1453,7 @@ func (x *Cancellation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancellation.ProtoReflect.Descriptor instead.
 func (*Cancellation) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{6}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Cancellation) GetReason() string {
@@ -1150,7 +1496,7 @@ type CreateSubscriptionRequest struct {
 
 func (x *CreateSubscriptionRequest) Reset() {
 	*x = CreateSubscriptionRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[7]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1162,7 +1508,7 @@ func (x *CreateSubscriptionRequest) String() string {
 func (*CreateSubscriptionRequest) ProtoMessage() {}
 
 func (x *CreateSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[7]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1175,7 +1521,7 @@ func (x *CreateSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*CreateSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{7}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CreateSubscriptionRequest) GetCustomerId() string {
@@ -1222,7 +1568,7 @@ type CreateSubscriptionResponse struct {
 
 func (x *CreateSubscriptionResponse) Reset() {
 	*x = CreateSubscriptionResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[8]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1234,7 +1580,7 @@ func (x *CreateSubscriptionResponse) String() string {
 func (*CreateSubscriptionResponse) ProtoMessage() {}
 
 func (x *CreateSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[8]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1247,7 +1593,7 @@ func (x *CreateSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*CreateSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{8}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CreateSubscriptionResponse) GetSubscription() *Subscription {
@@ -1269,7 +1615,7 @@ type GetSubscriptionRequest struct {
 
 func (x *GetSubscriptionRequest) Reset() {
 	*x = GetSubscriptionRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[9]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1281,7 +1627,7 @@ func (x *GetSubscriptionRequest) String() string {
 func (*GetSubscriptionRequest) ProtoMessage() {}
 
 func (x *GetSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[9]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1294,7 +1640,7 @@ func (x *GetSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*GetSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{9}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetSubscriptionRequest) GetId() string {
@@ -1320,7 +1666,7 @@ type GetSubscriptionResponse struct {
 
 func (x *GetSubscriptionResponse) Reset() {
 	*x = GetSubscriptionResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[10]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1332,7 +1678,7 @@ func (x *GetSubscriptionResponse) String() string {
 func (*GetSubscriptionResponse) ProtoMessage() {}
 
 func (x *GetSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[10]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1345,7 +1691,7 @@ func (x *GetSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*GetSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{10}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetSubscriptionResponse) GetSubscription() *Subscription {
@@ -1383,7 +1729,7 @@ type ListSubscriptionsRequest struct {
 
 func (x *ListSubscriptionsRequest) Reset() {
 	*x = ListSubscriptionsRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[11]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1741,7 @@ func (x *ListSubscriptionsRequest) String() string {
 func (*ListSubscriptionsRequest) ProtoMessage() {}
 
 func (x *ListSubscriptionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[11]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1754,7 @@ func (x *ListSubscriptionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSubscriptionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSubscriptionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{11}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListSubscriptionsRequest) GetCustomerId() string {
@@ -1492,7 +1838,7 @@ type ListSubscriptionsResponse struct {
 
 func (x *ListSubscriptionsResponse) Reset() {
 	*x = ListSubscriptionsResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[12]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +1850,7 @@ func (x *ListSubscriptionsResponse) String() string {
 func (*ListSubscriptionsResponse) ProtoMessage() {}
 
 func (x *ListSubscriptionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[12]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +1863,7 @@ func (x *ListSubscriptionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSubscriptionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSubscriptionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{12}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListSubscriptionsResponse) GetSubscriptions() []*Subscription {
@@ -1558,7 +1904,7 @@ type ListPeriodsRequest struct {
 
 func (x *ListPeriodsRequest) Reset() {
 	*x = ListPeriodsRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[13]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1570,7 +1916,7 @@ func (x *ListPeriodsRequest) String() string {
 func (*ListPeriodsRequest) ProtoMessage() {}
 
 func (x *ListPeriodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[13]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1583,7 +1929,7 @@ func (x *ListPeriodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPeriodsRequest.ProtoReflect.Descriptor instead.
 func (*ListPeriodsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{13}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListPeriodsRequest) GetSubscriptionId() string {
@@ -1633,7 +1979,7 @@ type ListPeriodsResponse struct {
 
 func (x *ListPeriodsResponse) Reset() {
 	*x = ListPeriodsResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[14]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +1991,7 @@ func (x *ListPeriodsResponse) String() string {
 func (*ListPeriodsResponse) ProtoMessage() {}
 
 func (x *ListPeriodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[14]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +2004,7 @@ func (x *ListPeriodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPeriodsResponse.ProtoReflect.Descriptor instead.
 func (*ListPeriodsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{14}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListPeriodsResponse) GetPeriods() []*Period {
@@ -1700,7 +2046,7 @@ type PauseSubscriptionRequest struct {
 
 func (x *PauseSubscriptionRequest) Reset() {
 	*x = PauseSubscriptionRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[15]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1712,7 +2058,7 @@ func (x *PauseSubscriptionRequest) String() string {
 func (*PauseSubscriptionRequest) ProtoMessage() {}
 
 func (x *PauseSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[15]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1725,7 +2071,7 @@ func (x *PauseSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*PauseSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{15}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PauseSubscriptionRequest) GetId() string {
@@ -1772,7 +2118,7 @@ type PauseSubscriptionResponse struct {
 
 func (x *PauseSubscriptionResponse) Reset() {
 	*x = PauseSubscriptionResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[16]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +2130,7 @@ func (x *PauseSubscriptionResponse) String() string {
 func (*PauseSubscriptionResponse) ProtoMessage() {}
 
 func (x *PauseSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[16]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +2143,7 @@ func (x *PauseSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PauseSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*PauseSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{16}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PauseSubscriptionResponse) GetSubscription() *Subscription {
@@ -1819,7 +2165,7 @@ type ResumeSubscriptionRequest struct {
 
 func (x *ResumeSubscriptionRequest) Reset() {
 	*x = ResumeSubscriptionRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[17]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1831,7 +2177,7 @@ func (x *ResumeSubscriptionRequest) String() string {
 func (*ResumeSubscriptionRequest) ProtoMessage() {}
 
 func (x *ResumeSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[17]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1844,7 +2190,7 @@ func (x *ResumeSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*ResumeSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{17}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ResumeSubscriptionRequest) GetId() string {
@@ -1877,7 +2223,7 @@ type ResumeSubscriptionResponse struct {
 
 func (x *ResumeSubscriptionResponse) Reset() {
 	*x = ResumeSubscriptionResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[18]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1889,7 +2235,7 @@ func (x *ResumeSubscriptionResponse) String() string {
 func (*ResumeSubscriptionResponse) ProtoMessage() {}
 
 func (x *ResumeSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[18]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1902,7 +2248,7 @@ func (x *ResumeSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*ResumeSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{18}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResumeSubscriptionResponse) GetSubscription() *Subscription {
@@ -1924,7 +2270,7 @@ type PreviewPlanChangeRequest struct {
 
 func (x *PreviewPlanChangeRequest) Reset() {
 	*x = PreviewPlanChangeRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[19]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1936,7 +2282,7 @@ func (x *PreviewPlanChangeRequest) String() string {
 func (*PreviewPlanChangeRequest) ProtoMessage() {}
 
 func (x *PreviewPlanChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[19]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1949,7 +2295,7 @@ func (x *PreviewPlanChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewPlanChangeRequest.ProtoReflect.Descriptor instead.
 func (*PreviewPlanChangeRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{19}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PreviewPlanChangeRequest) GetId() string {
@@ -1979,7 +2325,8 @@ type PreviewPlanChangeResponse struct {
 	// YYYY-MM-DD: the day on which the plan changes.
 	On string `protobuf:"bytes,1,opt,name=on,proto3" json:"on,omitempty"`
 	// Minor units: the unused part of what was paid for the current period, which becomes account
-	// credit. 0 for a change at the period's end.
+	// credit. It is the smaller one of the share of days left, today included, and the share of the period's
+	// credits left. 0 for a change at the period's end.
 	UnusedValue int64 `protobuf:"varint,2,opt,name=unused_value,json=unusedValue,proto3" json:"unused_value,omitempty"`
 	// Minor units: the price of the first period of the new plan.
 	Price int64 `protobuf:"varint,3,opt,name=price,proto3" json:"price,omitempty"`
@@ -2002,7 +2349,7 @@ type PreviewPlanChangeResponse struct {
 
 func (x *PreviewPlanChangeResponse) Reset() {
 	*x = PreviewPlanChangeResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[20]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2014,7 +2361,7 @@ func (x *PreviewPlanChangeResponse) String() string {
 func (*PreviewPlanChangeResponse) ProtoMessage() {}
 
 func (x *PreviewPlanChangeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[20]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2027,7 +2374,7 @@ func (x *PreviewPlanChangeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewPlanChangeResponse.ProtoReflect.Descriptor instead.
 func (*PreviewPlanChangeResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{20}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *PreviewPlanChangeResponse) GetOn() string {
@@ -2122,7 +2469,7 @@ type ChangePlanRequest struct {
 
 func (x *ChangePlanRequest) Reset() {
 	*x = ChangePlanRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[21]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2134,7 +2481,7 @@ func (x *ChangePlanRequest) String() string {
 func (*ChangePlanRequest) ProtoMessage() {}
 
 func (x *ChangePlanRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[21]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2147,7 +2494,7 @@ func (x *ChangePlanRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePlanRequest.ProtoReflect.Descriptor instead.
 func (*ChangePlanRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{21}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ChangePlanRequest) GetId() string {
@@ -2194,7 +2541,7 @@ type ChangePlanResponse struct {
 
 func (x *ChangePlanResponse) Reset() {
 	*x = ChangePlanResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[22]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2206,7 +2553,7 @@ func (x *ChangePlanResponse) String() string {
 func (*ChangePlanResponse) ProtoMessage() {}
 
 func (x *ChangePlanResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[22]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2219,7 +2566,7 @@ func (x *ChangePlanResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangePlanResponse.ProtoReflect.Descriptor instead.
 func (*ChangePlanResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{22}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ChangePlanResponse) GetSubscription() *Subscription {
@@ -2239,7 +2586,7 @@ type WithdrawPlanChangeRequest struct {
 
 func (x *WithdrawPlanChangeRequest) Reset() {
 	*x = WithdrawPlanChangeRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[23]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2251,7 +2598,7 @@ func (x *WithdrawPlanChangeRequest) String() string {
 func (*WithdrawPlanChangeRequest) ProtoMessage() {}
 
 func (x *WithdrawPlanChangeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[23]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2264,7 +2611,7 @@ func (x *WithdrawPlanChangeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawPlanChangeRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawPlanChangeRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{23}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WithdrawPlanChangeRequest) GetId() string {
@@ -2290,7 +2637,7 @@ type WithdrawPlanChangeResponse struct {
 
 func (x *WithdrawPlanChangeResponse) Reset() {
 	*x = WithdrawPlanChangeResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[24]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2302,7 +2649,7 @@ func (x *WithdrawPlanChangeResponse) String() string {
 func (*WithdrawPlanChangeResponse) ProtoMessage() {}
 
 func (x *WithdrawPlanChangeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[24]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2315,7 +2662,7 @@ func (x *WithdrawPlanChangeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawPlanChangeResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawPlanChangeResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{24}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *WithdrawPlanChangeResponse) GetSubscription() *Subscription {
@@ -2337,7 +2684,7 @@ type PreviewCancellationRequest struct {
 
 func (x *PreviewCancellationRequest) Reset() {
 	*x = PreviewCancellationRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[25]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2349,7 +2696,7 @@ func (x *PreviewCancellationRequest) String() string {
 func (*PreviewCancellationRequest) ProtoMessage() {}
 
 func (x *PreviewCancellationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[25]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2362,7 +2709,7 @@ func (x *PreviewCancellationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewCancellationRequest.ProtoReflect.Descriptor instead.
 func (*PreviewCancellationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{25}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PreviewCancellationRequest) GetId() string {
@@ -2413,7 +2760,7 @@ type PreviewCancellationResponse struct {
 
 func (x *PreviewCancellationResponse) Reset() {
 	*x = PreviewCancellationResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[26]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2425,7 +2772,7 @@ func (x *PreviewCancellationResponse) String() string {
 func (*PreviewCancellationResponse) ProtoMessage() {}
 
 func (x *PreviewCancellationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[26]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2438,7 +2785,7 @@ func (x *PreviewCancellationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PreviewCancellationResponse.ProtoReflect.Descriptor instead.
 func (*PreviewCancellationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{26}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PreviewCancellationResponse) GetLastDay() string {
@@ -2500,7 +2847,7 @@ type CancelSubscriptionRequest struct {
 
 func (x *CancelSubscriptionRequest) Reset() {
 	*x = CancelSubscriptionRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[27]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2512,7 +2859,7 @@ func (x *CancelSubscriptionRequest) String() string {
 func (*CancelSubscriptionRequest) ProtoMessage() {}
 
 func (x *CancelSubscriptionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[27]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2525,7 +2872,7 @@ func (x *CancelSubscriptionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelSubscriptionRequest.ProtoReflect.Descriptor instead.
 func (*CancelSubscriptionRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{27}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CancelSubscriptionRequest) GetId() string {
@@ -2579,7 +2926,7 @@ type CancelSubscriptionResponse struct {
 
 func (x *CancelSubscriptionResponse) Reset() {
 	*x = CancelSubscriptionResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[28]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2591,7 +2938,7 @@ func (x *CancelSubscriptionResponse) String() string {
 func (*CancelSubscriptionResponse) ProtoMessage() {}
 
 func (x *CancelSubscriptionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[28]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2604,7 +2951,7 @@ func (x *CancelSubscriptionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelSubscriptionResponse.ProtoReflect.Descriptor instead.
 func (*CancelSubscriptionResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{28}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CancelSubscriptionResponse) GetSubscription() *Subscription {
@@ -2624,7 +2971,7 @@ type WithdrawCancellationRequest struct {
 
 func (x *WithdrawCancellationRequest) Reset() {
 	*x = WithdrawCancellationRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[29]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2636,7 +2983,7 @@ func (x *WithdrawCancellationRequest) String() string {
 func (*WithdrawCancellationRequest) ProtoMessage() {}
 
 func (x *WithdrawCancellationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[29]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2649,7 +2996,7 @@ func (x *WithdrawCancellationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawCancellationRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawCancellationRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{29}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WithdrawCancellationRequest) GetId() string {
@@ -2675,7 +3022,7 @@ type WithdrawCancellationResponse struct {
 
 func (x *WithdrawCancellationResponse) Reset() {
 	*x = WithdrawCancellationResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[30]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2687,7 +3034,7 @@ func (x *WithdrawCancellationResponse) String() string {
 func (*WithdrawCancellationResponse) ProtoMessage() {}
 
 func (x *WithdrawCancellationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[30]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2700,7 +3047,7 @@ func (x *WithdrawCancellationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawCancellationResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawCancellationResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{30}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WithdrawCancellationResponse) GetSubscription() *Subscription {
@@ -2723,7 +3070,7 @@ type RecordPaymentRequest struct {
 
 func (x *RecordPaymentRequest) Reset() {
 	*x = RecordPaymentRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[31]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2735,7 +3082,7 @@ func (x *RecordPaymentRequest) String() string {
 func (*RecordPaymentRequest) ProtoMessage() {}
 
 func (x *RecordPaymentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[31]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2748,7 +3095,7 @@ func (x *RecordPaymentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordPaymentRequest.ProtoReflect.Descriptor instead.
 func (*RecordPaymentRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{31}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RecordPaymentRequest) GetId() string {
@@ -2788,7 +3135,7 @@ type RecordPaymentResponse struct {
 
 func (x *RecordPaymentResponse) Reset() {
 	*x = RecordPaymentResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[32]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2800,7 +3147,7 @@ func (x *RecordPaymentResponse) String() string {
 func (*RecordPaymentResponse) ProtoMessage() {}
 
 func (x *RecordPaymentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[32]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2813,7 +3160,7 @@ func (x *RecordPaymentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordPaymentResponse.ProtoReflect.Descriptor instead.
 func (*RecordPaymentResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{32}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RecordPaymentResponse) GetSubscription() *Subscription {
@@ -2837,7 +3184,7 @@ type RecordPaymentFailureRequest struct {
 
 func (x *RecordPaymentFailureRequest) Reset() {
 	*x = RecordPaymentFailureRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[33]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2849,7 +3196,7 @@ func (x *RecordPaymentFailureRequest) String() string {
 func (*RecordPaymentFailureRequest) ProtoMessage() {}
 
 func (x *RecordPaymentFailureRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[33]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2862,7 +3209,7 @@ func (x *RecordPaymentFailureRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordPaymentFailureRequest.ProtoReflect.Descriptor instead.
 func (*RecordPaymentFailureRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{33}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RecordPaymentFailureRequest) GetId() string {
@@ -2902,7 +3249,7 @@ type RecordPaymentFailureResponse struct {
 
 func (x *RecordPaymentFailureResponse) Reset() {
 	*x = RecordPaymentFailureResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[34]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2914,7 +3261,7 @@ func (x *RecordPaymentFailureResponse) String() string {
 func (*RecordPaymentFailureResponse) ProtoMessage() {}
 
 func (x *RecordPaymentFailureResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[34]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2927,7 +3274,7 @@ func (x *RecordPaymentFailureResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordPaymentFailureResponse.ProtoReflect.Descriptor instead.
 func (*RecordPaymentFailureResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{34}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RecordPaymentFailureResponse) GetSubscription() *Subscription {
@@ -2951,7 +3298,7 @@ type WaivePaymentRequest struct {
 
 func (x *WaivePaymentRequest) Reset() {
 	*x = WaivePaymentRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[35]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2963,7 +3310,7 @@ func (x *WaivePaymentRequest) String() string {
 func (*WaivePaymentRequest) ProtoMessage() {}
 
 func (x *WaivePaymentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[35]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2976,7 +3323,7 @@ func (x *WaivePaymentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaivePaymentRequest.ProtoReflect.Descriptor instead.
 func (*WaivePaymentRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{35}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *WaivePaymentRequest) GetId() string {
@@ -3016,7 +3363,7 @@ type WaivePaymentResponse struct {
 
 func (x *WaivePaymentResponse) Reset() {
 	*x = WaivePaymentResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[36]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3028,7 +3375,7 @@ func (x *WaivePaymentResponse) String() string {
 func (*WaivePaymentResponse) ProtoMessage() {}
 
 func (x *WaivePaymentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[36]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3041,7 +3388,7 @@ func (x *WaivePaymentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WaivePaymentResponse.ProtoReflect.Descriptor instead.
 func (*WaivePaymentResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{36}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *WaivePaymentResponse) GetSubscription() *Subscription {
@@ -3065,7 +3412,7 @@ type RecordRefundRequest struct {
 
 func (x *RecordRefundRequest) Reset() {
 	*x = RecordRefundRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[37]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3077,7 +3424,7 @@ func (x *RecordRefundRequest) String() string {
 func (*RecordRefundRequest) ProtoMessage() {}
 
 func (x *RecordRefundRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[37]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3090,7 +3437,7 @@ func (x *RecordRefundRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRefundRequest.ProtoReflect.Descriptor instead.
 func (*RecordRefundRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{37}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RecordRefundRequest) GetId() string {
@@ -3130,7 +3477,7 @@ type RecordRefundResponse struct {
 
 func (x *RecordRefundResponse) Reset() {
 	*x = RecordRefundResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[38]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3142,7 +3489,7 @@ func (x *RecordRefundResponse) String() string {
 func (*RecordRefundResponse) ProtoMessage() {}
 
 func (x *RecordRefundResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[38]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3155,7 +3502,7 @@ func (x *RecordRefundResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordRefundResponse.ProtoReflect.Descriptor instead.
 func (*RecordRefundResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{38}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RecordRefundResponse) GetSubscription() *Subscription {
@@ -3165,8 +3512,8 @@ func (x *RecordRefundResponse) GetSubscription() *Subscription {
 	return nil
 }
 
-// SubscriptionSettings say what happens while a payment is due. Days are counted from the time at
-// which the payment became due.
+// SubscriptionSettings say what happens while a payment is due. Days are counted from the time at which the
+// payment became due, unless stated otherwise. A payment keeps the settings of the time when it became due.
 type SubscriptionSettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// After this many days the subscription becomes past due, 0 to 60. Default: 3.
@@ -3177,7 +3524,7 @@ type SubscriptionSettings struct {
 	// Days on which the company is reminded by an event, ascending, each 0 to 365, at most 10. Default:
 	// 0, 3, 7.
 	ReminderDays []int32 `protobuf:"varint,3,rep,packed,name=reminder_days,json=reminderDays,proto3" json:"reminder_days,omitempty"`
-	// After this many days past due, the subscription ends, 1 to 365; unset: never. Default: 30.
+	// This many days after it became past due, the subscription ends, 1 to 365; unset: never. Default: 30.
 	EndAfterDays  *int32 `protobuf:"varint,4,opt,name=end_after_days,json=endAfterDays,proto3,oneof" json:"end_after_days,omitempty"`
 	Version       int64  `protobuf:"varint,5,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -3186,7 +3533,7 @@ type SubscriptionSettings struct {
 
 func (x *SubscriptionSettings) Reset() {
 	*x = SubscriptionSettings{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[39]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3198,7 +3545,7 @@ func (x *SubscriptionSettings) String() string {
 func (*SubscriptionSettings) ProtoMessage() {}
 
 func (x *SubscriptionSettings) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[39]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3211,7 +3558,7 @@ func (x *SubscriptionSettings) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionSettings.ProtoReflect.Descriptor instead.
 func (*SubscriptionSettings) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{39}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SubscriptionSettings) GetPastDueAfterDays() int32 {
@@ -3257,7 +3604,7 @@ type GetSubscriptionSettingsRequest struct {
 
 func (x *GetSubscriptionSettingsRequest) Reset() {
 	*x = GetSubscriptionSettingsRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[40]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3269,7 +3616,7 @@ func (x *GetSubscriptionSettingsRequest) String() string {
 func (*GetSubscriptionSettingsRequest) ProtoMessage() {}
 
 func (x *GetSubscriptionSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[40]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3282,7 +3629,7 @@ func (x *GetSubscriptionSettingsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSubscriptionSettingsRequest.ProtoReflect.Descriptor instead.
 func (*GetSubscriptionSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{40}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{43}
 }
 
 type GetSubscriptionSettingsResponse struct {
@@ -3294,7 +3641,7 @@ type GetSubscriptionSettingsResponse struct {
 
 func (x *GetSubscriptionSettingsResponse) Reset() {
 	*x = GetSubscriptionSettingsResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[41]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3306,7 +3653,7 @@ func (x *GetSubscriptionSettingsResponse) String() string {
 func (*GetSubscriptionSettingsResponse) ProtoMessage() {}
 
 func (x *GetSubscriptionSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[41]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3319,7 +3666,7 @@ func (x *GetSubscriptionSettingsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetSubscriptionSettingsResponse.ProtoReflect.Descriptor instead.
 func (*GetSubscriptionSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{41}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *GetSubscriptionSettingsResponse) GetSettings() *SubscriptionSettings {
@@ -3339,7 +3686,7 @@ type UpdateSubscriptionSettingsRequest struct {
 
 func (x *UpdateSubscriptionSettingsRequest) Reset() {
 	*x = UpdateSubscriptionSettingsRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[42]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3351,7 +3698,7 @@ func (x *UpdateSubscriptionSettingsRequest) String() string {
 func (*UpdateSubscriptionSettingsRequest) ProtoMessage() {}
 
 func (x *UpdateSubscriptionSettingsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[42]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3364,7 +3711,7 @@ func (x *UpdateSubscriptionSettingsRequest) ProtoReflect() protoreflect.Message 
 
 // Deprecated: Use UpdateSubscriptionSettingsRequest.ProtoReflect.Descriptor instead.
 func (*UpdateSubscriptionSettingsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{42}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *UpdateSubscriptionSettingsRequest) GetSettings() *SubscriptionSettings {
@@ -3383,7 +3730,7 @@ type UpdateSubscriptionSettingsResponse struct {
 
 func (x *UpdateSubscriptionSettingsResponse) Reset() {
 	*x = UpdateSubscriptionSettingsResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[43]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3395,7 +3742,7 @@ func (x *UpdateSubscriptionSettingsResponse) String() string {
 func (*UpdateSubscriptionSettingsResponse) ProtoMessage() {}
 
 func (x *UpdateSubscriptionSettingsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[43]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3408,7 +3755,7 @@ func (x *UpdateSubscriptionSettingsResponse) ProtoReflect() protoreflect.Message
 
 // Deprecated: Use UpdateSubscriptionSettingsResponse.ProtoReflect.Descriptor instead.
 func (*UpdateSubscriptionSettingsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{43}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *UpdateSubscriptionSettingsResponse) GetSettings() *SubscriptionSettings {
@@ -3428,7 +3775,7 @@ type ImportSubscriptionsRequest struct {
 
 func (x *ImportSubscriptionsRequest) Reset() {
 	*x = ImportSubscriptionsRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[44]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3440,7 +3787,7 @@ func (x *ImportSubscriptionsRequest) String() string {
 func (*ImportSubscriptionsRequest) ProtoMessage() {}
 
 func (x *ImportSubscriptionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[44]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3453,7 +3800,7 @@ func (x *ImportSubscriptionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportSubscriptionsRequest.ProtoReflect.Descriptor instead.
 func (*ImportSubscriptionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{44}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ImportSubscriptionsRequest) GetSubscriptions() []*ImportedSubscription {
@@ -3481,14 +3828,23 @@ type ImportedSubscription struct {
 	// Minor units; if unset, the price of the plan.
 	Price *int64 `protobuf:"varint,7,opt,name=price,proto3,oneof" json:"price,omitempty"`
 	// The current period is not paid.
-	PaymentDue    bool `protobuf:"varint,8,opt,name=payment_due,json=paymentDue,proto3" json:"payment_due,omitempty"`
+	PaymentDue bool `protobuf:"varint,8,opt,name=payment_due,json=paymentDue,proto3" json:"payment_due,omitempty"`
+	// 1 to 31: the day of the month of renewals, which can be later than a month's last day; 0 means the day
+	// of period_first_day. Only for intervals of months and years.
+	AnchorDay int32 `protobuf:"varint,9,opt,name=anchor_day,json=anchorDay,proto3" json:"anchor_day,omitempty"`
+	// The current period is a trial.
+	Trial bool `protobuf:"varint,10,opt,name=trial,proto3" json:"trial,omitempty"`
+	// Paid periods before the current one, which count for the minimum term; 0 or more.
+	PeriodsBefore int32 `protobuf:"varint,11,opt,name=periods_before,json=periodsBefore,proto3" json:"periods_before,omitempty"`
+	// YYYY-MM-DD, today or later: the last day of a subscription that was cancelled; if empty, it renews.
+	LastDay       string `protobuf:"bytes,12,opt,name=last_day,json=lastDay,proto3" json:"last_day,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ImportedSubscription) Reset() {
 	*x = ImportedSubscription{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[45]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3500,7 +3856,7 @@ func (x *ImportedSubscription) String() string {
 func (*ImportedSubscription) ProtoMessage() {}
 
 func (x *ImportedSubscription) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[45]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3513,7 +3869,7 @@ func (x *ImportedSubscription) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedSubscription.ProtoReflect.Descriptor instead.
 func (*ImportedSubscription) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{45}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ImportedSubscription) GetReference() string {
@@ -3572,6 +3928,34 @@ func (x *ImportedSubscription) GetPaymentDue() bool {
 	return false
 }
 
+func (x *ImportedSubscription) GetAnchorDay() int32 {
+	if x != nil {
+		return x.AnchorDay
+	}
+	return 0
+}
+
+func (x *ImportedSubscription) GetTrial() bool {
+	if x != nil {
+		return x.Trial
+	}
+	return false
+}
+
+func (x *ImportedSubscription) GetPeriodsBefore() int32 {
+	if x != nil {
+		return x.PeriodsBefore
+	}
+	return 0
+}
+
+func (x *ImportedSubscription) GetLastDay() string {
+	if x != nil {
+		return x.LastDay
+	}
+	return ""
+}
+
 type ImportSubscriptionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One for each subscription of the request, in its order.
@@ -3582,7 +3966,7 @@ type ImportSubscriptionsResponse struct {
 
 func (x *ImportSubscriptionsResponse) Reset() {
 	*x = ImportSubscriptionsResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[46]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3594,7 +3978,7 @@ func (x *ImportSubscriptionsResponse) String() string {
 func (*ImportSubscriptionsResponse) ProtoMessage() {}
 
 func (x *ImportSubscriptionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[46]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3607,7 +3991,7 @@ func (x *ImportSubscriptionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportSubscriptionsResponse.ProtoReflect.Descriptor instead.
 func (*ImportSubscriptionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{46}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *ImportSubscriptionsResponse) GetResults() []*ImportedSubscriptionResult {
@@ -3633,7 +4017,7 @@ type ImportedSubscriptionResult struct {
 
 func (x *ImportedSubscriptionResult) Reset() {
 	*x = ImportedSubscriptionResult{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[47]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3645,7 +4029,7 @@ func (x *ImportedSubscriptionResult) String() string {
 func (*ImportedSubscriptionResult) ProtoMessage() {}
 
 func (x *ImportedSubscriptionResult) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[47]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3658,7 +4042,7 @@ func (x *ImportedSubscriptionResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportedSubscriptionResult.ProtoReflect.Descriptor instead.
 func (*ImportedSubscriptionResult) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{47}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ImportedSubscriptionResult) GetId() string {
@@ -3697,7 +4081,7 @@ type VerifySubscriptionsRequest struct {
 
 func (x *VerifySubscriptionsRequest) Reset() {
 	*x = VerifySubscriptionsRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[48]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3709,7 +4093,7 @@ func (x *VerifySubscriptionsRequest) String() string {
 func (*VerifySubscriptionsRequest) ProtoMessage() {}
 
 func (x *VerifySubscriptionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[48]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3722,7 +4106,7 @@ func (x *VerifySubscriptionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifySubscriptionsRequest.ProtoReflect.Descriptor instead.
 func (*VerifySubscriptionsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{48}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{51}
 }
 
 type VerifySubscriptionsResponse struct {
@@ -3737,7 +4121,7 @@ type VerifySubscriptionsResponse struct {
 
 func (x *VerifySubscriptionsResponse) Reset() {
 	*x = VerifySubscriptionsResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[49]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3749,7 +4133,7 @@ func (x *VerifySubscriptionsResponse) String() string {
 func (*VerifySubscriptionsResponse) ProtoMessage() {}
 
 func (x *VerifySubscriptionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[49]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3762,7 +4146,7 @@ func (x *VerifySubscriptionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifySubscriptionsResponse.ProtoReflect.Descriptor instead.
 func (*VerifySubscriptionsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{49}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *VerifySubscriptionsResponse) GetDifference() *SubscriptionDifference {
@@ -3794,7 +4178,7 @@ type SubscriptionDifference struct {
 
 func (x *SubscriptionDifference) Reset() {
 	*x = SubscriptionDifference{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[50]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3806,7 +4190,7 @@ func (x *SubscriptionDifference) String() string {
 func (*SubscriptionDifference) ProtoMessage() {}
 
 func (x *SubscriptionDifference) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[50]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3819,7 +4203,7 @@ func (x *SubscriptionDifference) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubscriptionDifference.ProtoReflect.Descriptor instead.
 func (*SubscriptionDifference) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{50}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SubscriptionDifference) GetWhat() string {
@@ -3858,7 +4242,7 @@ type ExportGrantsRequest struct {
 
 func (x *ExportGrantsRequest) Reset() {
 	*x = ExportGrantsRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[51]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3870,7 +4254,7 @@ func (x *ExportGrantsRequest) String() string {
 func (*ExportGrantsRequest) ProtoMessage() {}
 
 func (x *ExportGrantsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[51]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3883,7 +4267,7 @@ func (x *ExportGrantsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportGrantsRequest.ProtoReflect.Descriptor instead.
 func (*ExportGrantsRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{51}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{54}
 }
 
 type ExportGrantsResponse struct {
@@ -3895,7 +4279,7 @@ type ExportGrantsResponse struct {
 
 func (x *ExportGrantsResponse) Reset() {
 	*x = ExportGrantsResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[52]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3907,7 +4291,7 @@ func (x *ExportGrantsResponse) String() string {
 func (*ExportGrantsResponse) ProtoMessage() {}
 
 func (x *ExportGrantsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[52]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3920,7 +4304,7 @@ func (x *ExportGrantsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExportGrantsResponse.ProtoReflect.Descriptor instead.
 func (*ExportGrantsResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{52}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ExportGrantsResponse) GetGrants() []*Grant {
@@ -3946,7 +4330,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[53]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3958,7 +4342,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[53]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3971,7 +4355,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{53}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Grant) GetCustomerPassId() string {
@@ -4017,7 +4401,7 @@ type RestoreCustomerPassesRequest struct {
 
 func (x *RestoreCustomerPassesRequest) Reset() {
 	*x = RestoreCustomerPassesRequest{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[54]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4029,7 +4413,7 @@ func (x *RestoreCustomerPassesRequest) String() string {
 func (*RestoreCustomerPassesRequest) ProtoMessage() {}
 
 func (x *RestoreCustomerPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[54]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4042,7 +4426,7 @@ func (x *RestoreCustomerPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreCustomerPassesRequest.ProtoReflect.Descriptor instead.
 func (*RestoreCustomerPassesRequest) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{54}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{57}
 }
 
 type RestoreCustomerPassesResponse struct {
@@ -4055,7 +4439,7 @@ type RestoreCustomerPassesResponse struct {
 
 func (x *RestoreCustomerPassesResponse) Reset() {
 	*x = RestoreCustomerPassesResponse{}
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[55]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4067,7 +4451,7 @@ func (x *RestoreCustomerPassesResponse) String() string {
 func (*RestoreCustomerPassesResponse) ProtoMessage() {}
 
 func (x *RestoreCustomerPassesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[55]
+	mi := &file_reservation_subscription_v1_subscription_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4080,7 +4464,7 @@ func (x *RestoreCustomerPassesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestoreCustomerPassesResponse.ProtoReflect.Descriptor instead.
 func (*RestoreCustomerPassesResponse) Descriptor() ([]byte, []int) {
-	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{55}
+	return file_reservation_subscription_v1_subscription_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RestoreCustomerPassesResponse) GetSubscriptions() int64 {
@@ -4139,7 +4523,7 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\aversion\x18\x17 \x01(\x03R\aversion\x12E\n" +
 	"\n" +
 	"end_reason\x18\x18 \x01(\x0e2&.reservation.subscription.v1.EndReasonR\tendReason\x120\n" +
-	"\x14media_collection_ids\x18\x19 \x03(\tR\x12mediaCollectionIds\"\xbf\x05\n" +
+	"\x14media_collection_ids\x18\x19 \x03(\tR\x12mediaCollectionIds\"\x83\x06\n" +
 	"\x06Period\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x17\n" +
 	"\aplan_id\x18\x02 \x01(\tR\x06planId\x12\x1b\n" +
@@ -4160,7 +4544,36 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\x0fcredits_granted\x18\x0f \x01(\x05R\x0ecreditsGranted\x120\n" +
 	"\x14credits_carried_over\x18\x10 \x01(\x05R\x12creditsCarriedOver\x12'\n" +
 	"\x0fcredits_expired\x18\x11 \x01(\x05R\x0ecreditsExpired\x12\x18\n" +
-	"\agranted\x18\x12 \x01(\bR\agranted\"\xbb\x01\n" +
+	"\agranted\x18\x12 \x01(\bR\agranted\x12\x1f\n" +
+	"\vpaused_days\x18\x13 \x01(\x05R\n" +
+	"pausedDays\x12!\n" +
+	"\funused_value\x18\x14 \x01(\x03R\vunusedValue\"\xf2\x02\n" +
+	"\fAccountEntry\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\x03R\bsequence\x12A\n" +
+	"\x04kind\x18\x02 \x01(\x0e2-.reservation.subscription.v1.AccountEntryKindR\x04kind\x12\x16\n" +
+	"\x06credit\x18\x03 \x01(\x03R\x06credit\x12\x16\n" +
+	"\x06refund\x18\x04 \x01(\x03R\x06refund\x12%\n" +
+	"\x0ecredit_balance\x18\x05 \x01(\x03R\rcreditBalance\x12%\n" +
+	"\x0erefund_balance\x18\x06 \x01(\x03R\rrefundBalance\x12\x16\n" +
+	"\x06period\x18\a \x01(\x05R\x06period\x12\x1c\n" +
+	"\treference\x18\b \x01(\tR\treference\x129\n" +
+	"\n" +
+	"created_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12\x14\n" +
+	"\x05actor\x18\n" +
+	" \x01(\tR\x05actor\"\xcb\x01\n" +
+	"\x19ListAccountEntriesRequest\x120\n" +
+	"\x0fsubscription_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x0esubscriptionId\x12\x1b\n" +
+	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12'\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tpageToken\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12\x1e\n" +
+	"\n" +
+	"descending\x18\x05 \x01(\bR\n" +
+	"descending\"\x9f\x01\n" +
+	"\x1aListAccountEntriesResponse\x12C\n" +
+	"\aentries\x18\x01 \x03(\v2).reservation.subscription.v1.AccountEntryR\aentries\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x14\n" +
+	"\x05total\x18\x03 \x01(\x03R\x05total\"\xbb\x01\n" +
 	"\x13SubscriptionPayment\x12\x1f\n" +
 	"\x06method\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\x06method\x12&\n" +
 	"\treference\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\treference\x12\x1b\n" +
@@ -4358,7 +4771,7 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\"UpdateSubscriptionSettingsResponse\x12M\n" +
 	"\bsettings\x18\x01 \x01(\v21.reservation.subscription.v1.SubscriptionSettingsR\bsettings\"\x7f\n" +
 	"\x1aImportSubscriptionsRequest\x12a\n" +
-	"\rsubscriptions\x18\x01 \x03(\v21.reservation.subscription.v1.ImportedSubscriptionB\b\xbaH\x05\x92\x01\x02\x10dR\rsubscriptions\"\xd8\x02\n" +
+	"\rsubscriptions\x18\x01 \x03(\v21.reservation.subscription.v1.ImportedSubscriptionB\b\xbaH\x05\x92\x01\x02\x10dR\rsubscriptions\"\xd8\x03\n" +
 	"\x14ImportedSubscription\x12&\n" +
 	"\treference\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\treference\x12(\n" +
 	"\vcustomer_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\n" +
@@ -4370,7 +4783,13 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\x11remaining_credits\x18\x06 \x01(\x05R\x10remainingCredits\x12\x19\n" +
 	"\x05price\x18\a \x01(\x03H\x00R\x05price\x88\x01\x01\x12\x1f\n" +
 	"\vpayment_due\x18\b \x01(\bR\n" +
-	"paymentDueB\b\n" +
+	"paymentDue\x12\x1d\n" +
+	"\n" +
+	"anchor_day\x18\t \x01(\x05R\tanchorDay\x12\x14\n" +
+	"\x05trial\x18\n" +
+	" \x01(\bR\x05trial\x12%\n" +
+	"\x0eperiods_before\x18\v \x01(\x05R\rperiodsBefore\x12\"\n" +
+	"\blast_day\x18\f \x01(\tB\a\xbaH\x04r\x02\x18(R\alastDayB\b\n" +
 	"\x06_price\"p\n" +
 	"\x1bImportSubscriptionsResponse\x12Q\n" +
 	"\aresults\x18\x01 \x03(\v27.reservation.subscription.v1.ImportedSubscriptionResultR\aresults\"r\n" +
@@ -4422,7 +4841,13 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"\x15PAYMENT_STATUS_FAILED\x10\x03\x12\x17\n" +
 	"\x13PAYMENT_STATUS_PAID\x10\x04\x12\x19\n" +
 	"\x15PAYMENT_STATUS_WAIVED\x10\x05\x12\x1c\n" +
-	"\x18PAYMENT_STATUS_CANCELLED\x10\x06*\xc1\x01\n" +
+	"\x18PAYMENT_STATUS_CANCELLED\x10\x06*\xc0\x01\n" +
+	"\x10AccountEntryKind\x12\"\n" +
+	"\x1eACCOUNT_ENTRY_KIND_UNSPECIFIED\x10\x00\x12$\n" +
+	" ACCOUNT_ENTRY_KIND_UNUSED_PERIOD\x10\x01\x12\x1e\n" +
+	"\x1aACCOUNT_ENTRY_KIND_APPLIED\x10\x02\x12!\n" +
+	"\x1dACCOUNT_ENTRY_KIND_REFUND_DUE\x10\x03\x12\x1f\n" +
+	"\x1bACCOUNT_ENTRY_KIND_REFUNDED\x10\x04*\xc1\x01\n" +
 	"\x11SubscriptionOrder\x12\"\n" +
 	"\x1eSUBSCRIPTION_ORDER_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aSUBSCRIPTION_ORDER_CREATED\x10\x01\x12#\n" +
@@ -4433,13 +4858,15 @@ const file_reservation_subscription_v1_subscription_proto_rawDesc = "" +
 	"ChangeTime\x12\x1b\n" +
 	"\x17CHANGE_TIME_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16CHANGE_TIME_PERIOD_END\x10\x01\x12\x13\n" +
-	"\x0fCHANGE_TIME_NOW\x10\x022\x84\x1c\n" +
+	"\x0fCHANGE_TIME_NOW\x10\x022\xa6\x1d\n" +
 	"\x13SubscriptionService\x12\xa0\x01\n" +
 	"\x12CreateSubscription\x126.reservation.subscription.v1.CreateSubscriptionRequest\x1a7.reservation.subscription.v1.CreateSubscriptionResponse\"\x19\x8a\xc9\x18\x15\n" +
 	"\x13subscriptions:write\x12\x96\x01\n" +
 	"\x0fGetSubscription\x123.reservation.subscription.v1.GetSubscriptionRequest\x1a4.reservation.subscription.v1.GetSubscriptionResponse\"\x18\x8a\xc9\x18\x14\n" +
 	"\x12subscriptions:read\x12\x9c\x01\n" +
 	"\x11ListSubscriptions\x125.reservation.subscription.v1.ListSubscriptionsRequest\x1a6.reservation.subscription.v1.ListSubscriptionsResponse\"\x18\x8a\xc9\x18\x14\n" +
+	"\x12subscriptions:read\x12\x9f\x01\n" +
+	"\x12ListAccountEntries\x126.reservation.subscription.v1.ListAccountEntriesRequest\x1a7.reservation.subscription.v1.ListAccountEntriesResponse\"\x18\x8a\xc9\x18\x14\n" +
 	"\x12subscriptions:read\x12\x8a\x01\n" +
 	"\vListPeriods\x12/.reservation.subscription.v1.ListPeriodsRequest\x1a0.reservation.subscription.v1.ListPeriodsResponse\"\x18\x8a\xc9\x18\x14\n" +
 	"\x12subscriptions:read\x12\x9d\x01\n" +
@@ -4496,173 +4923,182 @@ func file_reservation_subscription_v1_subscription_proto_rawDescGZIP() []byte {
 	return file_reservation_subscription_v1_subscription_proto_rawDescData
 }
 
-var file_reservation_subscription_v1_subscription_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_reservation_subscription_v1_subscription_proto_msgTypes = make([]protoimpl.MessageInfo, 56)
+var file_reservation_subscription_v1_subscription_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_reservation_subscription_v1_subscription_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
 var file_reservation_subscription_v1_subscription_proto_goTypes = []any{
 	(SubscriptionStatus)(0),                    // 0: reservation.subscription.v1.SubscriptionStatus
 	(EndReason)(0),                             // 1: reservation.subscription.v1.EndReason
 	(PaymentStatus)(0),                         // 2: reservation.subscription.v1.PaymentStatus
-	(SubscriptionOrder)(0),                     // 3: reservation.subscription.v1.SubscriptionOrder
-	(ChangeTime)(0),                            // 4: reservation.subscription.v1.ChangeTime
-	(*Terms)(nil),                              // 5: reservation.subscription.v1.Terms
-	(*Subscription)(nil),                       // 6: reservation.subscription.v1.Subscription
-	(*Period)(nil),                             // 7: reservation.subscription.v1.Period
-	(*SubscriptionPayment)(nil),                // 8: reservation.subscription.v1.SubscriptionPayment
-	(*Pause)(nil),                              // 9: reservation.subscription.v1.Pause
-	(*PlanChange)(nil),                         // 10: reservation.subscription.v1.PlanChange
-	(*Cancellation)(nil),                       // 11: reservation.subscription.v1.Cancellation
-	(*CreateSubscriptionRequest)(nil),          // 12: reservation.subscription.v1.CreateSubscriptionRequest
-	(*CreateSubscriptionResponse)(nil),         // 13: reservation.subscription.v1.CreateSubscriptionResponse
-	(*GetSubscriptionRequest)(nil),             // 14: reservation.subscription.v1.GetSubscriptionRequest
-	(*GetSubscriptionResponse)(nil),            // 15: reservation.subscription.v1.GetSubscriptionResponse
-	(*ListSubscriptionsRequest)(nil),           // 16: reservation.subscription.v1.ListSubscriptionsRequest
-	(*ListSubscriptionsResponse)(nil),          // 17: reservation.subscription.v1.ListSubscriptionsResponse
-	(*ListPeriodsRequest)(nil),                 // 18: reservation.subscription.v1.ListPeriodsRequest
-	(*ListPeriodsResponse)(nil),                // 19: reservation.subscription.v1.ListPeriodsResponse
-	(*PauseSubscriptionRequest)(nil),           // 20: reservation.subscription.v1.PauseSubscriptionRequest
-	(*PauseSubscriptionResponse)(nil),          // 21: reservation.subscription.v1.PauseSubscriptionResponse
-	(*ResumeSubscriptionRequest)(nil),          // 22: reservation.subscription.v1.ResumeSubscriptionRequest
-	(*ResumeSubscriptionResponse)(nil),         // 23: reservation.subscription.v1.ResumeSubscriptionResponse
-	(*PreviewPlanChangeRequest)(nil),           // 24: reservation.subscription.v1.PreviewPlanChangeRequest
-	(*PreviewPlanChangeResponse)(nil),          // 25: reservation.subscription.v1.PreviewPlanChangeResponse
-	(*ChangePlanRequest)(nil),                  // 26: reservation.subscription.v1.ChangePlanRequest
-	(*ChangePlanResponse)(nil),                 // 27: reservation.subscription.v1.ChangePlanResponse
-	(*WithdrawPlanChangeRequest)(nil),          // 28: reservation.subscription.v1.WithdrawPlanChangeRequest
-	(*WithdrawPlanChangeResponse)(nil),         // 29: reservation.subscription.v1.WithdrawPlanChangeResponse
-	(*PreviewCancellationRequest)(nil),         // 30: reservation.subscription.v1.PreviewCancellationRequest
-	(*PreviewCancellationResponse)(nil),        // 31: reservation.subscription.v1.PreviewCancellationResponse
-	(*CancelSubscriptionRequest)(nil),          // 32: reservation.subscription.v1.CancelSubscriptionRequest
-	(*CancelSubscriptionResponse)(nil),         // 33: reservation.subscription.v1.CancelSubscriptionResponse
-	(*WithdrawCancellationRequest)(nil),        // 34: reservation.subscription.v1.WithdrawCancellationRequest
-	(*WithdrawCancellationResponse)(nil),       // 35: reservation.subscription.v1.WithdrawCancellationResponse
-	(*RecordPaymentRequest)(nil),               // 36: reservation.subscription.v1.RecordPaymentRequest
-	(*RecordPaymentResponse)(nil),              // 37: reservation.subscription.v1.RecordPaymentResponse
-	(*RecordPaymentFailureRequest)(nil),        // 38: reservation.subscription.v1.RecordPaymentFailureRequest
-	(*RecordPaymentFailureResponse)(nil),       // 39: reservation.subscription.v1.RecordPaymentFailureResponse
-	(*WaivePaymentRequest)(nil),                // 40: reservation.subscription.v1.WaivePaymentRequest
-	(*WaivePaymentResponse)(nil),               // 41: reservation.subscription.v1.WaivePaymentResponse
-	(*RecordRefundRequest)(nil),                // 42: reservation.subscription.v1.RecordRefundRequest
-	(*RecordRefundResponse)(nil),               // 43: reservation.subscription.v1.RecordRefundResponse
-	(*SubscriptionSettings)(nil),               // 44: reservation.subscription.v1.SubscriptionSettings
-	(*GetSubscriptionSettingsRequest)(nil),     // 45: reservation.subscription.v1.GetSubscriptionSettingsRequest
-	(*GetSubscriptionSettingsResponse)(nil),    // 46: reservation.subscription.v1.GetSubscriptionSettingsResponse
-	(*UpdateSubscriptionSettingsRequest)(nil),  // 47: reservation.subscription.v1.UpdateSubscriptionSettingsRequest
-	(*UpdateSubscriptionSettingsResponse)(nil), // 48: reservation.subscription.v1.UpdateSubscriptionSettingsResponse
-	(*ImportSubscriptionsRequest)(nil),         // 49: reservation.subscription.v1.ImportSubscriptionsRequest
-	(*ImportedSubscription)(nil),               // 50: reservation.subscription.v1.ImportedSubscription
-	(*ImportSubscriptionsResponse)(nil),        // 51: reservation.subscription.v1.ImportSubscriptionsResponse
-	(*ImportedSubscriptionResult)(nil),         // 52: reservation.subscription.v1.ImportedSubscriptionResult
-	(*VerifySubscriptionsRequest)(nil),         // 53: reservation.subscription.v1.VerifySubscriptionsRequest
-	(*VerifySubscriptionsResponse)(nil),        // 54: reservation.subscription.v1.VerifySubscriptionsResponse
-	(*SubscriptionDifference)(nil),             // 55: reservation.subscription.v1.SubscriptionDifference
-	(*ExportGrantsRequest)(nil),                // 56: reservation.subscription.v1.ExportGrantsRequest
-	(*ExportGrantsResponse)(nil),               // 57: reservation.subscription.v1.ExportGrantsResponse
-	(*Grant)(nil),                              // 58: reservation.subscription.v1.Grant
-	(*RestoreCustomerPassesRequest)(nil),       // 59: reservation.subscription.v1.RestoreCustomerPassesRequest
-	(*RestoreCustomerPassesResponse)(nil),      // 60: reservation.subscription.v1.RestoreCustomerPassesResponse
-	(IntervalUnit)(0),                          // 61: reservation.subscription.v1.IntervalUnit
-	(PlanBookings)(0),                          // 62: reservation.subscription.v1.PlanBookings
-	(*timestamppb.Timestamp)(nil),              // 63: google.protobuf.Timestamp
+	(AccountEntryKind)(0),                      // 3: reservation.subscription.v1.AccountEntryKind
+	(SubscriptionOrder)(0),                     // 4: reservation.subscription.v1.SubscriptionOrder
+	(ChangeTime)(0),                            // 5: reservation.subscription.v1.ChangeTime
+	(*Terms)(nil),                              // 6: reservation.subscription.v1.Terms
+	(*Subscription)(nil),                       // 7: reservation.subscription.v1.Subscription
+	(*Period)(nil),                             // 8: reservation.subscription.v1.Period
+	(*AccountEntry)(nil),                       // 9: reservation.subscription.v1.AccountEntry
+	(*ListAccountEntriesRequest)(nil),          // 10: reservation.subscription.v1.ListAccountEntriesRequest
+	(*ListAccountEntriesResponse)(nil),         // 11: reservation.subscription.v1.ListAccountEntriesResponse
+	(*SubscriptionPayment)(nil),                // 12: reservation.subscription.v1.SubscriptionPayment
+	(*Pause)(nil),                              // 13: reservation.subscription.v1.Pause
+	(*PlanChange)(nil),                         // 14: reservation.subscription.v1.PlanChange
+	(*Cancellation)(nil),                       // 15: reservation.subscription.v1.Cancellation
+	(*CreateSubscriptionRequest)(nil),          // 16: reservation.subscription.v1.CreateSubscriptionRequest
+	(*CreateSubscriptionResponse)(nil),         // 17: reservation.subscription.v1.CreateSubscriptionResponse
+	(*GetSubscriptionRequest)(nil),             // 18: reservation.subscription.v1.GetSubscriptionRequest
+	(*GetSubscriptionResponse)(nil),            // 19: reservation.subscription.v1.GetSubscriptionResponse
+	(*ListSubscriptionsRequest)(nil),           // 20: reservation.subscription.v1.ListSubscriptionsRequest
+	(*ListSubscriptionsResponse)(nil),          // 21: reservation.subscription.v1.ListSubscriptionsResponse
+	(*ListPeriodsRequest)(nil),                 // 22: reservation.subscription.v1.ListPeriodsRequest
+	(*ListPeriodsResponse)(nil),                // 23: reservation.subscription.v1.ListPeriodsResponse
+	(*PauseSubscriptionRequest)(nil),           // 24: reservation.subscription.v1.PauseSubscriptionRequest
+	(*PauseSubscriptionResponse)(nil),          // 25: reservation.subscription.v1.PauseSubscriptionResponse
+	(*ResumeSubscriptionRequest)(nil),          // 26: reservation.subscription.v1.ResumeSubscriptionRequest
+	(*ResumeSubscriptionResponse)(nil),         // 27: reservation.subscription.v1.ResumeSubscriptionResponse
+	(*PreviewPlanChangeRequest)(nil),           // 28: reservation.subscription.v1.PreviewPlanChangeRequest
+	(*PreviewPlanChangeResponse)(nil),          // 29: reservation.subscription.v1.PreviewPlanChangeResponse
+	(*ChangePlanRequest)(nil),                  // 30: reservation.subscription.v1.ChangePlanRequest
+	(*ChangePlanResponse)(nil),                 // 31: reservation.subscription.v1.ChangePlanResponse
+	(*WithdrawPlanChangeRequest)(nil),          // 32: reservation.subscription.v1.WithdrawPlanChangeRequest
+	(*WithdrawPlanChangeResponse)(nil),         // 33: reservation.subscription.v1.WithdrawPlanChangeResponse
+	(*PreviewCancellationRequest)(nil),         // 34: reservation.subscription.v1.PreviewCancellationRequest
+	(*PreviewCancellationResponse)(nil),        // 35: reservation.subscription.v1.PreviewCancellationResponse
+	(*CancelSubscriptionRequest)(nil),          // 36: reservation.subscription.v1.CancelSubscriptionRequest
+	(*CancelSubscriptionResponse)(nil),         // 37: reservation.subscription.v1.CancelSubscriptionResponse
+	(*WithdrawCancellationRequest)(nil),        // 38: reservation.subscription.v1.WithdrawCancellationRequest
+	(*WithdrawCancellationResponse)(nil),       // 39: reservation.subscription.v1.WithdrawCancellationResponse
+	(*RecordPaymentRequest)(nil),               // 40: reservation.subscription.v1.RecordPaymentRequest
+	(*RecordPaymentResponse)(nil),              // 41: reservation.subscription.v1.RecordPaymentResponse
+	(*RecordPaymentFailureRequest)(nil),        // 42: reservation.subscription.v1.RecordPaymentFailureRequest
+	(*RecordPaymentFailureResponse)(nil),       // 43: reservation.subscription.v1.RecordPaymentFailureResponse
+	(*WaivePaymentRequest)(nil),                // 44: reservation.subscription.v1.WaivePaymentRequest
+	(*WaivePaymentResponse)(nil),               // 45: reservation.subscription.v1.WaivePaymentResponse
+	(*RecordRefundRequest)(nil),                // 46: reservation.subscription.v1.RecordRefundRequest
+	(*RecordRefundResponse)(nil),               // 47: reservation.subscription.v1.RecordRefundResponse
+	(*SubscriptionSettings)(nil),               // 48: reservation.subscription.v1.SubscriptionSettings
+	(*GetSubscriptionSettingsRequest)(nil),     // 49: reservation.subscription.v1.GetSubscriptionSettingsRequest
+	(*GetSubscriptionSettingsResponse)(nil),    // 50: reservation.subscription.v1.GetSubscriptionSettingsResponse
+	(*UpdateSubscriptionSettingsRequest)(nil),  // 51: reservation.subscription.v1.UpdateSubscriptionSettingsRequest
+	(*UpdateSubscriptionSettingsResponse)(nil), // 52: reservation.subscription.v1.UpdateSubscriptionSettingsResponse
+	(*ImportSubscriptionsRequest)(nil),         // 53: reservation.subscription.v1.ImportSubscriptionsRequest
+	(*ImportedSubscription)(nil),               // 54: reservation.subscription.v1.ImportedSubscription
+	(*ImportSubscriptionsResponse)(nil),        // 55: reservation.subscription.v1.ImportSubscriptionsResponse
+	(*ImportedSubscriptionResult)(nil),         // 56: reservation.subscription.v1.ImportedSubscriptionResult
+	(*VerifySubscriptionsRequest)(nil),         // 57: reservation.subscription.v1.VerifySubscriptionsRequest
+	(*VerifySubscriptionsResponse)(nil),        // 58: reservation.subscription.v1.VerifySubscriptionsResponse
+	(*SubscriptionDifference)(nil),             // 59: reservation.subscription.v1.SubscriptionDifference
+	(*ExportGrantsRequest)(nil),                // 60: reservation.subscription.v1.ExportGrantsRequest
+	(*ExportGrantsResponse)(nil),               // 61: reservation.subscription.v1.ExportGrantsResponse
+	(*Grant)(nil),                              // 62: reservation.subscription.v1.Grant
+	(*RestoreCustomerPassesRequest)(nil),       // 63: reservation.subscription.v1.RestoreCustomerPassesRequest
+	(*RestoreCustomerPassesResponse)(nil),      // 64: reservation.subscription.v1.RestoreCustomerPassesResponse
+	(IntervalUnit)(0),                          // 65: reservation.subscription.v1.IntervalUnit
+	(PlanBookings)(0),                          // 66: reservation.subscription.v1.PlanBookings
+	(*timestamppb.Timestamp)(nil),              // 67: google.protobuf.Timestamp
 }
 var file_reservation_subscription_v1_subscription_proto_depIdxs = []int32{
-	61, // 0: reservation.subscription.v1.Terms.interval_unit:type_name -> reservation.subscription.v1.IntervalUnit
-	62, // 1: reservation.subscription.v1.Terms.bookings:type_name -> reservation.subscription.v1.PlanBookings
+	65, // 0: reservation.subscription.v1.Terms.interval_unit:type_name -> reservation.subscription.v1.IntervalUnit
+	66, // 1: reservation.subscription.v1.Terms.bookings:type_name -> reservation.subscription.v1.PlanBookings
 	0,  // 2: reservation.subscription.v1.Subscription.status:type_name -> reservation.subscription.v1.SubscriptionStatus
-	5,  // 3: reservation.subscription.v1.Subscription.terms:type_name -> reservation.subscription.v1.Terms
-	7,  // 4: reservation.subscription.v1.Subscription.current_period:type_name -> reservation.subscription.v1.Period
-	9,  // 5: reservation.subscription.v1.Subscription.pause:type_name -> reservation.subscription.v1.Pause
-	10, // 6: reservation.subscription.v1.Subscription.plan_change:type_name -> reservation.subscription.v1.PlanChange
-	11, // 7: reservation.subscription.v1.Subscription.cancellation:type_name -> reservation.subscription.v1.Cancellation
-	63, // 8: reservation.subscription.v1.Subscription.past_due_since:type_name -> google.protobuf.Timestamp
-	63, // 9: reservation.subscription.v1.Subscription.suspended_from:type_name -> google.protobuf.Timestamp
-	63, // 10: reservation.subscription.v1.Subscription.created_at:type_name -> google.protobuf.Timestamp
-	63, // 11: reservation.subscription.v1.Subscription.updated_at:type_name -> google.protobuf.Timestamp
+	6,  // 3: reservation.subscription.v1.Subscription.terms:type_name -> reservation.subscription.v1.Terms
+	8,  // 4: reservation.subscription.v1.Subscription.current_period:type_name -> reservation.subscription.v1.Period
+	13, // 5: reservation.subscription.v1.Subscription.pause:type_name -> reservation.subscription.v1.Pause
+	14, // 6: reservation.subscription.v1.Subscription.plan_change:type_name -> reservation.subscription.v1.PlanChange
+	15, // 7: reservation.subscription.v1.Subscription.cancellation:type_name -> reservation.subscription.v1.Cancellation
+	67, // 8: reservation.subscription.v1.Subscription.past_due_since:type_name -> google.protobuf.Timestamp
+	67, // 9: reservation.subscription.v1.Subscription.suspended_from:type_name -> google.protobuf.Timestamp
+	67, // 10: reservation.subscription.v1.Subscription.created_at:type_name -> google.protobuf.Timestamp
+	67, // 11: reservation.subscription.v1.Subscription.updated_at:type_name -> google.protobuf.Timestamp
 	1,  // 12: reservation.subscription.v1.Subscription.end_reason:type_name -> reservation.subscription.v1.EndReason
 	2,  // 13: reservation.subscription.v1.Period.payment_status:type_name -> reservation.subscription.v1.PaymentStatus
-	63, // 14: reservation.subscription.v1.Period.due_at:type_name -> google.protobuf.Timestamp
-	8,  // 15: reservation.subscription.v1.Period.payment:type_name -> reservation.subscription.v1.SubscriptionPayment
-	63, // 16: reservation.subscription.v1.SubscriptionPayment.paid_at:type_name -> google.protobuf.Timestamp
-	63, // 17: reservation.subscription.v1.Cancellation.requested_at:type_name -> google.protobuf.Timestamp
-	8,  // 18: reservation.subscription.v1.CreateSubscriptionRequest.payment:type_name -> reservation.subscription.v1.SubscriptionPayment
-	6,  // 19: reservation.subscription.v1.CreateSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	6,  // 20: reservation.subscription.v1.GetSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	3,  // 21: reservation.subscription.v1.ListSubscriptionsRequest.order:type_name -> reservation.subscription.v1.SubscriptionOrder
-	0,  // 22: reservation.subscription.v1.ListSubscriptionsRequest.status:type_name -> reservation.subscription.v1.SubscriptionStatus
-	63, // 23: reservation.subscription.v1.ListSubscriptionsRequest.updated_since:type_name -> google.protobuf.Timestamp
-	6,  // 24: reservation.subscription.v1.ListSubscriptionsResponse.subscriptions:type_name -> reservation.subscription.v1.Subscription
-	7,  // 25: reservation.subscription.v1.ListPeriodsResponse.periods:type_name -> reservation.subscription.v1.Period
-	6,  // 26: reservation.subscription.v1.PauseSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	6,  // 27: reservation.subscription.v1.ResumeSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	4,  // 28: reservation.subscription.v1.PreviewPlanChangeRequest.when:type_name -> reservation.subscription.v1.ChangeTime
-	4,  // 29: reservation.subscription.v1.ChangePlanRequest.when:type_name -> reservation.subscription.v1.ChangeTime
-	8,  // 30: reservation.subscription.v1.ChangePlanRequest.payment:type_name -> reservation.subscription.v1.SubscriptionPayment
-	6,  // 31: reservation.subscription.v1.ChangePlanResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	6,  // 32: reservation.subscription.v1.WithdrawPlanChangeResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	4,  // 33: reservation.subscription.v1.PreviewCancellationRequest.when:type_name -> reservation.subscription.v1.ChangeTime
-	4,  // 34: reservation.subscription.v1.CancelSubscriptionRequest.when:type_name -> reservation.subscription.v1.ChangeTime
-	6,  // 35: reservation.subscription.v1.CancelSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	6,  // 36: reservation.subscription.v1.WithdrawCancellationResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	8,  // 37: reservation.subscription.v1.RecordPaymentRequest.payment:type_name -> reservation.subscription.v1.SubscriptionPayment
-	6,  // 38: reservation.subscription.v1.RecordPaymentResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	6,  // 39: reservation.subscription.v1.RecordPaymentFailureResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	6,  // 40: reservation.subscription.v1.WaivePaymentResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	6,  // 41: reservation.subscription.v1.RecordRefundResponse.subscription:type_name -> reservation.subscription.v1.Subscription
-	44, // 42: reservation.subscription.v1.GetSubscriptionSettingsResponse.settings:type_name -> reservation.subscription.v1.SubscriptionSettings
-	44, // 43: reservation.subscription.v1.UpdateSubscriptionSettingsRequest.settings:type_name -> reservation.subscription.v1.SubscriptionSettings
-	44, // 44: reservation.subscription.v1.UpdateSubscriptionSettingsResponse.settings:type_name -> reservation.subscription.v1.SubscriptionSettings
-	50, // 45: reservation.subscription.v1.ImportSubscriptionsRequest.subscriptions:type_name -> reservation.subscription.v1.ImportedSubscription
-	52, // 46: reservation.subscription.v1.ImportSubscriptionsResponse.results:type_name -> reservation.subscription.v1.ImportedSubscriptionResult
-	55, // 47: reservation.subscription.v1.VerifySubscriptionsResponse.difference:type_name -> reservation.subscription.v1.SubscriptionDifference
-	58, // 48: reservation.subscription.v1.ExportGrantsResponse.grants:type_name -> reservation.subscription.v1.Grant
-	12, // 49: reservation.subscription.v1.SubscriptionService.CreateSubscription:input_type -> reservation.subscription.v1.CreateSubscriptionRequest
-	14, // 50: reservation.subscription.v1.SubscriptionService.GetSubscription:input_type -> reservation.subscription.v1.GetSubscriptionRequest
-	16, // 51: reservation.subscription.v1.SubscriptionService.ListSubscriptions:input_type -> reservation.subscription.v1.ListSubscriptionsRequest
-	18, // 52: reservation.subscription.v1.SubscriptionService.ListPeriods:input_type -> reservation.subscription.v1.ListPeriodsRequest
-	20, // 53: reservation.subscription.v1.SubscriptionService.PauseSubscription:input_type -> reservation.subscription.v1.PauseSubscriptionRequest
-	22, // 54: reservation.subscription.v1.SubscriptionService.ResumeSubscription:input_type -> reservation.subscription.v1.ResumeSubscriptionRequest
-	24, // 55: reservation.subscription.v1.SubscriptionService.PreviewPlanChange:input_type -> reservation.subscription.v1.PreviewPlanChangeRequest
-	26, // 56: reservation.subscription.v1.SubscriptionService.ChangePlan:input_type -> reservation.subscription.v1.ChangePlanRequest
-	28, // 57: reservation.subscription.v1.SubscriptionService.WithdrawPlanChange:input_type -> reservation.subscription.v1.WithdrawPlanChangeRequest
-	30, // 58: reservation.subscription.v1.SubscriptionService.PreviewCancellation:input_type -> reservation.subscription.v1.PreviewCancellationRequest
-	32, // 59: reservation.subscription.v1.SubscriptionService.CancelSubscription:input_type -> reservation.subscription.v1.CancelSubscriptionRequest
-	34, // 60: reservation.subscription.v1.SubscriptionService.WithdrawCancellation:input_type -> reservation.subscription.v1.WithdrawCancellationRequest
-	36, // 61: reservation.subscription.v1.SubscriptionService.RecordPayment:input_type -> reservation.subscription.v1.RecordPaymentRequest
-	38, // 62: reservation.subscription.v1.SubscriptionService.RecordPaymentFailure:input_type -> reservation.subscription.v1.RecordPaymentFailureRequest
-	40, // 63: reservation.subscription.v1.SubscriptionService.WaivePayment:input_type -> reservation.subscription.v1.WaivePaymentRequest
-	42, // 64: reservation.subscription.v1.SubscriptionService.RecordRefund:input_type -> reservation.subscription.v1.RecordRefundRequest
-	45, // 65: reservation.subscription.v1.SubscriptionService.GetSubscriptionSettings:input_type -> reservation.subscription.v1.GetSubscriptionSettingsRequest
-	47, // 66: reservation.subscription.v1.SubscriptionService.UpdateSubscriptionSettings:input_type -> reservation.subscription.v1.UpdateSubscriptionSettingsRequest
-	49, // 67: reservation.subscription.v1.SubscriptionService.ImportSubscriptions:input_type -> reservation.subscription.v1.ImportSubscriptionsRequest
-	53, // 68: reservation.subscription.v1.SubscriptionService.VerifySubscriptions:input_type -> reservation.subscription.v1.VerifySubscriptionsRequest
-	56, // 69: reservation.subscription.v1.SubscriptionService.ExportGrants:input_type -> reservation.subscription.v1.ExportGrantsRequest
-	59, // 70: reservation.subscription.v1.SubscriptionService.RestoreCustomerPasses:input_type -> reservation.subscription.v1.RestoreCustomerPassesRequest
-	13, // 71: reservation.subscription.v1.SubscriptionService.CreateSubscription:output_type -> reservation.subscription.v1.CreateSubscriptionResponse
-	15, // 72: reservation.subscription.v1.SubscriptionService.GetSubscription:output_type -> reservation.subscription.v1.GetSubscriptionResponse
-	17, // 73: reservation.subscription.v1.SubscriptionService.ListSubscriptions:output_type -> reservation.subscription.v1.ListSubscriptionsResponse
-	19, // 74: reservation.subscription.v1.SubscriptionService.ListPeriods:output_type -> reservation.subscription.v1.ListPeriodsResponse
-	21, // 75: reservation.subscription.v1.SubscriptionService.PauseSubscription:output_type -> reservation.subscription.v1.PauseSubscriptionResponse
-	23, // 76: reservation.subscription.v1.SubscriptionService.ResumeSubscription:output_type -> reservation.subscription.v1.ResumeSubscriptionResponse
-	25, // 77: reservation.subscription.v1.SubscriptionService.PreviewPlanChange:output_type -> reservation.subscription.v1.PreviewPlanChangeResponse
-	27, // 78: reservation.subscription.v1.SubscriptionService.ChangePlan:output_type -> reservation.subscription.v1.ChangePlanResponse
-	29, // 79: reservation.subscription.v1.SubscriptionService.WithdrawPlanChange:output_type -> reservation.subscription.v1.WithdrawPlanChangeResponse
-	31, // 80: reservation.subscription.v1.SubscriptionService.PreviewCancellation:output_type -> reservation.subscription.v1.PreviewCancellationResponse
-	33, // 81: reservation.subscription.v1.SubscriptionService.CancelSubscription:output_type -> reservation.subscription.v1.CancelSubscriptionResponse
-	35, // 82: reservation.subscription.v1.SubscriptionService.WithdrawCancellation:output_type -> reservation.subscription.v1.WithdrawCancellationResponse
-	37, // 83: reservation.subscription.v1.SubscriptionService.RecordPayment:output_type -> reservation.subscription.v1.RecordPaymentResponse
-	39, // 84: reservation.subscription.v1.SubscriptionService.RecordPaymentFailure:output_type -> reservation.subscription.v1.RecordPaymentFailureResponse
-	41, // 85: reservation.subscription.v1.SubscriptionService.WaivePayment:output_type -> reservation.subscription.v1.WaivePaymentResponse
-	43, // 86: reservation.subscription.v1.SubscriptionService.RecordRefund:output_type -> reservation.subscription.v1.RecordRefundResponse
-	46, // 87: reservation.subscription.v1.SubscriptionService.GetSubscriptionSettings:output_type -> reservation.subscription.v1.GetSubscriptionSettingsResponse
-	48, // 88: reservation.subscription.v1.SubscriptionService.UpdateSubscriptionSettings:output_type -> reservation.subscription.v1.UpdateSubscriptionSettingsResponse
-	51, // 89: reservation.subscription.v1.SubscriptionService.ImportSubscriptions:output_type -> reservation.subscription.v1.ImportSubscriptionsResponse
-	54, // 90: reservation.subscription.v1.SubscriptionService.VerifySubscriptions:output_type -> reservation.subscription.v1.VerifySubscriptionsResponse
-	57, // 91: reservation.subscription.v1.SubscriptionService.ExportGrants:output_type -> reservation.subscription.v1.ExportGrantsResponse
-	60, // 92: reservation.subscription.v1.SubscriptionService.RestoreCustomerPasses:output_type -> reservation.subscription.v1.RestoreCustomerPassesResponse
-	71, // [71:93] is the sub-list for method output_type
-	49, // [49:71] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	67, // 14: reservation.subscription.v1.Period.due_at:type_name -> google.protobuf.Timestamp
+	12, // 15: reservation.subscription.v1.Period.payment:type_name -> reservation.subscription.v1.SubscriptionPayment
+	3,  // 16: reservation.subscription.v1.AccountEntry.kind:type_name -> reservation.subscription.v1.AccountEntryKind
+	67, // 17: reservation.subscription.v1.AccountEntry.created_at:type_name -> google.protobuf.Timestamp
+	9,  // 18: reservation.subscription.v1.ListAccountEntriesResponse.entries:type_name -> reservation.subscription.v1.AccountEntry
+	67, // 19: reservation.subscription.v1.SubscriptionPayment.paid_at:type_name -> google.protobuf.Timestamp
+	67, // 20: reservation.subscription.v1.Cancellation.requested_at:type_name -> google.protobuf.Timestamp
+	12, // 21: reservation.subscription.v1.CreateSubscriptionRequest.payment:type_name -> reservation.subscription.v1.SubscriptionPayment
+	7,  // 22: reservation.subscription.v1.CreateSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	7,  // 23: reservation.subscription.v1.GetSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	4,  // 24: reservation.subscription.v1.ListSubscriptionsRequest.order:type_name -> reservation.subscription.v1.SubscriptionOrder
+	0,  // 25: reservation.subscription.v1.ListSubscriptionsRequest.status:type_name -> reservation.subscription.v1.SubscriptionStatus
+	67, // 26: reservation.subscription.v1.ListSubscriptionsRequest.updated_since:type_name -> google.protobuf.Timestamp
+	7,  // 27: reservation.subscription.v1.ListSubscriptionsResponse.subscriptions:type_name -> reservation.subscription.v1.Subscription
+	8,  // 28: reservation.subscription.v1.ListPeriodsResponse.periods:type_name -> reservation.subscription.v1.Period
+	7,  // 29: reservation.subscription.v1.PauseSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	7,  // 30: reservation.subscription.v1.ResumeSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	5,  // 31: reservation.subscription.v1.PreviewPlanChangeRequest.when:type_name -> reservation.subscription.v1.ChangeTime
+	5,  // 32: reservation.subscription.v1.ChangePlanRequest.when:type_name -> reservation.subscription.v1.ChangeTime
+	12, // 33: reservation.subscription.v1.ChangePlanRequest.payment:type_name -> reservation.subscription.v1.SubscriptionPayment
+	7,  // 34: reservation.subscription.v1.ChangePlanResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	7,  // 35: reservation.subscription.v1.WithdrawPlanChangeResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	5,  // 36: reservation.subscription.v1.PreviewCancellationRequest.when:type_name -> reservation.subscription.v1.ChangeTime
+	5,  // 37: reservation.subscription.v1.CancelSubscriptionRequest.when:type_name -> reservation.subscription.v1.ChangeTime
+	7,  // 38: reservation.subscription.v1.CancelSubscriptionResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	7,  // 39: reservation.subscription.v1.WithdrawCancellationResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	12, // 40: reservation.subscription.v1.RecordPaymentRequest.payment:type_name -> reservation.subscription.v1.SubscriptionPayment
+	7,  // 41: reservation.subscription.v1.RecordPaymentResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	7,  // 42: reservation.subscription.v1.RecordPaymentFailureResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	7,  // 43: reservation.subscription.v1.WaivePaymentResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	7,  // 44: reservation.subscription.v1.RecordRefundResponse.subscription:type_name -> reservation.subscription.v1.Subscription
+	48, // 45: reservation.subscription.v1.GetSubscriptionSettingsResponse.settings:type_name -> reservation.subscription.v1.SubscriptionSettings
+	48, // 46: reservation.subscription.v1.UpdateSubscriptionSettingsRequest.settings:type_name -> reservation.subscription.v1.SubscriptionSettings
+	48, // 47: reservation.subscription.v1.UpdateSubscriptionSettingsResponse.settings:type_name -> reservation.subscription.v1.SubscriptionSettings
+	54, // 48: reservation.subscription.v1.ImportSubscriptionsRequest.subscriptions:type_name -> reservation.subscription.v1.ImportedSubscription
+	56, // 49: reservation.subscription.v1.ImportSubscriptionsResponse.results:type_name -> reservation.subscription.v1.ImportedSubscriptionResult
+	59, // 50: reservation.subscription.v1.VerifySubscriptionsResponse.difference:type_name -> reservation.subscription.v1.SubscriptionDifference
+	62, // 51: reservation.subscription.v1.ExportGrantsResponse.grants:type_name -> reservation.subscription.v1.Grant
+	16, // 52: reservation.subscription.v1.SubscriptionService.CreateSubscription:input_type -> reservation.subscription.v1.CreateSubscriptionRequest
+	18, // 53: reservation.subscription.v1.SubscriptionService.GetSubscription:input_type -> reservation.subscription.v1.GetSubscriptionRequest
+	20, // 54: reservation.subscription.v1.SubscriptionService.ListSubscriptions:input_type -> reservation.subscription.v1.ListSubscriptionsRequest
+	10, // 55: reservation.subscription.v1.SubscriptionService.ListAccountEntries:input_type -> reservation.subscription.v1.ListAccountEntriesRequest
+	22, // 56: reservation.subscription.v1.SubscriptionService.ListPeriods:input_type -> reservation.subscription.v1.ListPeriodsRequest
+	24, // 57: reservation.subscription.v1.SubscriptionService.PauseSubscription:input_type -> reservation.subscription.v1.PauseSubscriptionRequest
+	26, // 58: reservation.subscription.v1.SubscriptionService.ResumeSubscription:input_type -> reservation.subscription.v1.ResumeSubscriptionRequest
+	28, // 59: reservation.subscription.v1.SubscriptionService.PreviewPlanChange:input_type -> reservation.subscription.v1.PreviewPlanChangeRequest
+	30, // 60: reservation.subscription.v1.SubscriptionService.ChangePlan:input_type -> reservation.subscription.v1.ChangePlanRequest
+	32, // 61: reservation.subscription.v1.SubscriptionService.WithdrawPlanChange:input_type -> reservation.subscription.v1.WithdrawPlanChangeRequest
+	34, // 62: reservation.subscription.v1.SubscriptionService.PreviewCancellation:input_type -> reservation.subscription.v1.PreviewCancellationRequest
+	36, // 63: reservation.subscription.v1.SubscriptionService.CancelSubscription:input_type -> reservation.subscription.v1.CancelSubscriptionRequest
+	38, // 64: reservation.subscription.v1.SubscriptionService.WithdrawCancellation:input_type -> reservation.subscription.v1.WithdrawCancellationRequest
+	40, // 65: reservation.subscription.v1.SubscriptionService.RecordPayment:input_type -> reservation.subscription.v1.RecordPaymentRequest
+	42, // 66: reservation.subscription.v1.SubscriptionService.RecordPaymentFailure:input_type -> reservation.subscription.v1.RecordPaymentFailureRequest
+	44, // 67: reservation.subscription.v1.SubscriptionService.WaivePayment:input_type -> reservation.subscription.v1.WaivePaymentRequest
+	46, // 68: reservation.subscription.v1.SubscriptionService.RecordRefund:input_type -> reservation.subscription.v1.RecordRefundRequest
+	49, // 69: reservation.subscription.v1.SubscriptionService.GetSubscriptionSettings:input_type -> reservation.subscription.v1.GetSubscriptionSettingsRequest
+	51, // 70: reservation.subscription.v1.SubscriptionService.UpdateSubscriptionSettings:input_type -> reservation.subscription.v1.UpdateSubscriptionSettingsRequest
+	53, // 71: reservation.subscription.v1.SubscriptionService.ImportSubscriptions:input_type -> reservation.subscription.v1.ImportSubscriptionsRequest
+	57, // 72: reservation.subscription.v1.SubscriptionService.VerifySubscriptions:input_type -> reservation.subscription.v1.VerifySubscriptionsRequest
+	60, // 73: reservation.subscription.v1.SubscriptionService.ExportGrants:input_type -> reservation.subscription.v1.ExportGrantsRequest
+	63, // 74: reservation.subscription.v1.SubscriptionService.RestoreCustomerPasses:input_type -> reservation.subscription.v1.RestoreCustomerPassesRequest
+	17, // 75: reservation.subscription.v1.SubscriptionService.CreateSubscription:output_type -> reservation.subscription.v1.CreateSubscriptionResponse
+	19, // 76: reservation.subscription.v1.SubscriptionService.GetSubscription:output_type -> reservation.subscription.v1.GetSubscriptionResponse
+	21, // 77: reservation.subscription.v1.SubscriptionService.ListSubscriptions:output_type -> reservation.subscription.v1.ListSubscriptionsResponse
+	11, // 78: reservation.subscription.v1.SubscriptionService.ListAccountEntries:output_type -> reservation.subscription.v1.ListAccountEntriesResponse
+	23, // 79: reservation.subscription.v1.SubscriptionService.ListPeriods:output_type -> reservation.subscription.v1.ListPeriodsResponse
+	25, // 80: reservation.subscription.v1.SubscriptionService.PauseSubscription:output_type -> reservation.subscription.v1.PauseSubscriptionResponse
+	27, // 81: reservation.subscription.v1.SubscriptionService.ResumeSubscription:output_type -> reservation.subscription.v1.ResumeSubscriptionResponse
+	29, // 82: reservation.subscription.v1.SubscriptionService.PreviewPlanChange:output_type -> reservation.subscription.v1.PreviewPlanChangeResponse
+	31, // 83: reservation.subscription.v1.SubscriptionService.ChangePlan:output_type -> reservation.subscription.v1.ChangePlanResponse
+	33, // 84: reservation.subscription.v1.SubscriptionService.WithdrawPlanChange:output_type -> reservation.subscription.v1.WithdrawPlanChangeResponse
+	35, // 85: reservation.subscription.v1.SubscriptionService.PreviewCancellation:output_type -> reservation.subscription.v1.PreviewCancellationResponse
+	37, // 86: reservation.subscription.v1.SubscriptionService.CancelSubscription:output_type -> reservation.subscription.v1.CancelSubscriptionResponse
+	39, // 87: reservation.subscription.v1.SubscriptionService.WithdrawCancellation:output_type -> reservation.subscription.v1.WithdrawCancellationResponse
+	41, // 88: reservation.subscription.v1.SubscriptionService.RecordPayment:output_type -> reservation.subscription.v1.RecordPaymentResponse
+	43, // 89: reservation.subscription.v1.SubscriptionService.RecordPaymentFailure:output_type -> reservation.subscription.v1.RecordPaymentFailureResponse
+	45, // 90: reservation.subscription.v1.SubscriptionService.WaivePayment:output_type -> reservation.subscription.v1.WaivePaymentResponse
+	47, // 91: reservation.subscription.v1.SubscriptionService.RecordRefund:output_type -> reservation.subscription.v1.RecordRefundResponse
+	50, // 92: reservation.subscription.v1.SubscriptionService.GetSubscriptionSettings:output_type -> reservation.subscription.v1.GetSubscriptionSettingsResponse
+	52, // 93: reservation.subscription.v1.SubscriptionService.UpdateSubscriptionSettings:output_type -> reservation.subscription.v1.UpdateSubscriptionSettingsResponse
+	55, // 94: reservation.subscription.v1.SubscriptionService.ImportSubscriptions:output_type -> reservation.subscription.v1.ImportSubscriptionsResponse
+	58, // 95: reservation.subscription.v1.SubscriptionService.VerifySubscriptions:output_type -> reservation.subscription.v1.VerifySubscriptionsResponse
+	61, // 96: reservation.subscription.v1.SubscriptionService.ExportGrants:output_type -> reservation.subscription.v1.ExportGrantsResponse
+	64, // 97: reservation.subscription.v1.SubscriptionService.RestoreCustomerPasses:output_type -> reservation.subscription.v1.RestoreCustomerPassesResponse
+	75, // [75:98] is the sub-list for method output_type
+	52, // [52:75] is the sub-list for method input_type
+	52, // [52:52] is the sub-list for extension type_name
+	52, // [52:52] is the sub-list for extension extendee
+	0,  // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_reservation_subscription_v1_subscription_proto_init() }
@@ -4671,26 +5107,26 @@ func file_reservation_subscription_v1_subscription_proto_init() {
 		return
 	}
 	file_reservation_subscription_v1_plan_proto_init()
-	file_reservation_subscription_v1_subscription_proto_msgTypes[3].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[15].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[17].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[21].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[23].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[27].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[29].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[31].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[33].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[35].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[37].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[39].OneofWrappers = []any{}
-	file_reservation_subscription_v1_subscription_proto_msgTypes[45].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[6].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[18].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[20].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[24].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[26].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[30].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[32].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[34].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[36].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[38].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[40].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[42].OneofWrappers = []any{}
+	file_reservation_subscription_v1_subscription_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_subscription_v1_subscription_proto_rawDesc), len(file_reservation_subscription_v1_subscription_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   56,
+			NumEnums:      6,
+			NumMessages:   59,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

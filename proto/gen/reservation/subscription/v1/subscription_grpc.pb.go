@@ -25,6 +25,7 @@ const (
 	SubscriptionService_CreateSubscription_FullMethodName         = "/reservation.subscription.v1.SubscriptionService/CreateSubscription"
 	SubscriptionService_GetSubscription_FullMethodName            = "/reservation.subscription.v1.SubscriptionService/GetSubscription"
 	SubscriptionService_ListSubscriptions_FullMethodName          = "/reservation.subscription.v1.SubscriptionService/ListSubscriptions"
+	SubscriptionService_ListAccountEntries_FullMethodName         = "/reservation.subscription.v1.SubscriptionService/ListAccountEntries"
 	SubscriptionService_ListPeriods_FullMethodName                = "/reservation.subscription.v1.SubscriptionService/ListPeriods"
 	SubscriptionService_PauseSubscription_FullMethodName          = "/reservation.subscription.v1.SubscriptionService/PauseSubscription"
 	SubscriptionService_ResumeSubscription_FullMethodName         = "/reservation.subscription.v1.SubscriptionService/ResumeSubscription"
@@ -62,12 +63,16 @@ type SubscriptionServiceClient interface {
 	GetSubscription(ctx context.Context, in *GetSubscriptionRequest, opts ...grpc.CallOption) (*GetSubscriptionResponse, error)
 	// ListSubscriptions returns a page of the subscriptions of the company, or of one customer.
 	ListSubscriptions(ctx context.Context, in *ListSubscriptionsRequest, opts ...grpc.CallOption) (*ListSubscriptionsResponse, error)
+	// ListAccountEntries returns the entries of account credit and refunds of a subscription.
+	ListAccountEntries(ctx context.Context, in *ListAccountEntriesRequest, opts ...grpc.CallOption) (*ListAccountEntriesResponse, error)
 	// ListPeriods returns the periods of a subscription, with their payments and credits.
 	ListPeriods(ctx context.Context, in *ListPeriodsRequest, opts ...grpc.CallOption) (*ListPeriodsResponse, error)
 	// PauseSubscription pauses a subscription from a day on, until it is resumed. While it is paused, it
-	// is not renewed and cannot pay. Resuming moves the end of the current period by the days of the
+	// is not renewed and cannot pay for bookings. Resuming moves the end of the current period by the days of the
 	// pause. A pause that has not begun is replaced.
-	// Refusals: SUBSCRIPTION_ENDED, ALREADY_PAUSED, PAYMENT_DUE (past due).
+	// Dunning waits during a pause. Becoming past due withdraws a pause that has not begun.
+	// Refusals: SUBSCRIPTION_ENDED, ALREADY_PAUSED, PAYMENT_DUE (past due), SUBSCRIPTION_ENDING (the pause would
+	// begin after the last day).
 	PauseSubscription(ctx context.Context, in *PauseSubscriptionRequest, opts ...grpc.CallOption) (*PauseSubscriptionResponse, error)
 	// ResumeSubscription ends a pause, today or on a later day, or withdraws a pause that has not begun.
 	// Refusals: NOT_PAUSED, SUBSCRIPTION_ENDED.
@@ -76,17 +81,19 @@ type SubscriptionServiceClient interface {
 	PreviewPlanChange(ctx context.Context, in *PreviewPlanChangeRequest, opts ...grpc.CallOption) (*PreviewPlanChangeResponse, error)
 	// ChangePlan changes the plan, now or at the end of the current period. A change now ends the current
 	// period: the unused part of what was paid for it becomes account credit, and a period of the new
-	// plan begins today. A change to the same plan takes over its current terms. A scheduled change is
-	// replaced.
+	// plan begins today. A change to the same plan, which is only possible at the period's end, takes over
+	// its current terms. A scheduled change is replaced.
 	// Refusals: SUBSCRIPTION_ENDED, SUBSCRIPTION_PAUSED, SUBSCRIPTION_ENDING, PLAN_NOT_ACTIVE,
-	// CURRENCY_MISMATCH, PAYMENT_DUE (a change now while a payment is due).
+	// CURRENCY_MISMATCH, SAME_PLAN (now), PAYMENT_DUE (a change now while a payment is due).
 	ChangePlan(ctx context.Context, in *ChangePlanRequest, opts ...grpc.CallOption) (*ChangePlanResponse, error)
 	// WithdrawPlanChange withdraws a scheduled change of plan. Refusals: NO_PLAN_CHANGE.
 	WithdrawPlanChange(ctx context.Context, in *WithdrawPlanChangeRequest, opts ...grpc.CallOption) (*WithdrawPlanChangeResponse, error)
 	// PreviewCancellation returns what CancelSubscription would do now, without doing it.
 	PreviewCancellation(ctx context.Context, in *PreviewCancellationRequest, opts ...grpc.CallOption) (*PreviewCancellationResponse, error)
 	// CancelSubscription ends a subscription at the end of its current period, or at once. Before the
-	// minimum term is over, it ends with the last period of the minimum term instead.
+	// minimum term is over, it ends with the last period of the minimum term instead, and renews until then.
+	// The term begins with the first period after a trial, or with a change of plan. A trial can always be
+	// cancelled at its end. What is due when a subscription ends is not collected.
 	// Refusals: SUBSCRIPTION_ENDED, SUBSCRIPTION_ENDING (at the period's end, while it already ends so),
 	// MINIMUM_TERM (at once, before the minimum term is over, unless it is waived).
 	CancelSubscription(ctx context.Context, in *CancelSubscriptionRequest, opts ...grpc.CallOption) (*CancelSubscriptionResponse, error)
@@ -94,7 +101,8 @@ type SubscriptionServiceClient interface {
 	// SUBSCRIPTION_ENDED.
 	WithdrawCancellation(ctx context.Context, in *WithdrawCancellationRequest, opts ...grpc.CallOption) (*WithdrawCancellationResponse, error)
 	// RecordPayment records that the amount due of a period was paid. When nothing is overdue, a
-	// subscription that is past due becomes active.
+	// subscription that is past due becomes active. With its number, a period whose payment was cancelled
+	// when the subscription ended can be paid too.
 	// Refusals: NO_PAYMENT_DUE.
 	RecordPayment(ctx context.Context, in *RecordPaymentRequest, opts ...grpc.CallOption) (*RecordPaymentResponse, error)
 	// RecordPaymentFailure records that an attempt to collect the amount due of a period failed. The
@@ -157,6 +165,16 @@ func (c *subscriptionServiceClient) ListSubscriptions(ctx context.Context, in *L
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListSubscriptionsResponse)
 	err := c.cc.Invoke(ctx, SubscriptionService_ListSubscriptions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *subscriptionServiceClient) ListAccountEntries(ctx context.Context, in *ListAccountEntriesRequest, opts ...grpc.CallOption) (*ListAccountEntriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAccountEntriesResponse)
+	err := c.cc.Invoke(ctx, SubscriptionService_ListAccountEntries_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -387,12 +405,16 @@ type SubscriptionServiceServer interface {
 	GetSubscription(context.Context, *GetSubscriptionRequest) (*GetSubscriptionResponse, error)
 	// ListSubscriptions returns a page of the subscriptions of the company, or of one customer.
 	ListSubscriptions(context.Context, *ListSubscriptionsRequest) (*ListSubscriptionsResponse, error)
+	// ListAccountEntries returns the entries of account credit and refunds of a subscription.
+	ListAccountEntries(context.Context, *ListAccountEntriesRequest) (*ListAccountEntriesResponse, error)
 	// ListPeriods returns the periods of a subscription, with their payments and credits.
 	ListPeriods(context.Context, *ListPeriodsRequest) (*ListPeriodsResponse, error)
 	// PauseSubscription pauses a subscription from a day on, until it is resumed. While it is paused, it
-	// is not renewed and cannot pay. Resuming moves the end of the current period by the days of the
+	// is not renewed and cannot pay for bookings. Resuming moves the end of the current period by the days of the
 	// pause. A pause that has not begun is replaced.
-	// Refusals: SUBSCRIPTION_ENDED, ALREADY_PAUSED, PAYMENT_DUE (past due).
+	// Dunning waits during a pause. Becoming past due withdraws a pause that has not begun.
+	// Refusals: SUBSCRIPTION_ENDED, ALREADY_PAUSED, PAYMENT_DUE (past due), SUBSCRIPTION_ENDING (the pause would
+	// begin after the last day).
 	PauseSubscription(context.Context, *PauseSubscriptionRequest) (*PauseSubscriptionResponse, error)
 	// ResumeSubscription ends a pause, today or on a later day, or withdraws a pause that has not begun.
 	// Refusals: NOT_PAUSED, SUBSCRIPTION_ENDED.
@@ -401,17 +423,19 @@ type SubscriptionServiceServer interface {
 	PreviewPlanChange(context.Context, *PreviewPlanChangeRequest) (*PreviewPlanChangeResponse, error)
 	// ChangePlan changes the plan, now or at the end of the current period. A change now ends the current
 	// period: the unused part of what was paid for it becomes account credit, and a period of the new
-	// plan begins today. A change to the same plan takes over its current terms. A scheduled change is
-	// replaced.
+	// plan begins today. A change to the same plan, which is only possible at the period's end, takes over
+	// its current terms. A scheduled change is replaced.
 	// Refusals: SUBSCRIPTION_ENDED, SUBSCRIPTION_PAUSED, SUBSCRIPTION_ENDING, PLAN_NOT_ACTIVE,
-	// CURRENCY_MISMATCH, PAYMENT_DUE (a change now while a payment is due).
+	// CURRENCY_MISMATCH, SAME_PLAN (now), PAYMENT_DUE (a change now while a payment is due).
 	ChangePlan(context.Context, *ChangePlanRequest) (*ChangePlanResponse, error)
 	// WithdrawPlanChange withdraws a scheduled change of plan. Refusals: NO_PLAN_CHANGE.
 	WithdrawPlanChange(context.Context, *WithdrawPlanChangeRequest) (*WithdrawPlanChangeResponse, error)
 	// PreviewCancellation returns what CancelSubscription would do now, without doing it.
 	PreviewCancellation(context.Context, *PreviewCancellationRequest) (*PreviewCancellationResponse, error)
 	// CancelSubscription ends a subscription at the end of its current period, or at once. Before the
-	// minimum term is over, it ends with the last period of the minimum term instead.
+	// minimum term is over, it ends with the last period of the minimum term instead, and renews until then.
+	// The term begins with the first period after a trial, or with a change of plan. A trial can always be
+	// cancelled at its end. What is due when a subscription ends is not collected.
 	// Refusals: SUBSCRIPTION_ENDED, SUBSCRIPTION_ENDING (at the period's end, while it already ends so),
 	// MINIMUM_TERM (at once, before the minimum term is over, unless it is waived).
 	CancelSubscription(context.Context, *CancelSubscriptionRequest) (*CancelSubscriptionResponse, error)
@@ -419,7 +443,8 @@ type SubscriptionServiceServer interface {
 	// SUBSCRIPTION_ENDED.
 	WithdrawCancellation(context.Context, *WithdrawCancellationRequest) (*WithdrawCancellationResponse, error)
 	// RecordPayment records that the amount due of a period was paid. When nothing is overdue, a
-	// subscription that is past due becomes active.
+	// subscription that is past due becomes active. With its number, a period whose payment was cancelled
+	// when the subscription ended can be paid too.
 	// Refusals: NO_PAYMENT_DUE.
 	RecordPayment(context.Context, *RecordPaymentRequest) (*RecordPaymentResponse, error)
 	// RecordPaymentFailure records that an attempt to collect the amount due of a period failed. The
@@ -466,6 +491,9 @@ func (UnimplementedSubscriptionServiceServer) GetSubscription(context.Context, *
 }
 func (UnimplementedSubscriptionServiceServer) ListSubscriptions(context.Context, *ListSubscriptionsRequest) (*ListSubscriptionsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListSubscriptions not implemented")
+}
+func (UnimplementedSubscriptionServiceServer) ListAccountEntries(context.Context, *ListAccountEntriesRequest) (*ListAccountEntriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAccountEntries not implemented")
 }
 func (UnimplementedSubscriptionServiceServer) ListPeriods(context.Context, *ListPeriodsRequest) (*ListPeriodsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListPeriods not implemented")
@@ -595,6 +623,24 @@ func _SubscriptionService_ListSubscriptions_Handler(srv interface{}, ctx context
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(SubscriptionServiceServer).ListSubscriptions(ctx, req.(*ListSubscriptionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SubscriptionService_ListAccountEntries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAccountEntriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SubscriptionServiceServer).ListAccountEntries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SubscriptionService_ListAccountEntries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SubscriptionServiceServer).ListAccountEntries(ctx, req.(*ListAccountEntriesRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -945,6 +991,10 @@ var SubscriptionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListSubscriptions",
 			Handler:    _SubscriptionService_ListSubscriptions_Handler,
+		},
+		{
+			MethodName: "ListAccountEntries",
+			Handler:    _SubscriptionService_ListAccountEntries_Handler,
 		},
 		{
 			MethodName: "ListPeriods",
