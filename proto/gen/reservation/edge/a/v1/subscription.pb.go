@@ -730,9 +730,8 @@ func (x *SubscriptionPeriod) GetPausedDays() int32 {
 type SubscriptionPayment struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Method        string                 `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
-	Reference     string                 `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
-	Base100Amount int64                  `protobuf:"varint,3,opt,name=base100amount,proto3" json:"base100amount,omitempty"`
-	PaidAt        string                 `protobuf:"bytes,4,opt,name=paid_at,proto3" json:"paid_at,omitempty"`
+	Base100Amount int64                  `protobuf:"varint,2,opt,name=base100amount,proto3" json:"base100amount,omitempty"`
+	PaidAt        string                 `protobuf:"bytes,3,opt,name=paid_at,proto3" json:"paid_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -770,13 +769,6 @@ func (*SubscriptionPayment) Descriptor() ([]byte, []int) {
 func (x *SubscriptionPayment) GetMethod() string {
 	if x != nil {
 		return x.Method
-	}
-	return ""
-}
-
-func (x *SubscriptionPayment) GetReference() string {
-	if x != nil {
-		return x.Reference
 	}
 	return ""
 }
@@ -1065,12 +1057,11 @@ const file_reservation_edge_a_v1_subscription_proto_rawDesc = "" +
 	"\x14credits_carried_over\x18\x0e \x01(\x05R\x14credits_carried_over\x12(\n" +
 	"\x0fcredits_expired\x18\x0f \x01(\x05R\x0fcredits_expired\x12 \n" +
 	"\vpaused_days\x18\x10 \x01(\x05R\vpaused_daysB\t\n" +
-	"\a_due_at\"\x8b\x01\n" +
+	"\a_due_at\"m\n" +
 	"\x13SubscriptionPayment\x12\x16\n" +
-	"\x06method\x18\x01 \x01(\tR\x06method\x12\x1c\n" +
-	"\treference\x18\x02 \x01(\tR\treference\x12$\n" +
-	"\rbase100amount\x18\x03 \x01(\x03R\rbase100amount\x12\x18\n" +
-	"\apaid_at\x18\x04 \x01(\tR\apaid_at\"}\n" +
+	"\x06method\x18\x01 \x01(\tR\x06method\x12$\n" +
+	"\rbase100amount\x18\x02 \x01(\x03R\rbase100amount\x12\x18\n" +
+	"\apaid_at\x18\x03 \x01(\tR\apaid_at\"}\n" +
 	"\x11SubscriptionPause\x12\x1c\n" +
 	"\tfirst_day\x18\x01 \x01(\tR\tfirst_day\x12#\n" +
 	"\n" +
