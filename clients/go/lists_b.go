@@ -104,12 +104,16 @@ func (c *B) Media(ctx context.Context, filters b.ListMediaParams) iter.Seq2[b.Me
 
 // MediaCollections returns the collections of media items.
 func (c *B) MediaCollections(ctx context.Context, filters b.ListMediaCollectionsParams) iter.Seq2[b.MediaCollection, error] {
-	return list(ctx, c.ListMediaCollectionsWithResponse, filters, func(p *b.MediaCollectionsPage) ([]b.MediaCollection, *string) { return p.MediaCollections, p.NextCursor })
+	return list(ctx, c.ListMediaCollectionsWithResponse, filters, func(p *b.MediaCollectionsPage) ([]b.MediaCollection, *string) {
+		return p.MediaCollections, p.NextCursor
+	})
 }
 
 // MediaEntitlements returns the media entitlements.
 func (c *B) MediaEntitlements(ctx context.Context, filters b.ListMediaEntitlementsParams) iter.Seq2[b.MediaEntitlement, error] {
-	return list(ctx, c.ListMediaEntitlementsWithResponse, filters, func(p *b.MediaEntitlementsPage) ([]b.MediaEntitlement, *string) { return p.MediaEntitlements, p.NextCursor })
+	return list(ctx, c.ListMediaEntitlementsWithResponse, filters, func(p *b.MediaEntitlementsPage) ([]b.MediaEntitlement, *string) {
+		return p.MediaEntitlements, p.NextCursor
+	})
 }
 
 // CustomerMedia returns the media that a customer can play now.

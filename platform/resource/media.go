@@ -6,14 +6,6 @@ import (
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 )
 
-// The types of a reason for which a customer can play an item.
-const (
-	ReasonPass         = "pass"
-	ReasonSubscription = "subscription"
-	ReasonRegistration = "registration"
-	ReasonGiven        = "given"
-)
-
 // MediaItem converts a media item.
 func MediaItem(m *mediav1.MediaItem) *edgebv1.MediaItem {
 	return &edgebv1.MediaItem{
@@ -86,16 +78,17 @@ func MediaReason(r *mediav1.MediaReason) *edgebv1.MediaReason {
 	}
 }
 
+// reasonType returns what entitles the customer.
 func reasonType(r *mediav1.MediaReason) string {
 	switch {
 	case r.GetCustomerPassId() != "":
-		return ReasonPass
+		return "pass"
 	case r.GetSubscriptionId() != "":
-		return ReasonSubscription
+		return "subscription"
 	case r.GetBookingId() != "":
-		return ReasonRegistration
+		return "registration"
 	}
-	return ReasonGiven
+	return "given"
 }
 
 // MediaProgress converts how far a customer has watched an item.

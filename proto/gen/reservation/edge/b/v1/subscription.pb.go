@@ -2664,7 +2664,7 @@ type PreviewSubscriptionCancellationResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	LastDay   string                 `protobuf:"bytes,1,opt,name=last_day,json=lastDay,proto3" json:"last_day,omitempty"`
 	RefundDue *v1.Amount             `protobuf:"bytes,2,opt,name=refund_due,json=refundDue,proto3" json:"refund_due,omitempty"`
-	// What was due and will not be collected.
+	// The amount that was due and will not be collected.
 	AmountCancelled    *v1.Amount `protobuf:"bytes,3,opt,name=amount_cancelled,json=amountCancelled,proto3" json:"amount_cancelled,omitempty"`
 	Currency           string     `protobuf:"bytes,4,opt,name=currency,proto3" json:"currency,omitempty"`
 	MinimumTermApplies bool       `protobuf:"varint,5,opt,name=minimum_term_applies,json=minimumTermApplies,proto3" json:"minimum_term_applies,omitempty"`
