@@ -37,8 +37,8 @@ func (f *facade) GetCustomerMedia(ctx context.Context, req *edgebv1.GetCustomerM
 	return &edgebv1.GetCustomerMediaResponse{Media: resource.CustomerMedia(res.GetMedia())}, nil
 }
 
-// CreatePlaybackLink is POST /media/{id}/playback-links. Its response is not a resource, because the
-// address is a credential.
+// CreatePlaybackLink is POST /media/{id}/playback-links. The created resource is the address, which cannot
+// be read again, because it is a credential.
 func (f *facade) CreatePlaybackLink(ctx context.Context, req *edgebv1.CreatePlaybackLinkRequest) (*edgebv1.CreatePlaybackLinkResponse, error) {
 	create, err := newPlaybackLink(req.GetId(), req.GetLink())
 	if err != nil {
@@ -48,6 +48,7 @@ func (f *facade) CreatePlaybackLink(ctx context.Context, req *edgebv1.CreatePlay
 	if err != nil {
 		return nil, err
 	}
+	edge.Created(ctx, res.GetUrl())
 	return &edgebv1.CreatePlaybackLinkResponse{Link: resource.PlaybackLink(res)}, nil
 }
 

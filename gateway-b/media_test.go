@@ -99,7 +99,7 @@ func TestMediaOperations(t *testing.T) {
 				`"reason":{"type":"subscription","entitlementId":null,"customerPassId":null,"subscriptionId":"sub_`, `"reason":{"type":"registration"`, `"registrationId":"reg_` + idOf, `"reason":{"type":"given"`, `"lastDay":"2026-12-31"`},
 			`customer_id:"cust_` + idOf + `" page_size:25 offset:25`},
 		{"GET", "/customers/cust_" + idOf + "/media/media_" + idOf, "", 200, []string{`"updatedAt":"2026-03-01T10:06:00Z"}`}, `customer_id:"cust_` + idOf + `" item_` + call},
-		{"POST", item + "/playback-links", `{"customerId":"cust_x","minutes":60}`, 200, []string{`{"url":"https://media.test/p","expiresAt":"2026-03-12T19:00:00Z","contentType":"video/mp4","reason":{"type":"subscription"`}, `item_` + call + ` customer_id:"cust_x" minutes:60`},
+		{"POST", item + "/playback-links", `{"customerId":"cust_x","minutes":60}`, 201, []string{`{"url":"https://media.test/p","expiresAt":"2026-03-12T19:00:00Z","contentType":"video/mp4","reason":{"type":"subscription"`}, `item_` + call + ` customer_id:"cust_x" minutes:60`},
 		{"PUT", item + "/progress", `{"customerId":"cust_x","positionSeconds":0,"completed":true}`, 200, []string{`{"positionSeconds":754,"completed":true`}, `item_` + call + ` customer_id:"cust_x" completed:true`},
 	} {
 		t.Run(tt.method+" "+tt.path+" "+tt.body, func(t *testing.T) { g.check(t, tt, mediaAnswers()) })

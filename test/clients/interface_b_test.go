@@ -193,7 +193,7 @@ func mediaSteps() []step {
 		{operation: "getMediaEntitlement", path: []string{"$entitlement"}},
 		{operation: "listCustomerMedia", path: []string{"$friend"}},
 		{operation: "getCustomerMedia", path: []string{"$friend", "$film"}},
-		{operation: "createPlaybackLink", path: []string{"$film"}, body: object{"customerId": "$friend", "minutes": 30}},
+		{operation: "createPlaybackLink", status: 201, path: []string{"$film"}, body: object{"customerId": "$friend", "minutes": 30}},
 		{operation: "recordProgress", path: []string{"$film"}, body: object{"customerId": "$friend", "positionSeconds": 12, "completed": true}},
 	}
 }

@@ -874,7 +874,7 @@ type Media struct {
 	// ID The item's id.
 	ID string `json:"id"`
 
-	// Kind What the item is.
+	// Kind The kind of item.
 	Kind MediaKind `json:"kind"`
 
 	// Progress How far a customer has watched an item.
@@ -899,7 +899,7 @@ type Media struct {
 	UpdatedAt LocalDateTime `json:"updated_at"`
 }
 
-// MediaKind What the item is.
+// MediaKind The kind of item.
 type MediaKind string
 
 // MediaType The type of the object.
@@ -964,11 +964,11 @@ type MediaReason struct {
 	// SubscriptionID The subscription that entitles the customer. Only with `subscription`.
 	SubscriptionID *string `json:"subscription_id,omitempty"`
 
-	// Type What entitles the customer.
+	// Type The kind of entitlement.
 	Type MediaReasonType `json:"type"`
 }
 
-// MediaReasonType What entitles the customer.
+// MediaReasonType The kind of entitlement.
 type MediaReasonType string
 
 // MediaResponse A media item.
@@ -1924,7 +1924,7 @@ type ClientInterface interface {
 	// Corresponds with GET /customer/{id}/media (the `ListMedia` operationId).
 	ListMedia(ctx context.Context, id CustomerID, params *ListMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// GetMedia Get a media item that a customer can play
+	// GetMedia Get a media item of a customer
 	//
 	// Requires the scope `media:read`.
 	//
@@ -2215,7 +2215,7 @@ func (c *Client) ListMedia(ctx context.Context, id CustomerID, params *ListMedia
 	return c.Client.Do(req)
 }
 
-// GetMedia Get a media item that a customer can play
+// GetMedia Get a media item of a customer
 //
 // Requires the scope `media:read`.
 //
@@ -3982,7 +3982,7 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /customer/{id}/media (the `ListMedia` operationId).
 	ListMediaWithResponse(ctx context.Context, id CustomerID, params *ListMediaParams, reqEditors ...RequestEditorFn) (*ListMediaResponse, error)
 
-	// GetMediaWithResponse Get a media item that a customer can play
+	// GetMediaWithResponse Get a media item of a customer
 	//
 	// Requires the scope `media:read`.
 	//
@@ -4984,7 +4984,7 @@ func (c *ClientWithResponses) ListMediaWithResponse(ctx context.Context, id Cust
 	return ParseListMediaResponse(rsp)
 }
 
-// GetMediaWithResponse Get a media item that a customer can play
+// GetMediaWithResponse Get a media item of a customer
 //
 // Requires the scope `media:read`.
 //

@@ -2150,7 +2150,7 @@ type CustomerMedia struct {
 	// ID The item's id.
 	ID string `json:"id"`
 
-	// Kind What a media item is.
+	// Kind The kind of a media item.
 	Kind MediaKind `json:"kind"`
 
 	// Progress How far a customer has watched an item.
@@ -3109,7 +3109,7 @@ type MediaItem struct {
 	// ID The item's id.
 	ID string `json:"id"`
 
-	// Kind What a media item is.
+	// Kind The kind of a media item.
 	Kind MediaKind `json:"kind"`
 
 	// Reference The item's identifier in another system, or `null`.
@@ -3142,7 +3142,7 @@ type MediaItemWrite struct {
 	// DurationSeconds The duration in seconds, or `null` if it is not known.
 	DurationSeconds *int `json:"durationSeconds,omitempty"`
 
-	// Kind What a media item is.
+	// Kind The kind of a media item.
 	Kind *MediaKind `json:"kind,omitempty"`
 
 	// Reference The item's identifier in another system. It cannot change.
@@ -3161,7 +3161,7 @@ type MediaItemWrite struct {
 // MediaItemWriteStatus Whether customers can see the item. A new item is always a `draft`.
 type MediaItemWriteStatus string
 
-// MediaKind What a media item is.
+// MediaKind The kind of a media item.
 type MediaKind string
 
 // MediaPage A page of media items.
@@ -3211,11 +3211,11 @@ type MediaReason struct {
 	// SubscriptionID The subscription that entitles the customer, or `null`.
 	SubscriptionID *string `json:"subscriptionId"`
 
-	// Type What entitles the customer.
+	// Type The kind of entitlement.
 	Type MediaReasonType `json:"type"`
 }
 
-// MediaReasonType What entitles the customer.
+// MediaReasonType The kind of entitlement.
 type MediaReasonType string
 
 // NextDate The first date to come, which is also the first entry of `dates`. Absent if there is none.
@@ -3478,7 +3478,7 @@ type PlanChange struct {
 	PlanID string `json:"planId"`
 }
 
-// PlanChangePreview What a change of plan would do.
+// PlanChangePreview The difference that a change of plan would make.
 type PlanChangePreview struct {
 	// AccountCredit The account credit that is left.
 	AccountCredit json.Number `json:"accountCredit"`
@@ -3610,7 +3610,7 @@ type PlaybackLink struct {
 	URL string `json:"url"`
 }
 
-// PlaybackLinkWrite Who plays an item, and for how long.
+// PlaybackLinkWrite The customer, and how long the address works.
 type PlaybackLinkWrite struct {
 	// CustomerID The customer's id (`cust_…`).
 	CustomerID string `json:"customerId"`
@@ -4065,7 +4065,7 @@ type SubscriptionCancellation struct {
 	RequestedAt Timestamp `json:"requestedAt"`
 }
 
-// SubscriptionCancellationPreview What a cancellation would do.
+// SubscriptionCancellationPreview The effect of a cancellation.
 type SubscriptionCancellationPreview struct {
 	// AmountCancelled The amount that is due and would not be collected.
 	AmountCancelled json.Number `json:"amountCancelled"`
@@ -4272,7 +4272,7 @@ type SubscriptionResumption struct {
 	On *string `json:"on,omitempty"`
 }
 
-// SubscriptionSettings What happens while a payment is due. Days count from the time when the payment became due, or when the subscription became past due.
+// SubscriptionSettings The steps while a payment is due. Days count from the time when the payment became due, or when the subscription became past due.
 type SubscriptionSettings struct {
 	// EndAfterDays The number of days after which a subscription that is past due ends. `null` means never.
 	EndAfterDays *int `json:"endAfterDays"`
@@ -4448,7 +4448,7 @@ type Upload struct {
 	// PartURL The address of the parts. Send the bytes of a part with `PUT` to this address followed by `/` and its number.
 	PartURL string `json:"partUrl"`
 
-	// Purpose What the upload becomes.
+	// Purpose The purpose of the file.
 	Purpose UploadPurpose `json:"purpose"`
 
 	// ReceivedParts The numbers of the parts that have arrived, counted from 1.
@@ -4461,7 +4461,7 @@ type Upload struct {
 	Status UploadStatus `json:"status"`
 }
 
-// UploadPurpose What the upload becomes.
+// UploadPurpose The purpose of the file.
 type UploadPurpose string
 
 // UploadStatus The state of the upload.
@@ -4475,7 +4475,7 @@ type UploadWrite struct {
 	// FileName The name of the file, without a path.
 	FileName string `json:"fileName"`
 
-	// Purpose What the upload becomes. A cover is a JPEG, PNG or WebP image of at most 10 MiB.
+	// Purpose The purpose of the file. A cover is a JPEG, PNG or WebP image of at most 10 MiB.
 	Purpose *UploadWritePurpose `json:"purpose,omitempty"`
 
 	// Sha256 The SHA-256 of the file in hexadecimal. Without it, only the parts are checked.
@@ -4485,7 +4485,7 @@ type UploadWrite struct {
 	Size int `json:"size"`
 }
 
-// UploadWritePurpose What the upload becomes. A cover is a JPEG, PNG or WebP image of at most 10 MiB.
+// UploadWritePurpose The purpose of the file. A cover is a JPEG, PNG or WebP image of at most 10 MiB.
 type UploadWritePurpose string
 
 // WaitlistEntriesPage A page of waitlist entries.
@@ -8635,7 +8635,7 @@ type ClientInterface interface {
 	//
 	// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
 	// term is over, it ends with the last period of the minimum term instead. A trial can always be
-	// cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+	// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
 	// body.
 	//
 	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
@@ -8653,7 +8653,7 @@ type ClientInterface interface {
 	//
 	// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
 	// term is over, it ends with the last period of the minimum term instead. A trial can always be
-	// cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+	// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
 	// body.
 	//
 	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
@@ -12157,7 +12157,7 @@ func (c *Client) ListAccountEntries(ctx context.Context, id SubscriptionID, para
 //
 // Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
 // term is over, it ends with the last period of the minimum term instead. A trial can always be
-// cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
 // body.
 //
 // The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
@@ -12185,7 +12185,7 @@ func (c *Client) CancelSubscriptionWithBody(ctx context.Context, id Subscription
 //
 // Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
 // term is over, it ends with the last period of the minimum term instead. A trial can always be
-// cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
 // body.
 //
 // The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
@@ -24469,7 +24469,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
 	// term is over, it ends with the last period of the minimum term instead. A trial can always be
-	// cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+	// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
 	// body.
 	//
 	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
@@ -24487,7 +24487,7 @@ type ClientWithResponsesInterface interface {
 	//
 	// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
 	// term is over, it ends with the last period of the minimum term instead. A trial can always be
-	// cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+	// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
 	// body.
 	//
 	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
@@ -32689,7 +32689,7 @@ func (c *ClientWithResponses) ListAccountEntriesWithResponse(ctx context.Context
 //
 // Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
 // term is over, it ends with the last period of the minimum term instead. A trial can always be
-// cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
 // body.
 //
 // The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
@@ -32713,7 +32713,7 @@ func (c *ClientWithResponses) CancelSubscriptionWithBodyWithResponse(ctx context
 //
 // Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
 // term is over, it ends with the last period of the minimum term instead. A trial can always be
-// cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
 // body.
 //
 // The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a

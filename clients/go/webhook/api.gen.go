@@ -1687,7 +1687,7 @@ type MediaCompleted struct {
 		// ID The item's id.
 		ID string `json:"id"`
 
-		// Kind What the item is.
+		// Kind The kind of item.
 		Kind MediaCompletedDataKind `json:"kind"`
 
 		// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
@@ -1725,7 +1725,7 @@ type MediaCompleted struct {
 	Timestamp Timestamp `json:"timestamp"`
 }
 
-// MediaCompletedDataKind What the item is.
+// MediaCompletedDataKind The kind of item.
 type MediaCompletedDataKind string
 
 // MediaCompletedDataStatus Whether customers can see the item.
@@ -1811,7 +1811,7 @@ type MediaItem struct {
 	// ID The item's id.
 	ID string `json:"id"`
 
-	// Kind What the item is.
+	// Kind The kind of item.
 	Kind MediaItemKind `json:"kind"`
 
 	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
@@ -1833,7 +1833,7 @@ type MediaItem struct {
 	UpdatedAt string `json:"updatedAt"`
 }
 
-// MediaItemKind What the item is.
+// MediaItemKind The kind of item.
 type MediaItemKind string
 
 // MediaItemStatus Whether customers can see the item.

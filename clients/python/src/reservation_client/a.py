@@ -695,7 +695,7 @@ class Operations(Client):
         media_id: str,
         /,
     ) -> MediaResponse:
-        """Get a media item that a customer can play.
+        """Get a media item of a customer.
 
         Requires the scope `media:read`.
 

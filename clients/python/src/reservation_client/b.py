@@ -924,7 +924,7 @@ class PlanChangeWrite(TypedDict):
 
 
 class PlanChangePreview(TypedDict):
-    """What a change of plan would do."""
+    """The difference that a change of plan would make."""
 
     on: str
     unusedValue: Decimal
@@ -957,7 +957,7 @@ class SubscriptionCancellationWrite(TypedDict):
 
 
 class SubscriptionCancellationPreview(TypedDict):
-    """What a cancellation would do."""
+    """The effect of a cancellation."""
 
     lastDay: str
     refundDue: Decimal
@@ -989,7 +989,7 @@ class SubscriptionRefundWrite(TypedDict):
 
 
 class SubscriptionSettings(TypedDict):
-    """What happens while a payment is due. Days count from the time when the payment became due, or when the subscription became past due."""
+    """The steps while a payment is due. Days count from the time when the payment became due, or when the subscription became past due."""
 
     pastDueAfterDays: int
     graceDays: int
@@ -998,7 +998,7 @@ class SubscriptionSettings(TypedDict):
 
 
 MediaKind = Literal["video", "audio", "document", "image"]
-"""What a media item is."""
+"""The kind of a media item."""
 
 
 class MediaItem(TypedDict):
@@ -1195,7 +1195,7 @@ class CustomerMediaPage(TypedDict):
 
 
 class PlaybackLinkWrite(TypedDict):
-    """Who plays an item, and for how long."""
+    """The customer, and how long the address works."""
 
     customerId: str
     minutes: NotRequired[int]
@@ -2939,7 +2939,7 @@ class Operations(Client):
 
         Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
         term is over, it ends with the last period of the minimum term instead. A trial can always be
-        cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+        cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
         body.
 
         The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a

@@ -335,7 +335,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get a media item that a customer can play
+         * Get a media item of a customer
          * @description Requires the scope `media:read`.
          *
          *     Returns one item in the same form as an item of the list. An item that the customer cannot play gets
@@ -972,7 +972,7 @@ export interface components {
             /** @description The description. Empty if there is none. */
             description: string;
             /**
-             * @description What the item is.
+             * @description The kind of item.
              * @enum {string}
              */
             kind: "video" | "audio" | "document" | "image";
@@ -1011,7 +1011,7 @@ export interface components {
         /** @description Why a customer can play an item. */
         MediaReason: {
             /**
-             * @description What entitles the customer.
+             * @description The kind of entitlement.
              * @enum {string}
              */
             type: "pass" | "subscription" | "booking" | "given";

@@ -1447,7 +1447,7 @@ export interface paths {
          *
          *     Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
          *     term is over, it ends with the last period of the minimum term instead. A trial can always be
-         *     cancelled at its end. What is due when a subscription ends is not collected. The request needs no
+         *     cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
          *     body.
          *
          *     The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
@@ -4587,7 +4587,7 @@ export interface components {
             /** @description The payment of what becomes due. Only with `now`. */
             payment?: components["schemas"]["SubscriptionPaymentWrite"];
         };
-        /** @description What a change of plan would do. */
+        /** @description The difference that a change of plan would make. */
         PlanChangePreview: {
             /** @description The day on which the plan changes. */
             on: string;
@@ -4632,7 +4632,7 @@ export interface components {
             /** @description Whether to ignore the minimum term. */
             waiveMinimumTerm?: boolean;
         };
-        /** @description What a cancellation would do. */
+        /** @description The effect of a cancellation. */
         SubscriptionCancellationPreview: {
             /** @description The last day of the subscription. */
             lastDay: string;
@@ -4668,7 +4668,7 @@ export interface components {
             /** @description The refund's reference at your payment provider. */
             reference?: string;
         };
-        /** @description What happens while a payment is due. Days count from the time when the payment became due, or when the subscription became past due. */
+        /** @description The steps while a payment is due. Days count from the time when the payment became due, or when the subscription became past due. */
         SubscriptionSettings: {
             /** @description The number of days after which an unpaid subscription becomes past due. */
             pastDueAfterDays: number;
@@ -4680,7 +4680,7 @@ export interface components {
             endAfterDays: number | null;
         };
         /**
-         * @description What a media item is.
+         * @description The kind of a media item.
          * @enum {string}
          */
         MediaKind: "video" | "audio" | "document" | "image";
@@ -4692,7 +4692,7 @@ export interface components {
             title: string;
             /** @description The description. Empty if there is none. */
             description: string;
-            /** @description What the item is. */
+            /** @description The kind of item. */
             kind: components["schemas"]["MediaKind"];
             /** @description The duration in seconds. `null` if it is not known. */
             durationSeconds: number | null;
@@ -4737,7 +4737,7 @@ export interface components {
             title?: string;
             /** @description The description. */
             description?: string;
-            /** @description What the item is. Required for a new item. It cannot change. */
+            /** @description The kind of item. Required for a new item. It cannot change. */
             kind?: components["schemas"]["MediaKind"];
             /** @description The duration in seconds, or `null` if it is not known. */
             durationSeconds?: number | null;
@@ -4773,7 +4773,7 @@ export interface components {
             /** @description The media item's id. */
             mediaId: string;
             /**
-             * @description What the upload becomes.
+             * @description The purpose of the file.
              * @enum {string}
              */
             purpose: "file" | "cover";
@@ -4804,7 +4804,7 @@ export interface components {
         /** @description A file to upload. */
         UploadWrite: {
             /**
-             * @description What the upload becomes. A cover is a JPEG, PNG or WebP image of at most 10 MiB.
+             * @description The purpose of the file. A cover is a JPEG, PNG or WebP image of at most 10 MiB.
              * @default file
              * @enum {string}
              */
@@ -4912,7 +4912,7 @@ export interface components {
             title: string;
             /** @description The description. Empty if there is none. */
             description: string;
-            /** @description What the item is. */
+            /** @description The kind of item. */
             kind: components["schemas"]["MediaKind"];
             /** @description The duration in seconds. `null` if it is not known. */
             durationSeconds: number | null;
@@ -4943,7 +4943,7 @@ export interface components {
         /** @description Why a customer can play an item. */
         MediaReason: {
             /**
-             * @description What entitles the customer.
+             * @description The kind of entitlement.
              * @enum {string}
              */
             type: "pass" | "subscription" | "registration" | "given";
@@ -4980,7 +4980,7 @@ export interface components {
             /** @description The `cursor` of the next page. Absent on the last page. */
             nextCursor?: string;
         };
-        /** @description Who plays an item, and for how long. */
+        /** @description The customer, and how long the address works. */
         PlaybackLinkWrite: {
             /** @description The customer's id (`cust_…`). */
             customerId: string;
@@ -12248,7 +12248,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description Who plays the item, and for how long. */
+        /** @description The customer, and how long the address works. */
         requestBody: {
             content: {
                 /**
@@ -12322,7 +12322,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description Who has watched, and how far. */
+        /** @description The customer, and the position. */
         requestBody: {
             content: {
                 /**

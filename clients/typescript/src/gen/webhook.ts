@@ -2032,7 +2032,7 @@ export interface components {
             /** @description The description. Empty if there is none. */
             description: string;
             /**
-             * @description What the item is.
+             * @description The kind of item.
              * @enum {string}
              */
             kind: "video" | "audio" | "document" | "image";
@@ -2143,7 +2143,7 @@ export interface components {
                 /** @description The description. Empty if there is none. */
                 description: string;
                 /**
-                 * @description What the item is.
+                 * @description The kind of item.
                  * @enum {string}
                  */
                 kind: "video" | "audio" | "document" | "image";
