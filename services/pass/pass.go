@@ -134,7 +134,7 @@ type CustomerPass struct {
 	PaidMethod    *string `db:"paid_method"`
 	PaidReference *string `db:"paid_reference"`
 
-	// What a subscription decides; SubscriptionVersion is 0 if the pass belongs to none.
+	// A subscription decides these; SubscriptionVersion is 0 if the pass belongs to none.
 	SubscriptionVersion int64      `db:"subscription_version"`
 	SubscriptionState   string     `db:"subscription_state"`
 	LastPeriod          int32      `db:"last_period"`       // the last period granted

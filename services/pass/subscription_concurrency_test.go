@@ -11,7 +11,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
@@ -199,4 +201,35 @@ func TestRestoredPassDatabase(t *testing.T) { // invariant 15
 		}
 		s.want(before)
 	})
+}
+
+func TestSubscriptionDuringADeletion(t *testing.T) { // invariants 8 and 17
+	w := open(t)
+	s := w.subscribe()
+	s.mustSend(credits(1, 8, 0))
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for n := int32(2); n < maxPeriods; n++ {
+				if _, err := s.send(&passv1.PeriodGrant{Period: n, Credits: 8, FirstDay: "2026-01-31"}); err != nil {
+					if reason(err) != ReasonCustomerDeleted {
+						t.Error(err)
+					}
+					return
+				}
+			}
+		})
+	}
+	customer, _ := id.Parse[id.Customer](s.req.GetCustomerId())
+	w.customers.deletes(customer)
+	confirmation := w.with(w.issuer.Client(w.company, "customers:write"))
+	if _, err := w.deletions.ConfirmCustomerDeletion(confirmation, &customerv1.ConfirmCustomerDeletionRequest{CustomerId: customer.String()}); err != nil {
+		t.Error(err)
+	}
+	confirmed := w.count(`select count(*) from ledger_entries`)
+	wg.Wait()
+	if n := w.count(`select count(*) from ledger_entries`); n != confirmed {
+		t.Errorf("%d entries after the deletion was confirmed", n-confirmed)
+	}
+	w.verify()
 }

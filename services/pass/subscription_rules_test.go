@@ -131,6 +131,46 @@ func TestChangesOfASubscriptionPass(t *testing.T) { // invariant 16
 	s.want("assigned/1 8=8, adjusted/0 -3=5, granted/2 8=13")
 }
 
+func TestStateOfASubscription(t *testing.T) { // invariants 15 and 16
+	w := open(t)
+	s := w.subscribe()
+	s.mustSend(credits(1, 8, 8))
+	first, second := s.req.GetPassType(), newPlan()
+	second.Title, second.EligibleEventTypes = "Workshops", []string{"workshop"}
+	redeem := func(want string) {
+		t.Helper()
+		if _, err := w.redeem(redeemRequest(s.req.GetCustomerId(), s.pass(), 1)); reason(err) != want {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+	paused := s.next(func(r *passv1.SyncSubscriptionPassRequest) {
+		r.Status = passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED
+	}).GetCustomerPass()
+	since := paused.GetPausedSince()
+	if paused.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_PAUSED || since == nil {
+		t.Errorf("got %v", paused)
+	}
+	redeem(ReasonPassNotActive)
+	again := s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.LastDay = inDays(30) }).GetCustomerPass()
+	if !proto.Equal(again.GetPausedSince(), since) || again.GetExpiryDate() != inDays(30) || again.GetNeverExpires() {
+		t.Errorf("got %v", again)
+	}
+	resumed := s.next(func(r *passv1.SyncSubscriptionPassRequest) {
+		r.Status, r.LastDay, r.PassType = passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_ACTIVE, "", second
+	}).GetCustomerPass()
+	if resumed.GetPausedSince() != nil || !resumed.GetNeverExpires() || resumed.GetPassTypeId() != typeOf(second) || resumed.GetTitle() != "Workshops" {
+		t.Errorf("got %v", resumed)
+	}
+	redeem(ReasonPassNotApplicable)
+	kept := s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.PassType = nil }, credits(2, 0, 0)).GetCustomerPass()
+	if kept.GetPassTypeId() != typeOf(second) || kept.GetStatus() != passv1.CustomerPassStatus_CUSTOMER_PASS_STATUS_EXHAUSTED {
+		t.Errorf("got %v", kept)
+	}
+	s.next(func(r *passv1.SyncSubscriptionPassRequest) { r.PassType = first }, credits(3, 4, 0))
+	redeem("")
+	s.want("assigned/1 8=8, expired/2 -8=0, granted/3 4=4, redeemed/0 -1=3")
+}
+
 func TestEndOfASubscription(t *testing.T) { // invariant 17
 	w := open(t)
 	s := w.subscribe()
