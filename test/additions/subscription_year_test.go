@@ -70,7 +70,7 @@ type subscriber struct {
 	balance   int       // credits left
 	unpaid    int       // periods
 	due       time.Time // the day on which the oldest unpaid period became due; zero: none
-	pastDue   bool
+	pastDue   time.Time // the day on which it became past due; zero: it is not
 	ended     bool
 }
 
