@@ -141,8 +141,8 @@ func TestListeningAddresses(t *testing.T) {
 func TestMediaFiles(t *testing.T) {
 	for values, want := range map[string]struct{ url, bucket, claim string }{
 		"external":   {"https://media.example.com", "s3://reservation-media?region=eu-west-2", ""},
-		"everything": {"https://media.example.com", "file:///data?no_tmp_dir=true", "studio-media"},
-		"minimal":    {"http://localhost:8083", "file:///data?no_tmp_dir=true", fullname("minimal") + "-media"},
+		"everything": {"https://media.example.com", "file:///data?no_tmp_dir=true&metadata=skip", "studio-media"},
+		"minimal":    {"http://localhost:8083", "file:///data?no_tmp_dir=true&metadata=skip", fullname("minimal") + "-media"},
 	} {
 		m := render(t, values)
 		spec := m.deployments[fullname(values)+"-media"].Spec.Template.Spec
