@@ -61,7 +61,7 @@ func TestPolicies(t *testing.T) {
 // TestScopes checks that the services use the constants of platform/scopes.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	scope := regexp.MustCompile(`\b[a-z-]+:(read|write|admin)\b`)
+	scope := regexp.MustCompile(`\b[a-z-]+:(read|write|play|admin)\b`)
 	for _, service := range []string{"auth", "booking", "customer", "media", "pass", "subscription", "webhook"} {
 		for _, file := range walledFiles(t, service) {
 			ast.Inspect(file.syntax, func(n ast.Node) bool {

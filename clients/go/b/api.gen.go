@@ -27524,13 +27524,13 @@ func (r UpdateMediaItemResponse) ContentType() string {
 type CreatePlaybackLinkResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *PlaybackLink
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PlaybackLink
 }
 
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r CreatePlaybackLinkResponse) GetJSON200() *PlaybackLink {
-	return r.JSON200
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreatePlaybackLinkResponse) GetJSON201() *PlaybackLink {
+	return r.JSON201
 }
 
 // GetBody returns the raw response body bytes
@@ -35223,12 +35223,12 @@ func ParseCreatePlaybackLinkResponse(rsp *http.Response) (*CreatePlaybackLinkRes
 	}
 
 	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
 		var dest PlaybackLink
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
-		response.JSON200 = &dest
+		response.JSON201 = &dest
 
 	}
 

@@ -6343,7 +6343,7 @@ export interface components {
          *     again.
          */
         ETag: string;
-        /** @description The path of the created resource. */
+        /** @description The path of the created resource, or the address of a playback link. */
         Location: string;
         /** @description The authentication scheme to use, and why the credentials were refused (RFC 6750). */
         "WWW-Authenticate": string;
@@ -12261,14 +12261,15 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The address */
-            200: {
+            /** @description The address, which is also the `Location` */
+            201: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Reservation-Mode": components["headers"]["Reservation-Mode"];
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
                     [name: string]: unknown;
                 };
                 content: {
