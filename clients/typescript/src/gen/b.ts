@@ -11297,7 +11297,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The subscription */
+            /** @description The subscription that renews again */
             200: components["responses"]["Subscription"];
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthorized"];
