@@ -206,6 +206,9 @@ func TestImport(t *testing.T) { // invariant 21
 		{"refuses a day of the month with weeks", func(w *world, in *ImportedSubscription) {
 			w.plan.Unit, w.plan.Count, in.AnchorDay = Week, 4, 14
 		}, "anchor_day exclusive"},
+		{"refuses a day of the month with a trial", func(w *world, in *ImportedSubscription) {
+			w.plan.TrialDays, in.Trial, in.AnchorDay = 30, true, 14
+		}, "anchor_day exclusive"},
 		{"refuses a trial of a plan without one", func(_ *world, in *ImportedSubscription) { in.Trial = true }, "trial mismatch"},
 		{"refuses a trial that is over, due or later", func(w *world, in *ImportedSubscription) {
 			w.plan.TrialDays, in.Trial, in.PaymentDue, in.PeriodsBefore = 7, true, true, 1

@@ -129,9 +129,19 @@ func TestRules(t *testing.T) {
 			other := w.otherPlan()
 			other.Count, w.next = 2, &other
 			w.did(w.r.ChangePlan(w.clock(), PlanChangeRequest{Plan: other}))
+			v := w.r.View()
+			equal(w.t, "day of the change", *v.PlanChangeOn(), day("2028-02-29"))
 			w.at("2028-02-29").current(2, "2028-02-29", "2028-04-29")
+			v = w.r.View()
+			equal(w.t, "day of the change after it", v.PlanChangeOn(), nil)
 			w.next = nil
 			equal(w.t, "plan", w.r.PlanID, other.ID)
+		}},
+		{"is not renewed if the plan of a scheduled change was not read", func(w *world) {
+			w.start()
+			w.did(w.r.ChangePlan(w.clock(), PlanChangeRequest{Plan: w.otherPlan()}))
+			w.now = w.now.AddDate(0, 1, 0)
+			w.refused(fault.ReasonInternal, func() ([]Step, error) { return w.r.Advance(w.now, w.zone, w.settings, &w.plan, 1) })
 		}},
 		{"a scheduled change to a plan whose currency has changed is dropped", func(w *world) {
 			w.start()
@@ -195,7 +205,7 @@ func TestRules(t *testing.T) {
 			w.did(w.r.Cancel(w.clock(), CancelRequest{WaiveTerm: true}))
 			w.at("2028-02-29").status(Ended)
 		}},
-		{"a trial can be cancelled at its end, whatever the minimum term", func(w *world) {
+		{"a trial with a minimum term after it can be cancelled at its end", func(w *world) {
 			w.plan.MinimumPeriods, w.plan.TrialDays = 3, 7
 			w.start()
 			w.did(w.r.Cancel(w.clock(), CancelRequest{}))
