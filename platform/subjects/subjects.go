@@ -49,6 +49,16 @@ const (
 	CustomerPassUpdated  = "pass.v1.customer_pass_updated"
 )
 
+// The subscription service publishes these.
+const (
+	SubscriptionCreated         = "subscription.v1.subscription_created"
+	SubscriptionUpdated         = "subscription.v1.subscription_updated"
+	SubscriptionRenewed         = "subscription.v1.subscription_renewed"
+	SubscriptionPaymentDue      = "subscription.v1.subscription_payment_due"
+	SubscriptionPaymentRecorded = "subscription.v1.subscription_payment_recorded"
+	SubscriptionEnded           = "subscription.v1.subscription_ended"
+)
+
 // RequestsReceived is the subject of the batches of requests that the gateways publish for the request
 // log. It has a stream of its own, which discards the oldest batches when it is full.
 const RequestsReceived = "edge.requests_received"
