@@ -67,12 +67,12 @@ type Subscription struct {
 
 	NextPlanID *id.Plan `db:"next_plan_id"` // the scheduled change of plan
 
-	// Money in minor units. Entries is the number of account entries.
+	// Money in minor units. EntryCount is the number of account entries.
 	AmountDue      int64 `db:"amount_due"` // the sum of the periods' amounts due
 	AccountCredit  int64 `db:"account_credit"`
 	RefundDue      int64 `db:"refund_due"`
 	RefundedAmount int64 `db:"refunded_amount"`
-	Entries        int64 `db:"entries"`
+	EntryCount     int64 `db:"entry_count"`
 
 	// Dunning. PastDueSince is nil unless the subscription is past due. The other two are the times of
 	// the next steps then, which a pause moves.
@@ -195,7 +195,39 @@ type View struct {
 
 // RenewsOn returns the day on which the next period begins; nil if the subscription is not going to renew,
 // or is paused or past due.
-func (v *View) RenewsOn() *time.Time { panic("model") }
+func (v *View) RenewsOn() *time.Time {
+	if !v.renews() || v.Status == Paused || v.Status == PastDue {
+		return nil
+	}
+	return new(addDays(v.Current.LastDay, 1))
+}
 
 // PlanChangeOn returns the day of the scheduled change of plan; nil if there is none.
-func (v *View) PlanChangeOn() *time.Time { panic("model") }
+func (v *View) PlanChangeOn() *time.Time {
+	if v.NextPlanID == nil {
+		return nil
+	}
+	return new(addDays(v.Current.LastDay, 1))
+}
+
+// renews reports whether a period follows the current one, as far as the end of the subscription decides.
+func (s *Subscription) renews() bool {
+	return s.EndReason == NotEnded && (s.LastPeriod == 0 || s.Periods < s.LastPeriod)
+}
+
+// status returns the first state that applies: ended, paused, past_due, ending, trialing, active.
+func (v *View) status() Status {
+	switch {
+	case v.EndReason != NotEnded:
+		return Ended
+	case v.Paused:
+		return Paused
+	case v.PastDueSince != nil:
+		return PastDue
+	case v.LastPeriod > 0:
+		return Ending
+	case v.Current.Trial:
+		return Trialing
+	}
+	return Active
+}
