@@ -69,10 +69,7 @@ func (l *list) count(table string, all *totals, matching *int64) pg.Query {
 	return pg.Query{SQL: "select count(*) from " + table + " where " + l.where.SQL, Args: l.where.Args, Scan: pg.First(matching)}
 }
 
-// newStateID returns the identifier of a new state.
-func newStateID() id.UUID { return id.NewUUID() }
-
-// inOneRead runs queries of all companies in one round trip.
-func (s *store) ofAll(ctx context.Context, queries ...pg.Query) error {
+// readAll runs queries of all companies in one round trip.
+func (s *store) readAll(ctx context.Context, queries ...pg.Query) error {
 	return s.Fault(s.Read(ctx, pg.AllCompanies(), queries...))
 }

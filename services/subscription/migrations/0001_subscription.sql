@@ -57,12 +57,12 @@ create table plans (
     updated_at           timestamptz not null,
     -- The pass service has, or will get, a pass type of the plan.
     has_pass_type        boolean not null,
-    -- See subscriptions.
-    state_id             uuid not null,
+    -- When the pass type is sent again; null: the pass service has confirmed it.
     pass_sync_due        timestamptz,
     pass_sync_since      timestamptz,
     pass_sync_attempts   integer not null default 0,
     primary key (company_id, id),
+    constraint plans_pass_sync check ((pass_sync_due is null) = (pass_sync_since is null)),
     constraint plans_pass_type check (has_pass_type or bookings = 'none' and pass_sync_due is null)
 );
 
@@ -114,7 +114,7 @@ create table subscriptions (
     account_credit       bigint not null constraint subscriptions_account_credit check (account_credit >= 0),
     refund_due           bigint not null constraint subscriptions_refund_due check (refund_due >= 0),
     refunded_amount      bigint not null constraint subscriptions_refunded_amount check (refunded_amount >= 0),
-    entries              bigint not null constraint subscriptions_entries check (entries >= 0),
+    entry_count          bigint not null constraint subscriptions_entry_count check (entry_count >= 0),
     -- Dunning.
     past_due_since       timestamptz,
     suspended_from       timestamptz,
@@ -322,9 +322,9 @@ begin
         raise exception 'account entry % does not follow from the one before', new.sequence
             using errcode = 'check_violation', constraint = 'account_adds_up';
     end if;
-    select entries, account_credit, refund_due into own from subscriptions where company_id = new.company_id and id = new.subscription_id;
-    if own.entries < new.sequence
-        or own.entries = new.sequence and (own.account_credit <> new.credit_balance or own.refund_due <> new.refund_balance) then
+    select entry_count, account_credit, refund_due into own from subscriptions where company_id = new.company_id and id = new.subscription_id;
+    if own.entry_count < new.sequence
+        or own.entry_count = new.sequence and (own.account_credit <> new.credit_balance or own.refund_due <> new.refund_balance) then
         raise exception 'account entry % does not agree with the subscription', new.sequence
             using errcode = 'check_violation', constraint = 'account_adds_up';
     end if;
