@@ -155,7 +155,7 @@ func (f *fakePasses) SyncSubscriptionPass(ctx context.Context, req *passv1.SyncS
 
 func (f *fakePasses) sync(ctx context.Context, req *passv1.SyncSubscriptionPassRequest) (*passv1.SyncSubscriptionPassResponse, error) {
 	s, err := id.Parse[id.Subscription](req.GetSubscriptionId())
-	if err != nil || req.GetVersion() < 1 || len(req.GetStateId()) < 30 || req.GetStartDate() == "" {
+	if err != nil || req.GetVersion() < 1 || len(req.GetStateId()) < 20 || req.GetStartDate() == "" {
 		return nil, fault.InvalidFields(fault.Field{Field: "subscription_id", Rule: "format", Message: "is not a state"})
 	}
 	if req.GetPassType() != nil {
