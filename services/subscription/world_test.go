@@ -10,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"google.golang.org/grpc"
 
 	"reservation.dev/devkit/testkit"
 	"reservation.dev/devkit/tokentest"
+	"reservation.dev/platform/config"
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/idem"
@@ -108,6 +110,7 @@ type world struct {
 	passes    *fakePasses
 	clock     *clock
 	company   id.Company
+	owner     *pgx.Conn // of the database; nil unless openOwned opened the world
 }
 
 // began is the time of the service at the start of a test: noon of a Monday in London.
@@ -120,6 +123,24 @@ func open(t testing.TB) *world {
 		t.Parallel()
 	}
 	return openOn(t, testkit.DB(t, schema()))
+}
+
+// openOwned is open with a connection of the database's owner, who can write what the service cannot.
+func openOwned(t *testing.T) *world {
+	t.Helper()
+	t.Parallel()
+	ownerURL, appURL := testkit.DBURLs(t, schema())
+	db, err := pg.Open(t.Context(), pg.Config{URL: config.Secret(appURL)}, testkit.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	w := openOn(t, db)
+	if w.owner, err = pgx.Connect(t.Context(), ownerURL); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.owner.Close(context.Background()) })
+	return w
 }
 
 func schema() pg.Migrations {
