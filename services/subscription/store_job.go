@@ -48,7 +48,7 @@ const (
 			(select count(*) as syncs, coalesce(extract(epoch from $1 - min(pass_sync_since)), 0)::float8 as sync_age
 				from (select pass_sync_since from subscriptions where pass_sync_since <= $1 order by pass_sync_since limit $2) s) s,
 			(select count(*) as syncs, coalesce(extract(epoch from $1 - min(pass_sync_since)), 0)::float8 as sync_age
-				from (select pass_sync_since from plans where pass_sync_due is not null limit $2) l) l`
+				from (select pass_sync_since from plans where pass_sync_due is not null and pass_sync_since <= $1 limit $2) l) l`
 
 	// overdueMost limits the rows that a sample counts.
 	overdueMost = 20000

@@ -143,14 +143,31 @@ func (f subscriptionFilter) list(company id.Company) *list {
 	if f.plan != nil {
 		l.and("plan_id = %s", *f.plan)
 	}
-	if f.status != "" {
-		l.and("status = %s", f.status)
-	}
+	l.status(model.Status(f.status))
 	if f.paymentDue {
 		l.and("amount_due > 0")
 	}
 	l.updatedSince(f.updatedSince)
 	return l
+}
+
+// status adds the condition that a subscription has a status. It is a literal, so that every plan can tell
+// common statuses from rare ones.
+func (l *list) status(status model.Status) {
+	switch status {
+	case model.Trialing:
+		l.and("status = 'trialing'")
+	case model.Active:
+		l.and("status = 'active'")
+	case model.PastDue:
+		l.and("status = 'past_due'")
+	case model.Paused:
+		l.and("status = 'paused'")
+	case model.Ending:
+		l.and("status = 'ending'")
+	case model.Ended:
+		l.and("status = 'ended'")
+	}
 }
 
 // page returns the statement that reads a page. The periods are joined after the page is cut off.
