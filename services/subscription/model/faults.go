@@ -26,15 +26,12 @@ const (
 	ReasonNoRefundDue        = "NO_REFUND_DUE"
 )
 
-// ended refuses an action on a subscription that has ended (invariant 14).
+// ended refuses an action because the subscription has ended (invariant 14).
 func (r *Record) ended() error {
-	if r.EndReason == NotEnded {
-		return nil
-	}
 	return fault.Refuse(ReasonSubscriptionEnded, "the subscription has ended").With("ended_at", r.EndedAt.UTC().Format(time.RFC3339))
 }
 
-// ending refuses an action on a subscription that is going to end.
+// ending refuses an action because the subscription is going to end.
 func (r *Record) ending() error {
 	return fault.Refuse(ReasonSubscriptionEnding, "the subscription ends on its last day").With("last_day", r.LastDay.Format(time.DateOnly))
 }
