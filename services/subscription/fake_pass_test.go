@@ -63,7 +63,8 @@ func (f *fakePasses) snapshot() map[string]fakePass {
 func (f *fakePasses) restore(passes map[string]fakePass) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.passes = maps.Clone(passes)
+	f.passes = map[string]fakePass{}
+	maps.Copy(f.passes, passes)
 }
 
 // hook sets what happens before each call and before each response.
@@ -170,11 +171,11 @@ func (f *fakePasses) sync(ctx context.Context, req *passv1.SyncSubscriptionPassR
 	switch {
 	case !found && f.deleted[req.GetCustomerId()]:
 		return nil, fault.Refuse("CUSTOMER_DELETED", "the customer is deleted")
+	case !found && req.GetPassType() == nil:
+		return nil, fault.InvalidFields(fault.Field{Field: "pass_type", Rule: "required", Message: "is required"})
 	case !found && (len(req.GetGrants()) == 0 || req.GetGrants()[0].GetPeriod() != 1),
 		len(req.GetGrants()) > 0 && req.GetGrants()[0].GetPeriod() > p.lastPeriod+1:
 		return nil, fault.Refuse("GRANT_MISSING", "a grant is missing").With("last_period", strconv.Itoa(int(p.lastPeriod)))
-	case !found && req.GetPassType() == nil:
-		return nil, fault.InvalidFields(fault.Field{Field: "pass_type", Rule: "required", Message: "is required"})
 	case !found:
 		p = fakePass{customer: req.GetCustomerId(), start: req.GetStartDate(), purchase: req.GetPurchase(), quiet: req.GetQuiet(), grants: map[int32]*passv1.PassGrant{}}
 	}

@@ -148,11 +148,12 @@ func passRequest(n passToSync, zone *time.Location) (*passv1.SyncSubscriptionPas
 			Period: g.Period, Credits: g.Credits, MaxRollover: g.MaxRollover, UnlimitedUses: g.Unlimited, FirstDay: dayText(&g.FirstDay),
 		})
 	}
-	creates := len(n.periods) > 0 && n.periods[0].Number == 1
-	if creates {
+	if len(n.periods) > 0 && n.periods[0].Number == 1 {
 		req.Purchase = purchaseOf(n.periods[0])
 	}
-	if (creates || state.Bookings != model.BookingsNone) && n.plan != nil {
+	// It is the type that the pass has if the plan does not include bookings any more. It is always sent,
+	// because the pass may have to be created again.
+	if n.plan != nil {
 		req.PassType = planPassType(*n.plan)
 	}
 	return req, nil

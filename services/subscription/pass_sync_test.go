@@ -169,6 +169,19 @@ func TestPassIsSynced(t *testing.T) { // invariants 3 and 5
 		if pass := w.passes.pass(s.GetId()); pass.balance != 10 || pass.typ != ten.GetId() {
 			t.Errorf("got %+v", pass)
 		}
+		if _, err := w.client.ChangePlan(w.ctx(), &subscriptionv1.ChangePlanRequest{Id: s.GetId(), PlanId: none.GetId()}); err != nil {
+			t.Fatal(err)
+		}
+		w.renew(s.GetId(), 5)
+		w.passes.restore(nil) // the pass is lost
+		if _, err := w.client.RestoreCustomerPasses(w.ctx(), &subscriptionv1.RestoreCustomerPassesRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		w.jobs()
+		w.wantPass(s.GetId(), 5)
+		if pass := w.passes.pass(s.GetId()); pass.balance != 0 || pass.typ != ten.GetId() {
+			t.Errorf("got %+v", pass)
+		}
 		w.verify()
 	})
 	t.Run("more than a hundred grants are sent in several calls", func(t *testing.T) {

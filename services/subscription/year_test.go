@@ -109,7 +109,7 @@ func TestYear(t *testing.T) { // invariants 1 to 11 and 15
 	var last time.Time
 	for d := 4; d < days; d++ {
 		last = start.AddDate(0, 0, d)
-		// A few minutes after the day has begun, whatever the clocks do.
+		// A few minutes after the day has begun, also if the clocks have changed.
 		w.clock.set(time.Date(last.Year(), last.Month(), last.Day(), 0, 5, 0, 0, london))
 		w.passes.hook(nil, nil)
 		if d >= 150 && d < 155 {
