@@ -49,6 +49,16 @@ const (
 	CustomerPassUpdated  = "pass.v1.customer_pass_updated"
 )
 
+// The media service publishes these.
+const (
+	MediaItemCreated        = "media.v1.media_item_created"
+	MediaItemUpdated        = "media.v1.media_item_updated"
+	MediaItemDeleted        = "media.v1.media_item_deleted"
+	MediaEntitlementCreated = "media.v1.media_entitlement_created"
+	MediaEntitlementDeleted = "media.v1.media_entitlement_deleted"
+	MediaCompleted          = "media.v1.media_completed"
+)
+
 // RequestsReceived is the subject of the batches of requests that the gateways publish for the request
 // log. It has a stream of its own, which discards the oldest batches when it is full.
 const RequestsReceived = "edge.requests_received"

@@ -20,7 +20,7 @@ func Part() service.Part {
 		Name:  "booking",
 		About: "events, their dates and capacity, and the transactions in which customers book them",
 		// Auth to refresh its copies of companies, customer to have deletions confirmed.
-		Callers:    []string{"auth", "customer", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "customer", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,

@@ -20,7 +20,7 @@ func Part() service.Part {
 		About: "a company's customers: profile, notes, archive and deletion",
 		// auth refreshes copies of companies; booking, pass and webhook read names; the gateways
 		// and the dashboard manage customers.
-		Callers:    []string{"auth", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "booking", "pass", "subscription", "media", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,

@@ -21,7 +21,7 @@ func Part() service.Part {
 		About: "pass types, the passes that customers hold, and the ledger of their credits",
 		// auth refreshes its copies of companies, customer confirms deletions, and booking redeems
 		// and returns credits.
-		Callers:    []string{"auth", "customer", "booking", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"auth", "customer", "booking", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
