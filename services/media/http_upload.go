@@ -182,7 +182,10 @@ func (b *timedBody) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := b.body.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
+	switch {
+	case errors.Is(err, io.EOF): // the deadline would end the request while the part is being stored
+		_ = b.control.SetReadDeadline(time.Time{})
+	case err != nil:
 		b.err = err
 	}
 	return n, err

@@ -118,7 +118,7 @@ func start(t testing.TB, change ...func(*Settings)) *world {
 	srv := &http.Server{Handler: w.server.Handler(), ReadHeaderTimeout: newHTTPServer(nil).ReadHeaderTimeout}
 	go func() { _ = srv.Serve(files) }()
 	t.Cleanup(func() { _ = srv.Close() })
-	transport := &http.Transport{MaxIdleConnsPerHost: 16}
+	transport := &http.Transport{MaxIdleConnsPerHost: 16, ExpectContinueTimeout: 10 * time.Second}
 	t.Cleanup(transport.CloseIdleConnections)
 	w.http = &http.Client{Transport: transport, Timeout: time.Minute}
 	w.serveGRPC()
@@ -427,7 +427,7 @@ func (w *world) setClock(ahead time.Duration) {
 	w.t.Helper()
 	err := w.db.InTx(w.t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
 		return w.server.companies.Keep(ctx, tx, []tenancy.Company{{
-			ID: w.company, Timezone: "America/New_York", Currency: "USD", ClockOffset: int64(ahead / time.Second), Version: 5,
+			ID: w.company, Timezone: "America/New_York", Currency: "USD", ClockOffset: int64(ahead / time.Second), Version: time.Now().UnixNano(),
 		}})
 	})
 	if err != nil {
