@@ -28,7 +28,7 @@ type Settings struct {
 	HTTPAddr         string        `env:"HTTP_ADDR" envDefault:"127.0.0.1:8092" doc:"address on which the service serves uploads and playback"`
 	PublicURL        string        `env:"MEDIA_URL" envDefault:"http://127.0.0.1:8092" doc:"address at which browsers and integrators reach HTTP_ADDR"`
 	Bucket           string        `env:"MEDIA_BUCKET" envDefault:"file:///var/lib/reservation/media?create_dir=true&no_tmp_dir=true&metadata=skip" doc:"URL of the bucket with the files: file, s3, gs or azblob"`
-	MaxFile          int64         `env:"MEDIA_MAX_FILE" envDefault:"2147483648" doc:"largest file, in bytes"`
+	MaxFile          int           `env:"MEDIA_MAX_FILE" envDefault:"2147483648" doc:"largest file, in bytes"`
 	MaxUploads       int           `env:"MEDIA_MAX_UPLOADS" envDefault:"20" doc:"maximum open uploads of a company"`
 	Parts            int           `env:"MEDIA_PARTS" envDefault:"32" doc:"maximum parts that a process receives at the same time"`
 	CompanyParts     int           `env:"MEDIA_COMPANY_PARTS" envDefault:"8" doc:"maximum parts that a process receives at the same time from one company"`
@@ -46,7 +46,7 @@ func (s Settings) Validate() error {
 	}
 	faults = append(faults, checkBucket(s.Bucket))
 	if s.MaxFile < 1 || s.MaxFile > largestFile {
-		faults = append(faults, fmt.Errorf("MEDIA_MAX_FILE must be 1 to %d", int64(largestFile)))
+		faults = append(faults, fmt.Errorf("MEDIA_MAX_FILE must be 1 to %d", largestFile))
 	}
 	if s.MaxUploads < 1 {
 		faults = append(faults, errors.New("MEDIA_MAX_UPLOADS must be 1 or more"))

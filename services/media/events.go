@@ -9,8 +9,16 @@ import (
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 )
 
-// subjectDataErased is the subject of an event that other services do not consume by name.
-const subjectDataErased = "media.v1.customer_data_erased"
+// Subjects of the published events.
+const (
+	subjectItemCreated        = subjects.MediaItemCreated
+	subjectItemUpdated        = subjects.MediaItemUpdated
+	subjectItemDeleted        = subjects.MediaItemDeleted
+	subjectEntitlementCreated = subjects.MediaEntitlementCreated
+	subjectEntitlementDeleted = subjects.MediaEntitlementDeleted
+	subjectMediaCompleted     = subjects.MediaCompleted
+	subjectDataErased         = "media.v1.customer_data_erased"
+)
 
 // consumer is the name of the consumer of company events.
 const consumer = "media-copies"
@@ -20,23 +28,23 @@ func event(company id.Company, subject string, payload proto.Message) outbox.Eve
 }
 
 func itemCreated(company id.Company, i Item) outbox.Event {
-	return event(company, subjects.MediaItemCreated, &mediav1.MediaItemCreated{Item: itemMessage(i)})
+	return event(company, subjectItemCreated, &mediav1.MediaItemCreated{Item: itemMessage(i)})
 }
 
 func itemUpdated(company id.Company, i, previous Item) outbox.Event {
-	return event(company, subjects.MediaItemUpdated, &mediav1.MediaItemUpdated{Item: itemMessage(i), Previous: itemMessage(previous)})
+	return event(company, subjectItemUpdated, &mediav1.MediaItemUpdated{Item: itemMessage(i), Previous: itemMessage(previous)})
 }
 
 func itemDeleted(company id.Company, i Item) outbox.Event {
-	return event(company, subjects.MediaItemDeleted, &mediav1.MediaItemDeleted{Item: itemMessage(i)})
+	return event(company, subjectItemDeleted, &mediav1.MediaItemDeleted{Item: itemMessage(i)})
 }
 
 func entitlementCreated(company id.Company, e Entitlement) outbox.Event {
-	return event(company, subjects.MediaEntitlementCreated, &mediav1.MediaEntitlementCreated{Entitlement: entitlementMessage(e)})
+	return event(company, subjectEntitlementCreated, &mediav1.MediaEntitlementCreated{Entitlement: entitlementMessage(e)})
 }
 
 func entitlementDeleted(company id.Company, e Entitlement) outbox.Event {
-	return event(company, subjects.MediaEntitlementDeleted, &mediav1.MediaEntitlementDeleted{Entitlement: entitlementMessage(e)})
+	return event(company, subjectEntitlementDeleted, &mediav1.MediaEntitlementDeleted{Entitlement: entitlementMessage(e)})
 }
 
 // entitlementsDeleted returns the events of entitlements that are deleted together.
@@ -49,5 +57,5 @@ func entitlementsDeleted(company id.Company, list []Entitlement) []outbox.Event 
 }
 
 func mediaCompleted(company id.Company, i Item, customer id.Customer) outbox.Event {
-	return event(company, subjects.MediaCompleted, &mediav1.MediaCompleted{Item: itemMessage(i), CustomerId: customer.String()})
+	return event(company, subjectMediaCompleted, &mediav1.MediaCompleted{Item: itemMessage(i), CustomerId: customer.String()})
 }

@@ -119,7 +119,7 @@ func brandType(head []byte) string {
 	return typeUnknown // for example an image in HEIF
 }
 
-// matroskaType distinguishes WebM from Matroska, whose header is the same but for the name in it.
+// matroskaType distinguishes WebM from Matroska, whose header has another name in it.
 func matroskaType(head []byte) string {
 	at := bytes.Index(head[:min(len(head), 256)], []byte{0x42, 0x82})
 	if at < 0 || len(head) < at+3 {

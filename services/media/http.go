@@ -24,7 +24,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("OPTIONS /", s.serve("preflight", servePreflight))
 	mux.HandleFunc("/", s.serve("other", func(_ http.ResponseWriter, r *http.Request) error {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPut {
-			return failed{http.StatusMethodNotAllowed, fault.New(fault.Invalid, fault.ReasonMethodNotAllowed, "use GET, HEAD or PUT")}
+			return refuse(http.StatusMethodNotAllowed, fault.ReasonMethodNotAllowed, "use GET, HEAD or PUT")
 		}
 		return errBadLink()
 	}))
@@ -53,7 +53,7 @@ func errBadLink() error {
 const ReasonLinkExpired = "LINK_EXPIRED"
 
 func errLinkExpired() error {
-	return refuse(http.StatusGone, ReasonLinkExpired, "this link has expired; create another one")
+	return failed{http.StatusGone, fault.Refuse(ReasonLinkExpired, "this link has expired; create another one")}
 }
 
 // serve returns the handler of a route. Its errors become responses.

@@ -59,7 +59,7 @@ func (s *Server) servePart(w http.ResponseWriter, r *http.Request) error {
 // checkPartHeaders refuses a part whose size is not known or too large, and one that is compressed.
 func checkPartHeaders(r *http.Request) error {
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
-		return failed{http.StatusUnsupportedMediaType, fault.New(fault.Invalid, fault.ReasonUnsupportedMediaType, "send the part without Content-Encoding")}
+		return refuse(http.StatusUnsupportedMediaType, fault.ReasonUnsupportedMediaType, "send the part without Content-Encoding")
 	}
 	if r.ContentLength < 0 {
 		return failed{http.StatusBadRequest, fault.InvalidParameter("Content-Length", "required", "is required")}
@@ -138,7 +138,7 @@ func interrupted(body *timedBody, err error) error {
 	if body.err == nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err // the bucket failed
 	}
-	return failed{http.StatusRequestTimeout, fault.New(fault.Invalid, ReasonUploadIncomplete, "the part did not arrive completely").Because(err)}
+	return failed{http.StatusRequestTimeout, fault.Refuse(ReasonUploadIncomplete, "the part did not arrive completely").Because(err)}
 }
 
 // checkStart refuses content of another type than declared, and an image with too many pixels, when its
@@ -146,7 +146,7 @@ func interrupted(body *timedBody, err error) error {
 func checkStart(u Upload, in *bufio.Reader, size int64) error {
 	head, err := in.Peek(int(min(size, sniffed)))
 	if err != nil {
-		return failed{http.StatusRequestTimeout, fault.New(fault.Invalid, ReasonUploadIncomplete, "the part did not arrive completely").Because(err)}
+		return failed{http.StatusRequestTimeout, fault.Refuse(ReasonUploadIncomplete, "the part did not arrive completely").Because(err)}
 	}
 	found := detect(head)
 	if err := u.requireType(found); err != nil {

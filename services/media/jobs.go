@@ -93,7 +93,7 @@ const (
 )
 
 // errTooManyUnnamed stops a sweep.
-var errTooManyUnnamed = errors.New("too many objects in the bucket have no row: the sweep removed nothing; see docs/runbooks")
+var errTooManyUnnamed = errors.New("too many objects in the bucket have no row: the sweep removed nothing")
 
 // sweepOnce has the old objects removed that no row names. They are removed after MEDIA_REMOVAL_DELAY, and
 // only if no row names them then.

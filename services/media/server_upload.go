@@ -35,7 +35,7 @@ func (s *Server) CreateUpload(ctx context.Context, req *mediav1.CreateUploadRequ
 	if err != nil {
 		return nil, err
 	}
-	u, err := uploadOf(req, i.Kind, s.settings.MaxFile)
+	u, err := uploadOf(req, i.Kind, int64(s.settings.MaxFile))
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,8 @@ func (s *store) lockCollection(ctx context.Context, tx *pg.Tx, company id.Compan
 }
 
 // lockCollectionToDelete reads a collection and its items, and locks all of them. Items are locked before
-// collections. If an item was added meanwhile, the transaction is repeated.
+// collections. If an item is added while it waits, the transaction is
+// repeated.
 func (s *store) lockCollectionToDelete(ctx context.Context, tx *pg.Tx, company id.Company, collection id.Collection) (c Collection, items []Item, err error) {
 	var members, now []id.MediaItem
 	err = tx.Pipeline(ctx, pg.Query{SQL: membersSQL, Args: []any{company, collection}, Scan: pg.Collect(&members)})

@@ -47,7 +47,8 @@ func (s *store) lockEntitlement(ctx context.Context, tx *pg.Tx, company id.Compa
 	return pg.GetInTx[Entitlement](ctx, tx, "entitlement", lockEntitlementSQL, company, entitlement)
 }
 
-// sameEntitlement returns the entitlement that is the same as e but for its identifier, if there is one.
+// sameEntitlement returns the entitlement that is the same as e except for its identifier, if there is
+// one.
 func (s *store) sameEntitlement(ctx context.Context, tx *pg.Tx, company id.Company, e Entitlement) (Entitlement, bool, error) {
 	same, err := pg.GetInTx[Entitlement](ctx, tx, "entitlement", sameEntitlementSQL, rowOfEntitlement(company, e)...)
 	if fault.Is(err, fault.NotFound) {

@@ -67,7 +67,7 @@ func (s *store) upload(ctx context.Context, company id.Company, item id.MediaIte
 	return u, err
 }
 
-// uploadOf returns one upload, whatever its item.
+// uploadOf returns one upload of any item.
 func (s *store) uploadOf(ctx context.Context, company id.Company, upload id.Upload) (Upload, error) {
 	return pg.Get[Upload](ctx, s.Store, company, "upload", uploadSQL, company, upload)
 }

@@ -470,3 +470,14 @@ func tokenOf(url string) (before, token string) {
 	at := strings.LastIndex(url, "/") + 1
 	return url[:at], url[at:]
 }
+
+// setTotals runs a statement over all companies.
+func (w *world) setTotals(sql string) {
+	w.t.Helper()
+	if err := w.db.InTx(w.t.Context(), pg.AllCompanies(), func(ctx context.Context, tx *pg.Tx) error {
+		_, err := tx.Exec(ctx, sql)
+		return err
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
