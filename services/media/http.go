@@ -62,11 +62,18 @@ func (s *Server) serve(route string, handle func(w http.ResponseWriter, r *http.
 		began := s.now()
 		rec := &recorder{ResponseWriter: w}
 		setHeaders(w.Header())
+		s.allowWrites(rec) // the deadline of an earlier request on the connection can be over
 		if err := handle(rec, r); err != nil {
 			s.fail(rec, r, err)
 		}
+		s.allowWrites(rec)
 		s.metrics.observe(route, rec.status(), rec.sent, s.now().Sub(began))
 	}
+}
+
+// allowWrites lets the rest of a response be written until MEDIA_STALLED is over.
+func (s *Server) allowWrites(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.settings.Stalled))
 }
 
 // setHeaders sets the headers of every response. A page that shows a file in a frame runs nothing of it.

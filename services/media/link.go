@@ -51,7 +51,7 @@ func newLinks(base string, masterKey config.Secret) (*links, error) {
 	plays, err1 := seal.ParseSigner(masterKey, "media playback")
 	covers, err2 := seal.ParseSigner(masterKey, "media cover")
 	uploads, err3 := seal.ParseSigner(masterKey, "media upload")
-	return &links{base: base, plays: plays, covers: covers, upload: uploads}, errors.Join(err1, err2, err3)
+	return &links{base: strings.TrimSuffix(base, "/"), plays: plays, covers: covers, upload: uploads}, errors.Join(err1, err2, err3)
 }
 
 // The paths of the addresses.

@@ -84,6 +84,14 @@ func (s *Server) GetUpload(ctx context.Context, req *mediav1.GetUploadRequest) (
 // joinWait is how long CompleteUpload waits for the parts to be joined.
 const joinWait = 5 * time.Second
 
+// joinTime returns joinWait, or less if the caller waits less: the response must arrive in time.
+func joinTime(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return max(min(joinWait, time.Until(deadline)-time.Second), 0)
+	}
+	return joinWait
+}
+
 // CompleteUpload implements MediaService. The parts are joined in the background. If that takes long, the
 // response has the status COMPLETING, and is not stored for the Idempotency-Key.
 func (s *Server) CompleteUpload(ctx context.Context, req *mediav1.CompleteUploadRequest) (*mediav1.CompleteUploadResponse, error) {
@@ -97,7 +105,7 @@ func (s *Server) CompleteUpload(ctx context.Context, req *mediav1.CompleteUpload
 		return nil, err
 	}
 	s.joins.wake()
-	wait := time.NewTimer(joinWait)
+	wait := time.NewTimer(joinTime(ctx))
 	defer wait.Stop()
 	select {
 	case <-ended:
@@ -147,8 +155,11 @@ func (s *Server) completed(ctx context.Context, company tenant, item id.MediaIte
 	switch u.Status {
 	case uploadFailed:
 		return nil, u.failure()
-	case uploadOpen: // a part was damaged or missing in the bucket
-		return nil, errIncomplete(u.missing())
+	case uploadOpen: // a part was damaged or missing in the bucket, and can have been sent again
+		if err := errIncomplete(u.missing()); err != nil {
+			return nil, err
+		}
+		return resp, nil
 	case uploadCompleting:
 		return resp, nil
 	}
