@@ -61,9 +61,12 @@ const (
 
 // The media service publishes these.
 const (
-	MediaItemUpdated = "media.v1.media_item_updated"
-	MediaItemDeleted = "media.v1.media_item_deleted"
-	MediaCompleted   = "media.v1.media_completed"
+	MediaItemCreated        = "media.v1.media_item_created"
+	MediaItemUpdated        = "media.v1.media_item_updated"
+	MediaItemDeleted        = "media.v1.media_item_deleted"
+	MediaEntitlementCreated = "media.v1.media_entitlement_created"
+	MediaEntitlementDeleted = "media.v1.media_entitlement_deleted"
+	MediaCompleted          = "media.v1.media_completed"
 )
 
 // RequestsReceived is the subject of the batches of requests that the gateways publish for the request

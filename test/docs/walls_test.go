@@ -25,6 +25,7 @@ func wallLayers() []string {
 func wallProcesses() map[string][]string {
 	return map[string][]string{
 		"auth":    {"keyring", "identity", "hashing", "throttle"},
+		"media":   {"bucket", "http"},
 		"webhook": {"claim", "engine", "intake", "outcome", "retention", "send", "trace", "worker"},
 	}
 }
