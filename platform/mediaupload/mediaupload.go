@@ -7,10 +7,12 @@ package mediaupload
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -29,13 +31,21 @@ const (
 	// expired.
 	maxUploads = 10
 	// maxTries bounds how often Send sends one part.
-	maxTries = 4
+	maxTries = 6
 	// maxPart is the largest part that Send holds in memory.
 	maxPart = 64 << 20
 	// firstWait is the time before a part is sent again. It doubles with each try.
 	firstWait = 250 * time.Millisecond
 	// joinWait is the time between two looks at an upload whose parts are being joined.
 	joinWait = 500 * time.Millisecond
+)
+
+// The reasons of refusals in addition to those of the media service.
+const (
+	// ReasonRefused is the reason if the media service refuses a part without a reason.
+	ReasonRefused = "UPLOAD_REFUSED"
+	// ReasonFailed is the reason if the parts of an upload could not be joined.
+	ReasonFailed = "UPLOAD_FAILED"
 )
 
 // Sender sends files to the media service.
@@ -207,8 +217,25 @@ func (s *Sender) put(ctx context.Context, address string, part []byte) (retry bo
 	if res.StatusCode >= 200 && res.StatusCode < 300 {
 		return false, nil
 	}
+	switch res.StatusCode {
+	case http.StatusBadRequest, http.StatusConflict, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return false, refusalOf(text)
+	}
 	retry = res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusRequestTimeout
 	return retry, fmt.Errorf("the media service answered %s: %s", res.Status, bytes.TrimSpace(text))
+}
+
+// refusalOf returns the fault in the body of a response that refuses a part, which is JSON or plain text.
+func refusalOf(body []byte) error {
+	type refusal struct{ Code, Message string }
+	var answer struct {
+		refusal
+		Error refusal
+	}
+	if json.Unmarshal(body, &answer) != nil {
+		answer.Message = string(bytes.TrimSpace(body))
+	}
+	return fault.Refuse(cmp.Or(answer.Error.Code, answer.Code, ReasonRefused), cmp.Or(answer.Error.Message, answer.Message, "the media service refused the file"))
 }
 
 // withoutAddress removes the address from an error of the HTTP client.
@@ -232,7 +259,7 @@ func (s *Sender) complete(ctx context.Context, u *mediav1.Upload) (*mediav1.Medi
 			return res.GetItem(), nil
 		case mediav1.UploadStatus_UPLOAD_STATUS_COMPLETING:
 		default:
-			return nil, fault.Refuse("UPLOAD_FAILED", "the upload of "+done.GetFileName()+" failed: "+done.GetError())
+			return nil, fault.Refuse(ReasonFailed, "the upload of "+done.GetFileName()+" failed: "+done.GetError())
 		}
 		if err := s.wait(ctx, joinWait); err != nil {
 			return nil, err

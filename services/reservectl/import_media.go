@@ -277,7 +277,7 @@ func (a *app) sendFile(ctx context.Context, sender *mediaupload.Sender, item str
 	})
 	var refused *fault.Error
 	if errors.As(err, &refused) && refused.Kind == fault.Refused {
-		return nil, refusal{f.field, refused.Reason, refused.Message + " (" + refused.Reason + ")"}
+		return nil, refusal{f.field, refused.Reason, "is refused: " + refused.Message + " (" + refused.Reason + ")"}
 	}
 	return done, err
 }
