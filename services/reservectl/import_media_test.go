@@ -111,7 +111,7 @@ func TestMediaImport(t *testing.T) {
 		if err := os.Symlink("../outside.mp3", filepath.Join(dir, "link.mp3")); err != nil {
 			t.Fatal(err)
 		}
-		write(t, "R-1,A,,,,,nowhere.mp4,,,\nR-2,A,,,,,../outside.mp3,,,\nR-3,A,,,,,link.mp3,,,\nR-4,A,,,,,videos,,,\nR-5,A,,,,,empty.mp3,,,\n"+
+		write(t, "R-1,A,,,,,nowhere.mp4,,,\nR-2,A,,,,,../outside.mp3,,,\nR-3,A,,,,,link.mp3,,,\nR-4,A,video,,,,videos,,,\nR-5,A,,,,,empty.mp3,,,\n"+
 			"R-6,A,film,,,,talk.mp3,,,\nR-7,A,document,,,,scan.bin,,,\nR-8,A,video,,,,lie.mp4,,,\n,A,,,,,talk.mp3,,,\nR-10,A,,,,,,,,\n"+
 			"R-11,A,,,,,scan.bin,,,\nR-12,A,,,,,talk.mp3,gone.png,,\nR-13,A,,,"+strings.Repeat("x", 51)+",,talk.mp3,,,\nR-14,A,,,,,talk.mp3,,hidden,\nM-4,Talk again,,,,,talk.mp3,,,\n")
 		before := len(w.library.items)
