@@ -18,9 +18,9 @@ func Part() service.Part {
 	return service.Part{
 		Name:  "customer",
 		About: "a company's customers: profile, notes, archive and deletion",
-		// auth refreshes copies of companies; booking, pass and webhook read names; the gateways
-		// and the dashboard manage customers.
-		Callers:    []string{"auth", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
+		// auth refreshes copies of companies; the services of what customers buy look customers up;
+		// the gateways and the dashboard manage them.
+		Callers:    []string{"auth", "booking", "pass", "subscription", "media", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,

@@ -1,11 +1,15 @@
 package media
 
-import "reservation.dev/platform/service"
+import (
+	"reservation.dev/platform/seal"
+	"reservation.dev/platform/service"
+)
 
 // Config holds the settings of the media service.
 type Config struct {
 	Base             service.Base
 	Credential       service.Credential
+	Seal             seal.Config
 	HTTPAddr         string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8092" doc:"address on which the service serves uploads and playback"`
 	PublicURL        string `env:"MEDIA_URL" envDefault:"http://127.0.0.1:8092" doc:"address at which browsers and integrators reach HTTP_ADDR"`
 	Bucket           string `env:"MEDIA_BUCKET" envDefault:"file:///var/lib/reservation/media?create_dir=true&no_tmp_dir=true" doc:"URL of the bucket with the files: file, s3, gs or azblob"`

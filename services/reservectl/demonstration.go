@@ -20,7 +20,7 @@ import (
 
 // demonstrationFlags are the directory that the demonstration command writes to, and the
 // addresses that it writes into credentials.json.
-type demonstrationFlags struct{ dir, interfaceA, interfaceB, dashboard string }
+type demonstrationFlags struct{ dir, interfaceA, interfaceB, dashboard, media string }
 
 func (a *app) demonstrationCommand() *cobra.Command {
 	var d demonstrationFlags
@@ -41,6 +41,7 @@ creates nothing twice and renews the token.`,
 	c.Flags().StringVar(&d.interfaceA, "interface-a", "http://127.0.0.1:8080", "URL at which users reach Interface A")
 	c.Flags().StringVar(&d.interfaceB, "interface-b", "http://127.0.0.1:8081/api/v1", "URL at which users reach Interface B")
 	c.Flags().StringVar(&d.dashboard, "dashboard", "http://127.0.0.1:8082", "URL at which users reach the dashboard")
+	c.Flags().StringVar(&d.media, "media", "http://127.0.0.1:8092", "URL at which users reach the files of the media service")
 	return required(c, "dir")
 }
 
@@ -65,7 +66,7 @@ func (a *app) demonstration(ctx context.Context, d demonstrationFlags) error {
 	g := a.access.GRPC
 	shown := credentials.File{
 		InterfaceA: credentials.InterfaceA{BaseURL: d.interfaceA}, InterfaceB: credentials.InterfaceB{APIBaseURL: d.interfaceB},
-		Admin: credentials.Admin{URL: d.dashboard},
+		Admin: credentials.Admin{URL: d.dashboard}, Media: credentials.Media{BaseURL: d.media},
 		GRPC: credentials.GRPC{
 			Auth: g.Auth, Customer: g.Customer, Booking: g.Booking, Pass: g.Pass, Webhook: g.Webhook,
 			ServiceToken: raw, ServiceCredential: credentials.Credential(g.ServiceCredential),

@@ -26,11 +26,13 @@ import (
 type Platform struct {
 	// BaseURL is the base address of Interface A.
 	BaseURL string
-	// Auth, Customer, Booking, Pass and Webhook are gRPC addresses. If a service has several
-	// replicas, their addresses are separated by commas. Webhook is empty if there is no webhook
-	// service.
-	Auth, Customer, Booking, Pass, Webhook string
-	OperatorCredential                     Credential
+	// Auth, Customer, Booking, Pass, Subscription, Media and Webhook are gRPC addresses. If a
+	// service has several replicas, their addresses are separated by commas. Webhook is empty if
+	// there is no webhook service.
+	Auth, Customer, Booking, Pass, Subscription, Media, Webhook string
+	// MediaURL is the base address of the files of media.
+	MediaURL           string
+	OperatorCredential Credential
 	// TLS is the operator's certificate; nil: the platform uses gRPC without TLS.
 	TLS *mtls.Files
 }

@@ -53,13 +53,14 @@ func TestRestoreDrill(t *testing.T) {
 	})
 	k := w.newRestoreProbes(t)
 	dir := harness.TempDir(t)
+	w.storeFile(t)
 	var first, second string
 	s.step(t, "a backup, under load", func() { first = w.backup(t, dir) })
 	f.awaitAnswers(t, 200)
 	before := maps.Clone(f.sales())
 	s.step(t, "another one, encrypted, by a role that may only read", func() {
 		w.backupRole(t)
-		second = w.backup(t, dir, "BACKUP_FILTER="+encrypt, "PGUSER=backup", "PGPASSWORD=drill")
+		second = w.backup(t, dir, "BACKUP_FILTER="+encrypt, "PGUSER=backup", "PGPASSWORD=drill", "MEDIA_DIR="+w.MediaDir())
 	})
 	s.step(t, "more that will be lost", func() {
 		f.awaitAnswers(t, 100)
@@ -71,8 +72,12 @@ func TestRestoreDrill(t *testing.T) {
 	s.step(t, "an empty PostgreSQL and an empty NATS", func() { w.Rebuild(t) })
 	s.step(t, "what is no whole backup is refused, and nothing is touched", func() { w.refusals(t, first, second) })
 	mixed := mix(t, dir, first, second)
-	s.step(t, "restore", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome) })
-	s.step(t, "restore again, which finds nothing to do", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome) })
+	if err := os.MkdirAll(w.MediaDir(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.step(t, "restore", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome, "MEDIA_DIR="+w.MediaDir()) })
+	s.step(t, "restore again, which finds nothing to do", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome, "MEDIA_DIR="+w.MediaDir()) })
+	s.step(t, "the files of media are back", func() { w.checkFile(t) })
 	s.step(t, "migrate", func() {
 		for _, service := range services() {
 			w.Migrate(t, service)
@@ -141,6 +146,29 @@ func (w *world) script(t *testing.T, name, argument string, env []string) (out s
 	return strings.TrimSpace(stdout.String()), err
 }
 
+// mediaFile is a file of the media service, and its content.
+const mediaFile, mediaContent = "company/item/file", "a recording"
+
+// storeFile adds a file to the directory of media.
+func (w *world) storeFile(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(w.MediaDir(), mediaFile)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(mediaContent), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkFile checks that the file of storeFile exists.
+func (w *world) checkFile(t *testing.T) {
+	t.Helper()
+	if text, err := os.ReadFile(filepath.Join(w.MediaDir(), mediaFile)); err != nil || string(text) != mediaContent {
+		t.Errorf("the file has %q: %v", text, err)
+	}
+}
+
 // backupRole creates the role that docs/BACKUP.md describes.
 func (w *world) backupRole(t *testing.T) {
 	t.Helper()
@@ -151,7 +179,7 @@ func (w *world) backupRole(t *testing.T) {
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
 	for _, sql := range []string{
 		`create role backup login bypassrls password 'drill'`, `grant pg_read_all_data to backup`,
-		`grant connect on database auth, customer, pass, booking, webhook to backup`,
+		`grant connect on database auth, customer, pass, booking, subscription, media, webhook to backup`,
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
@@ -226,7 +254,7 @@ func mix(t *testing.T, dir, first, second string) string {
 			t.Fatal(err)
 		}
 	}
-	sum := exec.Command("sh", "-c", "sha256sum MANIFEST ./*.dump >SHA256SUMS")
+	sum := exec.Command("sh", "-c", "sha256sum MANIFEST ./*.dump ./*.tar >SHA256SUMS")
 	sum.Dir = mixed
 	if out, err := sum.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
