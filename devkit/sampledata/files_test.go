@@ -170,7 +170,7 @@ func TestFilm(t *testing.T) {
 		place += size
 		centres = append(centres, readPicture(t, unit, i))
 	}
-	// The circle reaches a point beside the centre only when it is large.
+	// The circle reaches the point only when it is large.
 	if want := []byte{92, 92, 200, 92}; !bytes.Equal(centres, want) {
 		t.Errorf("the brightness is %d, want %d", centres, want)
 	}

@@ -40,13 +40,19 @@ const (
 	joinWait = 500 * time.Millisecond
 )
 
-// The reasons of refusals in addition to those of the media service.
-const (
-	// ReasonRefused is the reason if the media service refuses a part without a reason.
-	ReasonRefused = "UPLOAD_REFUSED"
-	// ReasonFailed is the reason if the parts of an upload could not be joined.
-	ReasonFailed = "UPLOAD_FAILED"
-)
+// RefusedError is the error of a file that the media service does not take.
+type RefusedError struct {
+	// Code is the reason, for example FILE_TYPE_NOT_SUPPORTED; empty if the service gave none.
+	Code    string
+	Message string
+}
+
+func (e *RefusedError) Error() string {
+	if e.Code == "" {
+		return e.Message
+	}
+	return e.Message + " (" + e.Code + ")"
+}
 
 // Sender sends files to the media service.
 type Sender struct {
@@ -84,9 +90,18 @@ func Digest(content io.ReaderAt, size int64) (sum [sha256.Size]byte, err error) 
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// Send uploads a file and returns its item. A refusal of the media service is a *fault.Error. No error
-// contains the address of the upload, which is a credential.
+// Send uploads a file and returns its item. If the media service refuses the file, the error is a
+// *RefusedError. No error contains the address of the upload, which is a credential.
 func (s *Sender) Send(ctx context.Context, f File) (*mediav1.MediaItem, error) {
+	item, err := s.send(ctx, f)
+	if fault.Is(err, fault.Refused) {
+		refused := fault.From(err)
+		return nil, &RefusedError{refused.Reason, refused.Message}
+	}
+	return item, err
+}
+
+func (s *Sender) send(ctx context.Context, f File) (*mediav1.MediaItem, error) {
 	for n := range maxUploads {
 		upload, err := s.open(ctx, f, n)
 		if err != nil {
@@ -225,7 +240,7 @@ func (s *Sender) put(ctx context.Context, address string, part []byte) (retry bo
 	return retry, fmt.Errorf("the media service answered %s: %s", res.Status, bytes.TrimSpace(text))
 }
 
-// refusalOf returns the fault in the body of a response that refuses a part, which is JSON or plain text.
+// refusalOf returns the refusal in the body of a response to a part, which is JSON or plain text.
 func refusalOf(body []byte) error {
 	type refusal struct{ Code, Message string }
 	var answer struct {
@@ -235,7 +250,9 @@ func refusalOf(body []byte) error {
 	if json.Unmarshal(body, &answer) != nil {
 		answer.Message = string(bytes.TrimSpace(body))
 	}
-	return fault.Refuse(cmp.Or(answer.Error.Code, answer.Code, ReasonRefused), cmp.Or(answer.Error.Message, answer.Message, "the media service refused the file"))
+	return &RefusedError{
+		cmp.Or(answer.Error.Code, answer.Code), cmp.Or(answer.Error.Message, answer.Message, "the media service gave no reason"),
+	}
 }
 
 // withoutAddress removes the address from an error of the HTTP client.
@@ -259,7 +276,7 @@ func (s *Sender) complete(ctx context.Context, u *mediav1.Upload) (*mediav1.Medi
 			return res.GetItem(), nil
 		case mediav1.UploadStatus_UPLOAD_STATUS_COMPLETING:
 		default:
-			return nil, fault.Refuse(ReasonFailed, "the upload of "+done.GetFileName()+" failed: "+done.GetError())
+			return nil, &RefusedError{Message: "the upload failed: " + done.GetError()}
 		}
 		if err := s.wait(ctx, joinWait); err != nil {
 			return nil, err

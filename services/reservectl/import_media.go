@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"reservation.dev/platform/enum"
-	"reservation.dev/platform/fault"
 	"reservation.dev/platform/mediaupload"
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 )
@@ -275,9 +274,9 @@ func (a *app) sendFile(ctx context.Context, sender *mediaupload.Sender, item str
 			p.add(mebibytes(sent) - before)
 		},
 	})
-	var refused *fault.Error
-	if errors.As(err, &refused) && refused.Kind == fault.Refused {
-		return nil, refusal{f.field, refused.Reason, "is refused: " + refused.Message + " (" + refused.Reason + ")"}
+	var refused *mediaupload.RefusedError
+	if errors.As(err, &refused) {
+		return nil, refusal{f.field, refused.Code, "is refused: " + refused.Error()}
 	}
 	return done, err
 }

@@ -147,8 +147,8 @@ func (x planIndex) add(p *subscriptionv1.Plan) {
 	x.byID[p.GetId()] = true
 }
 
-// find returns the identifier of the plan with a title or an identifier. Of several plans with one title,
-// it is the active one.
+// find returns the identifier of the plan with a title or an identifier. If several plans have the title, it
+// returns the active one.
 func (x planIndex) find(named string) (string, error) {
 	if x.byID[named] {
 		return named, nil
