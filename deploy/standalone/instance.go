@@ -178,7 +178,7 @@ func (in *instance) mediaURL() string {
 // mediaBucket returns the URL of the bucket for the files of media: the directory media of the data
 // directory.
 func (s *Settings) mediaBucket() string {
-	bucket := url.URL{Scheme: "file", Path: filepath.ToSlash(mediaDir(s.DataDir)), RawQuery: "no_tmp_dir=true"}
+	bucket := url.URL{Scheme: "file", Path: filepath.ToSlash(mediaDir(s.DataDir)), RawQuery: "no_tmp_dir=true&metadata=skip"}
 	return bucket.String()
 }
 

@@ -12,7 +12,7 @@ type Config struct {
 	Seal             seal.Config
 	HTTPAddr         string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8092" doc:"address on which the service serves uploads and playback"`
 	PublicURL        string `env:"MEDIA_URL" envDefault:"http://127.0.0.1:8092" doc:"address at which browsers and integrators reach HTTP_ADDR"`
-	Bucket           string `env:"MEDIA_BUCKET" envDefault:"file:///var/lib/reservation/media?create_dir=true&no_tmp_dir=true" doc:"URL of the bucket with the files: file, s3, gs or azblob"`
+	Bucket           string `env:"MEDIA_BUCKET" envDefault:"file:///var/lib/reservation/media?create_dir=true&no_tmp_dir=true&metadata=skip" doc:"URL of the bucket with the files: file, s3, gs or azblob"`
 	AuthAddr         string `env:"AUTH_ADDR" envDefault:"127.0.0.1:8083" doc:"gRPC addresses of the auth service, separated by commas"`
 	CustomerAddr     string `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"gRPC addresses of the customer service, separated by commas"`
 	BookingAddr      string `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"gRPC addresses of the booking service, separated by commas"`

@@ -141,8 +141,8 @@ func TestListeningAddresses(t *testing.T) {
 func TestMediaFiles(t *testing.T) {
 	for values, want := range map[string]struct{ url, bucket, claim string }{
 		"external":   {"https://media.example.com", "s3://reservation-media?region=eu-west-2", ""},
-		"everything": {"https://media.example.com", "file:///data?no_tmp_dir=true", "studio-media"},
-		"minimal":    {"http://localhost:8083", "file:///data?no_tmp_dir=true", fullname("minimal") + "-media"},
+		"everything": {"https://media.example.com", "file:///data?no_tmp_dir=true&metadata=skip", "studio-media"},
+		"minimal":    {"http://localhost:8083", "file:///data?no_tmp_dir=true&metadata=skip", fullname("minimal") + "-media"},
 	} {
 		m := render(t, values)
 		spec := m.deployments[fullname(values)+"-media"].Spec.Template.Spec
@@ -168,6 +168,7 @@ func TestDashboardAddresses(t *testing.T) {
 	env := environment(m.deployments[fullname("external")+"-admin"].Spec.Template.Spec.Containers[0])
 	for name, want := range map[string]string{
 		"ADMIN_URL": "https://dashboard.example.com", "INTERFACE_A_URL": "https://api.example.com", "INTERFACE_B_URL": "https://www.example.com/api/v1",
+		"MEDIA_URL": "https://media.example.com",
 	} {
 		if env[name] != want {
 			t.Errorf("%s is %q, want %q", name, env[name], want)

@@ -171,7 +171,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 		"NATS_URL": c.NATS.URL(), "BUS_PREFIX": busPrefix,
 		"AUTH_ADDR": c.Auth, "CUSTOMER_ADDR": c.Customer, "BOOKING_ADDR": c.Booking, "PASS_ADDR": c.Pass,
 		"SUBSCRIPTION_ADDR": c.Subscription, "MEDIA_ADDR": c.Media, "MEDIA_URL": c.MediaURL,
-		"MEDIA_BUCKET": "file://" + filepath.ToSlash(c.MediaDir()) + "?create_dir=true&no_tmp_dir=true",
+		"MEDIA_BUCKET": "file://" + filepath.ToSlash(c.MediaDir()) + "?create_dir=true&no_tmp_dir=true&metadata=skip",
 		"WEBHOOK_ADDR": c.Webhook, "WEBHOOK_CA_FILE": c.authority.file, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
 		"MASTER_KEY": base64.StdEncoding.EncodeToString(random(32)),
 	}

@@ -17,7 +17,9 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -61,6 +63,9 @@ type Operator struct {
 	Bookings        bookingv1.BookingServiceClient
 	Waitlist        bookingv1.WaitlistServiceClient
 	Passes          passv1.PassServiceClient
+	Plans           subscriptionv1.PlanServiceClient
+	Subscriptions   subscriptionv1.SubscriptionServiceClient
+	Media           mediav1.MediaServiceClient
 	Webhooks        webhookv1.WebhookServiceClient // nil: there is no webhook service
 
 	source *token.Source
@@ -83,6 +88,7 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 		return conn
 	}
 	auth, customer, booking, pass := dial("auth", p.Auth), dial("customer", p.Customer), dial("booking", p.Booking), dial("pass", p.Pass)
+	subscription, media := dial("subscription", p.Subscription), dial("media", p.Media)
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
 		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth), PublishableKeys: authv1.NewPublishableKeyServiceClient(auth),
@@ -92,6 +98,8 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 		Customers: customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),
 		Events: bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking), Waitlist: bookingv1.NewWaitlistServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
+		Plans:  subscriptionv1.NewPlanServiceClient(subscription), Subscriptions: subscriptionv1.NewSubscriptionServiceClient(subscription),
+		Media: mediav1.NewMediaServiceClient(media),
 	}
 	if p.Webhook != "" {
 		op.Webhooks = webhookv1.NewWebhookServiceClient(dial("webhook", p.Webhook))

@@ -22,7 +22,7 @@ follow changes of their Secrets without a restart, because the whole directory i
 {{- if $is.files }}
 {{- $_ := set $env "HTTP_ADDR" ":8080" }}
 {{- $_ := set $env "MEDIA_URL" (include "reservation.url" (dict "root" $root "face" "media")) }}
-{{- $_ := set $env "MEDIA_BUCKET" ($root.Values.media.bucket | default "file:///data?no_tmp_dir=true") }}
+{{- $_ := set $env "MEDIA_BUCKET" ($root.Values.media.bucket | default "file:///data?no_tmp_dir=true&metadata=skip") }}
 {{- end }}
 {{- if eq $is.serves "http" }}
 {{- $_ := set $env "HTTP_ADDR" ":8080" }}
@@ -73,7 +73,7 @@ follow changes of their Secrets without a restart, because the whole directory i
 {{- $_ := set $env "GRPC_TLS_CA_FILE" (printf "%s/grpc/ca.crt" $files) }}
 {{- end }}
 {{- if eq $part "admin" }}
-{{- range $setting, $face := dict "ADMIN_URL" "admin" "INTERFACE_A_URL" "gateway-a" "INTERFACE_B_URL" "gateway-b" }}
+{{- range $setting, $face := dict "ADMIN_URL" "admin" "INTERFACE_A_URL" "gateway-a" "INTERFACE_B_URL" "gateway-b" "MEDIA_URL" "media" }}
 {{- with include "reservation.url" (dict "root" $root "face" $face) }}
 {{- $_ := set $env $setting . }}
 {{- end }}

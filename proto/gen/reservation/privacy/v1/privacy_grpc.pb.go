@@ -29,7 +29,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // PersonalDataService is served by each service that stores data about customers: auth,
-// customer, booking, pass and webhook.
+// customer, booking, pass, subscription, media and webhook.
 type PersonalDataServiceClient interface {
 	// ExportPersonalData streams what this service stores about one customer of the
 	// caller's company, including deleted and erased customers. A service that stores
@@ -70,7 +70,7 @@ type PersonalDataService_ExportPersonalDataClient = grpc.ServerStreamingClient[E
 // for forward compatibility.
 //
 // PersonalDataService is served by each service that stores data about customers: auth,
-// customer, booking, pass and webhook.
+// customer, booking, pass, subscription, media and webhook.
 type PersonalDataServiceServer interface {
 	// ExportPersonalData streams what this service stores about one customer of the
 	// caller's company, including deleted and erased customers. A service that stores
