@@ -1,6 +1,11 @@
 package reservectl
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
 	"google.golang.org/protobuf/proto"
 
 	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
@@ -97,5 +102,30 @@ func mediaTests() []callTest {
 			CollectionId: "col_1", PlanId: "plan_1", LastDay: "2026-12-31",
 		}},
 		{"media-entitlement delete ent_1", mediav1.MediaService_DeleteEntitlement_FullMethodName, &mediav1.DeleteEntitlementRequest{Id: "ent_1"}},
+	}
+}
+
+// TestNumbers checks that a list of numbers is one in JSON too.
+func TestNumbers(t *testing.T) {
+	w := newRPCWorld(t)
+	w.answer = func(string, proto.Message) (proto.Message, error) {
+		return &subscriptionv1.GetSubscriptionSettingsResponse{Settings: &subscriptionv1.SubscriptionSettings{ReminderDays: []int32{0, 3, 7}}}, nil
+	}
+	var settings struct {
+		Days []int `json:"reminder_days"`
+	}
+	if err := json.Unmarshal([]byte(ok(t, with("subscription settings -o json")...)), &settings); err != nil || !slices.Equal(settings.Days, []int{0, 3, 7}) {
+		t.Errorf("got %v, %v", settings, err)
+	}
+	if out := ok(t, with("subscription settings -o table")...); !strings.Contains(out, "0,3,7\n") {
+		t.Errorf("got %s", out)
+	}
+}
+
+// TestRestorePasses checks that a response without a resource is printed with all its fields.
+func TestRestorePasses(t *testing.T) {
+	newRPCWorld(t)
+	if out := ok(t, with("subscription restore-passes -o json")...); out != "{\n  \"subscriptions\": 7\n}\n" {
+		t.Errorf("got %s", out)
 	}
 }
