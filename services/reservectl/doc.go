@@ -1,7 +1,7 @@
 // Package reservectl is the operator's command-line program. It manages companies, credentials,
-// administrators and webhook endpoints, imports and erases data, uploads files, checks the stored numbers, and
-// receives webhooks for developers of receivers. It calls the services' gRPC like any other
-// client and has no access to a database.
+// administrators and webhook endpoints, imports and erases data, uploads files, checks the stored
+// numbers, and receives webhooks for developers of receivers. It calls the services' gRPC like any
+// other client and has no access to a database.
 //
 //  1. Standard output is for programs: JSON, unless it is a terminal; the command token prints the
 //     bare token. Progress and errors go to standard error.

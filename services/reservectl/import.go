@@ -25,8 +25,8 @@ const (
 // inFlight bounds the number of batches that were sent and are not yet answered.
 const inFlight = 4
 
-// item is a customer, a purchase or another thing to import, with the lines that it was read from. Made-up
-// data has no lines.
+// item is one thing to import, such as a customer or a purchase, with the lines that it was read from.
+// Made-up data has no lines.
 type item[T proto.Message] struct {
 	lines     []record
 	reference string

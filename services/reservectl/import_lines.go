@@ -10,8 +10,8 @@ import (
 	"reservation.dev/platform/fault"
 )
 
-// lineReader returns a function that reads the items of a file whose lines are items. read fills the item
-// from the fields of its line. names are those of the reference.
+// lineReader returns a function that reads a file with one item on each line. read makes the item from the
+// fields of its line. names are the columns that can have the reference.
 func lineReader[T proto.Message](in *records, names []string, read func(f *lineFields) T) func() (item[T], error) {
 	return func() (item[T], error) {
 		r, err := in.next()

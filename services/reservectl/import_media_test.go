@@ -89,6 +89,15 @@ func TestMediaImport(t *testing.T) {
 			t.Errorf("%v after %d uploads; %v", one, len(w.library.uploads), two)
 		}
 	})
+	t.Run("an import that fails later reports what was updated", func(t *testing.T) {
+		w.mediaFiles(t, map[string]string{"videos/flow.mp4": "film", "lost.mp3": "lost"})
+		write(t, "M-1,Morning flow,video,,,,videos/flow.mp4,flow.jpg,,\nM-9,Lost,,,,,lost.mp3,,,\n")
+		w.library.puts, w.library.failAt = 0, 2
+		r := run(t, "", "media", "import", items)
+		if want := "the import stopped after 1 item: 0 created, 1 updated, 0 existed before, 0 refused"; r.code != 1 || !strings.Contains(r.errOut, want) {
+			t.Errorf("got %+v", r)
+		}
+	})
 	t.Run("an interrupted upload continues with the missing parts", func(t *testing.T) {
 		w.mediaFiles(t, map[string]string{"talk.mp3": "words and more words"}) // 5 parts
 		write(t, "M-3,Talk,,,,,talk.mp3,,,\n")
@@ -102,7 +111,7 @@ func TestMediaImport(t *testing.T) {
 		if sum := importedMedia(t, r); r.code != 0 || sum != (mediaCounts{Read: 1, Updated: 1}) || w.library.puts != 3 {
 			t.Fatalf("got %+v after %d parts", r, w.library.puts)
 		}
-		if three := w.library.items[2]; three.GetStatus() != published || three.GetKind() != mediav1.MediaKind_MEDIA_KIND_AUDIO {
+		if three := w.library.items[3]; three.GetStatus() != published || three.GetKind() != mediav1.MediaKind_MEDIA_KIND_AUDIO {
 			t.Errorf("got %v", three)
 		}
 	})
