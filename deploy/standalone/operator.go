@@ -35,13 +35,17 @@ func dialOperator(in *instance) (*operatorClient, error) {
 		op.conns = append(op.conns, conn)
 		return conn
 	}
-	auth, customer, booking, pass := dial(portAuth), dial(portCustomer), dial(portBooking), dial(portPass)
-	if len(op.conns) < 4 {
+	auth := dial(portAuth)
+	services := demonstration.Services{
+		Auth: auth, Customer: dial(portCustomer), Booking: dial(portBooking), Pass: dial(portPass),
+		Subscription: dial(portSubscription), Media: dial(portMedia), MediaURL: "http://" + in.settings.addr(portMediaFiles),
+	}
+	if len(op.conns) < 6 {
 		op.Close()
 		return nil, errors.New("the services' addresses are not valid")
 	}
 	op.tokens = authv1.NewTokenServiceClient(auth)
-	op.demo = demonstration.On(auth, customer, booking, pass, op.as)
+	op.demo = demonstration.On(services, op.as)
 	return op, nil
 }
 

@@ -168,6 +168,7 @@ func TestDashboardAddresses(t *testing.T) {
 	env := environment(m.deployments[fullname("external")+"-admin"].Spec.Template.Spec.Containers[0])
 	for name, want := range map[string]string{
 		"ADMIN_URL": "https://dashboard.example.com", "INTERFACE_A_URL": "https://api.example.com", "INTERFACE_B_URL": "https://www.example.com/api/v1",
+		"MEDIA_URL": "https://media.example.com",
 	} {
 		if env[name] != want {
 			t.Errorf("%s is %q, want %q", name, env[name], want)

@@ -84,6 +84,11 @@ func TestRestoreDrill(t *testing.T) {
 		}
 	})
 	s.step(t, "start", func() { w.StartParts(t) })
+	s.step(t, "send the passes of subscriptions again", func() {
+		if out := w.reservectl(t, 0, "subscription", "restore-passes"); !strings.Contains(out, `"subscriptions": `) {
+			t.Errorf("restore-passes printed %s", out)
+		}
+	})
 	s.step(t, "reconcile, which finds differences", func() {
 		out := w.reservectl(t, 1, "reconcile", "--settle", "40s")
 		credits, copies := strings.Count(out, `"credits"`), strings.Count(out, `"customer.version"`)
@@ -270,7 +275,8 @@ func (w *world) reservectl(t *testing.T, code int, args ...string) string {
 		t.Fatal(err)
 	}
 	result := harness.Run(t, harness.Command{
-		Program: "reservectl", Args: append(args, "--company", w.company.ID, "--booking", w.Booking, "--pass", w.Pass),
+		Program: "reservectl", Args: append(args, "--company", w.company.ID, "--booking", w.Booking, "--pass", w.Pass,
+			"--subscription", w.Subscription, "--media", w.Media),
 		Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
 	})
 	if result.Code != code {

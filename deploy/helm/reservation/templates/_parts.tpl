@@ -11,9 +11,9 @@ pass:         {serves: grpc, files: false, database: true,  bus: true,  credenti
 subscription: {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer, pass]}
 media:        {serves: grpc, files: true,  database: true,  bus: true,  credential: true,  masterKey: true,  calls: [auth, customer, booking, pass, subscription]}
 webhook:      {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: true,  calls: [auth, customer]}
-admin:        {serves: http, files: false, database: false, bus: false, credential: false, masterKey: false, calls: [auth, customer, booking, pass, webhook]}
-gateway-a:    {serves: http, files: false, database: false, bus: true,  credential: false, masterKey: false, calls: [auth, customer, booking, pass]}
-gateway-b:    {serves: http, files: false, database: false, bus: true,  credential: false, masterKey: false, calls: [auth, customer, booking, pass, webhook]}
+admin:        {serves: http, files: false, database: false, bus: false, credential: false, masterKey: false, calls: [auth, customer, booking, pass, subscription, media, webhook]}
+gateway-a:    {serves: http, files: false, database: false, bus: true,  credential: false, masterKey: false, calls: [auth, customer, booking, pass, subscription, media]}
+gateway-b:    {serves: http, files: false, database: false, bus: true,  credential: false, masterKey: false, calls: [auth, customer, booking, pass, subscription, media, webhook]}
 {{- end }}
 
 {{/* The values of a part: parts.<part> merged over defaults. Takes {root, part}. */}}

@@ -73,7 +73,7 @@ follow changes of their Secrets without a restart, because the whole directory i
 {{- $_ := set $env "GRPC_TLS_CA_FILE" (printf "%s/grpc/ca.crt" $files) }}
 {{- end }}
 {{- if eq $part "admin" }}
-{{- range $setting, $face := dict "ADMIN_URL" "admin" "INTERFACE_A_URL" "gateway-a" "INTERFACE_B_URL" "gateway-b" }}
+{{- range $setting, $face := dict "ADMIN_URL" "admin" "INTERFACE_A_URL" "gateway-a" "INTERFACE_B_URL" "gateway-b" "MEDIA_URL" "media" }}
 {{- with include "reservation.url" (dict "root" $root "face" $face) }}
 {{- $_ := set $env $setting . }}
 {{- end }}
