@@ -5,7 +5,7 @@ network policies are derived from this table. A test compares it with the parts'
 */}}
 {{- define "reservation.parts" -}}
 auth:         {serves: grpc, files: false, database: true,  bus: true,  credential: false, masterKey: true,  calls: [customer, booking, pass, subscription, media, webhook]}
-customer:     {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, booking, pass]}
+customer:     {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, booking, pass, subscription, media]}
 booking:      {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer, pass]}
 pass:         {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer]}
 subscription: {serves: grpc, files: false, database: true,  bus: true,  credential: true,  masterKey: false, calls: [auth, customer, pass]}

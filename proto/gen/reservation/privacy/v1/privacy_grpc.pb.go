@@ -157,7 +157,7 @@ type ErasureServiceClient interface {
 	// of the erasure. Bookings stay booked, without the person; cancel them first if that
 	// is not wanted.
 	//
-	// The call responds after booking and pass have confirmed that they no longer serve the
+	// The call responds after booking, pass, subscription and media have confirmed that they no longer serve the
 	// customer. If one of them cannot confirm, the response is UNAVAILABLE: the erasure has
 	// begun and continues, and the same request can be repeated until it succeeds.
 	EraseCustomer(ctx context.Context, in *EraseCustomerRequest, opts ...grpc.CallOption) (*EraseCustomerResponse, error)
@@ -218,7 +218,7 @@ type ErasureServiceServer interface {
 	// of the erasure. Bookings stay booked, without the person; cancel them first if that
 	// is not wanted.
 	//
-	// The call responds after booking and pass have confirmed that they no longer serve the
+	// The call responds after booking, pass, subscription and media have confirmed that they no longer serve the
 	// customer. If one of them cannot confirm, the response is UNAVAILABLE: the erasure has
 	// begun and continues, and the same request can be repeated until it succeeds.
 	EraseCustomer(context.Context, *EraseCustomerRequest) (*EraseCustomerResponse, error)
