@@ -48,7 +48,7 @@ func (e *earliest) add(at time.Time, cause Cause, period int32) {
 	}
 }
 
-// nextStep returns the step that the subscription waits for. Of several at the same time, the end comes
+// nextStep returns the step that the subscription waits for. If several have the same time, the end comes
 // first, then dunning, a pause and a renewal. So a pause from the day of a renewal on delays the renewal,
 // and a subscription that becomes past due at the time of a renewal is not renewed.
 func (r *Record) nextStep(zone *time.Location) (scheduled, bool) {
@@ -243,8 +243,8 @@ func (r *Record) becomeDue(p *Period, amount int64, c Clock) {
 	r.AmountDue += amount
 }
 
-// end ends the subscription with its last day (invariants 10 and 14). What is due is not collected, and what
-// is left of account credit becomes due as a refund.
+// end ends the subscription with its last day (invariants 10 and 14). Amounts due are not collected, and
+// account credit that is left becomes due as a refund.
 func (r *Record) end(reason EndReason, lastDay time.Time, c Clock) {
 	r.finishPause(c.today(), c.Zone)
 	r.EndReason, r.EndedAt, r.LastDay = reason, &c.Now, &lastDay

@@ -55,6 +55,6 @@ func notBefore(f *check.Fields, field string, day, first, today time.Time) {
 	case day.Before(first):
 		f.Add(field, "min", "must be "+first.Format(time.DateOnly)+" or later")
 	case day.After(monthDay(today, maxPauseMonths, today.Day())):
-		f.Add(field, "max", fmt.Sprintf("must be at most %d years ahead", maxPauseMonths/12))
+		f.Add(field, "range", fmt.Sprintf("must be at most %d years ahead", maxPauseMonths/12))
 	}
 }

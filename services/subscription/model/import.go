@@ -70,7 +70,7 @@ func (in *ImportedSubscription) check(p *Period, plan Plan, today time.Time) err
 		f.Add("period_first_day", "range", "must be today or earlier, within one interval of the plan")
 	}
 	if in.StartDay != nil && in.StartDay.After(in.PeriodFirstDay) {
-		f.Add("start_date", "max", "must not be after period_first_day")
+		f.Add("start_date", "range", "must not be after period_first_day")
 	}
 	if in.LastDay != nil && in.LastDay.Before(today) {
 		f.Add("last_day", "min", "must be today or later")

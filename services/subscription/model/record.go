@@ -58,7 +58,7 @@ func (r *Record) selected(keep func(p *Period, stored bool) bool) []Period {
 
 func (r *Record) current() *Period { return &r.Loaded[len(r.Loaded)-1] }
 
-// clone returns a copy of r that can be changed separately. What its pointers point to is never changed.
+// clone returns a copy of r that can be changed separately. Nothing changes a value that a pointer of r points to.
 func (r *Record) clone() *Record {
 	c := *r
 	c.Loaded, c.Entries = slices.Clone(r.Loaded), slices.Clone(r.Entries)

@@ -153,7 +153,7 @@ func TestRequestsAreChecked(t *testing.T) {
 			_, err := w.start().r.Pause(w.clock(), PauseRequest{FirstDay: new(day("2028-01-30"))})
 			return err
 		}},
-		{"a pause in more than 3 years", "first_day max", func(w *world) error {
+		{"a pause in more than 3 years", "first_day range", func(w *world) error {
 			_, err := w.start().r.Pause(w.clock(), PauseRequest{FirstDay: new(day("2031-02-01"))})
 			return err
 		}},
@@ -201,7 +201,7 @@ func TestImport(t *testing.T) { // invariant 21
 		{"requires a reference", func(_ *world, in *ImportedSubscription) { in.Reference = "" }, "reference required"},
 		{"refuses a period that is over", func(_ *world, in *ImportedSubscription) { in.PeriodFirstDay = day("2027-12-31") }, "period_first_day range"},
 		{"refuses a period to come", func(_ *world, in *ImportedSubscription) { in.PeriodFirstDay = day("2028-02-01") }, "period_first_day range"},
-		{"refuses a start after the period", func(_ *world, in *ImportedSubscription) { in.StartDay = new(day("2028-01-15")) }, "start_date max"},
+		{"refuses a start after the period", func(_ *world, in *ImportedSubscription) { in.StartDay = new(day("2028-01-15")) }, "start_date range"},
 		{"refuses a day of the month that the period does not begin on", func(_ *world, in *ImportedSubscription) { in.AnchorDay = 31 }, "anchor_day mismatch"},
 		{"refuses a day of the month with weeks", func(w *world, in *ImportedSubscription) {
 			w.plan.Unit, w.plan.Count, in.AnchorDay = Week, 4, 14
