@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"reservation.dev/platform/fault"
@@ -19,15 +20,19 @@ import (
 const (
 	// jobsEvery is the interval between searches for due work.
 	jobsEvery = time.Second
-	// advanceBatch is the number of subscriptions that one run moves.
+	// advanceBatch is the number of subscriptions that are looked up at once.
 	advanceBatch = 100
 	// stepsAtOnce is the largest number of steps in one commit of the job.
 	stepsAtOnce = 50
 	// maxSteps is the largest number of steps in one commit of a request. It is more than an outage of
 	// years can cause.
 	maxSteps = 2000
-	// callsAtOnce is the maximum number of subscriptions that a job handles at the same time.
-	callsAtOnce = 8
+	// runTime is how long one run of a job continues while it finds more work.
+	runTime = 5 * time.Second
+	// callsAtOnce is the maximum number of subscriptions that a job handles at the same time, and
+	// callsOfCompany how many of them are those of one company.
+	callsAtOnce    = 8
+	callsOfCompany = 4
 )
 
 // Advance moves subscriptions whose next step is due and sends states to the pass service, until ctx ends. Any
@@ -71,31 +76,71 @@ func (s *Server) advance(ctx context.Context, tx *pg.Tx, company tenant, r recor
 
 // advanceDue moves due subscriptions of all companies, which take turns.
 func (s *Server) advanceDue(ctx context.Context) error {
-	due, err := s.store.dueSubscriptions(ctx, s.now(), advanceBatch)
+	return repeat(func() (int, error) {
+		due, err := s.store.dueSubscriptions(ctx, s.now(), advanceBatch)
+		if err != nil {
+			return 0, err
+		}
+		return len(due), s.forEach(ctx, due, s.advanceOne)
+	})
+}
+
+// repeat calls once until it finds nothing to do, fails, or has run for runTime.
+func repeat(once func() (int, error)) error {
+	for began := time.Now(); time.Since(began) < runTime; {
+		if found, err := once(); err != nil || found == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
+// forEach calls do for each subscription, several at a time. One company has only a part of the calls, so that
+// slow ones do not delay other companies.
+func (s *Server) forEach(ctx context.Context, all []owned[id.Subscription], do func(context.Context, tenant, id.Subscription) error) error {
+	byCompany := map[id.Company][]id.Subscription{}
+	for _, one := range all {
+		byCompany[one.Company] = append(byCompany[one.Company], one.ID)
+	}
+	turns := make(chan struct{}, callsAtOnce)
+	var mu sync.Mutex
+	var faults []error
+	var wg sync.WaitGroup
+	for company, list := range byCompany {
+		wg.Go(func() {
+			err := s.forCompany(ctx, company, list, turns, do)
+			mu.Lock()
+			defer mu.Unlock()
+			faults = append(faults, err)
+		})
+	}
+	wg.Wait()
+	return errors.Join(faults...)
+}
+
+// forCompany calls do for subscriptions of one company. When a service or the database is unavailable, it leaves
+// the rest to a later run.
+func (s *Server) forCompany(ctx context.Context, company id.Company, list []id.Subscription, turns chan struct{},
+	do func(context.Context, tenant, id.Subscription) error) error {
+	t, err := s.tenantOf(ctx, company)
 	if err != nil {
 		return err
 	}
-	return s.forEach(ctx, due, s.advanceOne)
-}
-
-// forEach calls do for each subscription, several at a time.
-func (s *Server) forEach(ctx context.Context, all []owned[id.Subscription], do func(context.Context, tenant, id.Subscription) error) error {
-	companies := map[id.Company]tenant{}
-	faults := make([]error, len(all))
-	turns := make(chan struct{}, callsAtOnce)
+	faults := make([]error, len(list))
+	var isAway atomic.Bool
+	own := make(chan struct{}, callsOfCompany)
 	var wg sync.WaitGroup
-	for i, one := range all {
-		company, known := companies[one.Company]
-		if !known {
-			if company, faults[i] = s.tenantOf(ctx, one.Company); faults[i] != nil {
-				continue
-			}
-			companies[one.Company] = company
+	for i, one := range list {
+		own <- struct{}{}
+		if isAway.Load() {
+			break
 		}
 		turns <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-turns }()
-			faults[i] = do(ctx, company, one.ID)
+			defer func() { <-turns; <-own }()
+			if faults[i] = do(ctx, t, one); fault.Is(faults[i], fault.Unavailable) {
+				isAway.Store(true)
+			}
 		})
 	}
 	wg.Wait()

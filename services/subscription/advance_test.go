@@ -2,6 +2,7 @@ package subscription
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"reservation.dev/devkit/testkit"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
 	"reservation.dev/platform/tenancy"
@@ -164,6 +166,48 @@ func TestCompaniesTakeTurns(t *testing.T) {
 	claimed, err := w.server.store.claimPasses(t.Context(), w.clock.Now(), 3, 100)
 	if err != nil || len(claimed) != 4 {
 		t.Errorf("claimed %d states (%v), want three of one company and one of the other", len(claimed), err)
+	}
+}
+
+func TestSlowCompany(t *testing.T) {
+	w := open(t)
+	slow, other := w.of(id.New[id.Company]()), w.of(id.New[id.Company]())
+	stuck := map[string]bool{}
+	w.passes.hook(away, nil)
+	plan := slow.plan()
+	for range 2 * callsAtOnce {
+		stuck[slow.subscribe(plan).GetId()] = true
+	}
+	fast := other.subscribe(other.plan())
+	release := make(chan struct{})
+	w.passes.hook(func(ctx context.Context, s string) error {
+		if stuck[s] {
+			select {
+			case <-release:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return nil
+	}, nil)
+	w.clock.set(began.Add(syncAhead))
+	done := make(chan error, 1)
+	go func() { done <- w.server.syncDuePasses(t.Context()) }()
+	testkit.Eventually(t, syncTime-time.Second, func() error {
+		if !other.get(fast.GetId()).GetCurrentPeriod().GetGranted() {
+			return errors.New("the other company waits")
+		}
+		return nil
+	})
+	close(release)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	w.jobs()
+	for s := range stuck {
+		if w.passes.pass(s).version == 0 {
+			t.Errorf("%s has no pass", s)
+		}
 	}
 }
 

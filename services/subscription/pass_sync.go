@@ -27,7 +27,7 @@ const (
 	syncWait = 2 * time.Second
 	// syncTime is the longest time of a call of the job.
 	syncTime = 5 * time.Second
-	// syncBatch is the number of states that one run of the job sends.
+	// syncBatch is the number of states that are claimed at once.
 	syncBatch = 200
 	// syncOfCompany is how many of them are those of one company.
 	syncOfCompany = 25
@@ -58,14 +58,16 @@ func (s *Server) syncPassNow(ctx context.Context, company tenant, subscription i
 
 // syncDuePasses sends the states that are not confirmed. Companies take turns.
 func (s *Server) syncDuePasses(ctx context.Context) error {
-	due, err := s.store.claimPasses(ctx, s.now(), syncOfCompany, syncBatch)
-	if err != nil {
-		return err
-	}
-	return s.forEach(ctx, due, func(ctx context.Context, company tenant, subscription id.Subscription) error {
-		ctx, cancel := context.WithTimeout(ctx, syncTime)
-		defer cancel()
-		return s.syncPass(ctx, company, subscription)
+	return repeat(func() (int, error) {
+		due, err := s.store.claimPasses(ctx, s.now(), syncOfCompany, syncBatch)
+		if err != nil {
+			return 0, err
+		}
+		return len(due), s.forEach(ctx, due, func(ctx context.Context, company tenant, subscription id.Subscription) error {
+			ctx, cancel := context.WithTimeout(ctx, syncTime)
+			defer cancel()
+			return s.syncPass(ctx, company, subscription)
+		})
 	})
 }
 
