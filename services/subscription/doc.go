@@ -54,7 +54,7 @@
 //     unused part of what was paid for it, account credit included, becomes account credit, rounded down to
 //     a minor unit: the share of the days left, today included, or of its credits left, if that is smaller.
 //  10. Account credit is the sum of its entries, which are only added, and is never negative. A renewal
-//     uses as much of it as its price needs. What is left when the subscription ends is due as a refund.
+//     uses as much of it as its price needs. When the subscription ends, the rest is due as a refund.
 //  11. For each period, the price is the credit applied and one amount, which is due, paid, waived or
 //     cancelled. The amount due of a subscription is the sum of its periods.
 //  12. A subscription keeps its terms. A change of a plan affects new subscriptions and changes of plan.

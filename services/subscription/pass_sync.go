@@ -103,7 +103,7 @@ func (s *Server) syncPass(ctx context.Context, company tenant, subscription id.S
 		default:
 			return err
 		}
-		next, err := s.store.confirmPass(ctx, company.ID, sent, resp, s.newID(), s.now())
+		next, err := s.store.confirmPass(ctx, company.ID, sent, passStateOf(resp), s.newID(), s.now())
 		if err != nil || next == passConfirmed {
 			return err
 		}
@@ -113,6 +113,15 @@ func (s *Server) syncPass(ctx context.Context, company tenant, subscription id.S
 		}
 	}
 	return fmt.Errorf("the pass service has not confirmed %s after %d calls", subscription, syncCalls)
+}
+
+// passStateOf converts the answer of the pass service.
+func passStateOf(resp *passv1.SyncSubscriptionPassResponse) passState {
+	got := passState{version: resp.GetVersion(), stateID: resp.GetStateId(), lastPeriod: resp.GetLastPeriod()}
+	for _, g := range resp.GetGrants() {
+		got.grants = append(got.grants, grant{period: g.GetPeriod(), granted: g.GetGranted(), carriedOver: g.GetCarriedOver(), expired: g.GetExpired()})
+	}
+	return got
 }
 
 // afterLast returns the period after the last one that the pass service has. The fault is that of GRANT_MISSING.

@@ -133,8 +133,10 @@ func (s *Server) ExportGrants(_ *subscriptionv1.ExportGrantsRequest, out grpc.Se
 		return err
 	}
 	chunk := &subscriptionv1.ExportGrantsResponse{}
-	err = s.store.exportGrants(out.Context(), company.ID, func(g *subscriptionv1.Grant) error {
-		chunk.Grants = append(chunk.Grants, g)
+	err = s.store.exportGrants(out.Context(), company.ID, func(g grant) error {
+		chunk.Grants = append(chunk.Grants, &subscriptionv1.Grant{
+			CustomerPassId: passOf(g.subscription).String(), Period: g.period, Granted: g.granted, CarriedOver: g.carriedOver, Expired: g.expired,
+		})
 		if len(chunk.GetGrants()) < grantChunk {
 			return nil
 		}

@@ -9,7 +9,6 @@ import (
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 	"reservation.dev/services/subscription/model"
 )
 
@@ -149,9 +148,24 @@ const (
 	passIncomplete                     // the grants after the last one that the pass service has
 )
 
+// passState is what the pass service has of a subscription.
+type passState struct {
+	version    int64
+	stateID    string
+	lastPeriod int32
+	grants     []grant // those of the request
+}
+
+// grant is the credits of one period.
+type grant struct {
+	subscription                  id.Subscription
+	period                        int32
+	granted, carriedOver, expired int32
+}
+
 // confirmPass stores the answer of the pass service to a state. If the answer shows that this database was
 // restored to an earlier moment, the subscription continues with a higher version and the given state.
-func (s *store) confirmPass(ctx context.Context, company id.Company, sent passToSync, resp *passv1.SyncSubscriptionPassResponse,
+func (s *store) confirmPass(ctx context.Context, company id.Company, sent passToSync, got passState,
 	newState id.UUID, now time.Time) (next confirmation, err error) {
 	subscription := sent.view.ID
 	err = s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
@@ -160,21 +174,21 @@ func (s *store) confirmPass(ctx context.Context, company id.Company, sent passTo
 		var periods int32
 		var isMissing bool
 		err := tx.Pipeline(ctx, pg.Query{SQL: lockStateSQL, Args: []any{company, subscription}, Scan: pg.First(&version, &stateID, &periods)},
-			grantsQuery(company, subscription, resp),
+			grantsQuery(company, subscription, got.grants),
 			pg.Query{SQL: anyNotGrantedSQL, Args: []any{company, subscription}, Scan: pg.First(&isMissing)})
 		if err != nil {
 			return err
 		}
-		isRestored := resp.GetVersion() > version || resp.GetVersion() == version && resp.GetStateId() != stateID.String()
+		isRestored := got.version > version || got.version == version && got.stateID != stateID.String()
 		switch {
 		case isRestored:
 			next = passPending
-			tx.Queue(pg.Query{SQL: raiseVersionSQL, Args: []any{company, subscription, resp.GetVersion() + 1, newState, now}})
-		case resp.GetLastPeriod() < periods && !isMissing:
+			tx.Queue(pg.Query{SQL: raiseVersionSQL, Args: []any{company, subscription, got.version + 1, newState, now}})
+		case got.lastPeriod < periods && !isMissing:
 			next = passIncomplete
 		case isMissing:
 			next = passPending
-		case resp.GetVersion() < version:
+		case got.version < version:
 			// A newer state was committed in the meantime, and is sent by itself.
 			next = passConfirmed
 			tx.Queue(pg.Query{SQL: passExistsSQL, Args: []any{company, subscription}})
@@ -188,16 +202,16 @@ func (s *store) confirmPass(ctx context.Context, company id.Company, sent passTo
 }
 
 // grantsQuery returns the statement that stores what the pass service has granted.
-func grantsQuery(company id.Company, subscription id.Subscription, resp *passv1.SyncSubscriptionPassResponse) pg.Query {
-	n := len(resp.GetGrants())
+func grantsQuery(company id.Company, subscription id.Subscription, grants []grant) pg.Query {
+	n := len(grants)
 	numbers, granted, carried, expired := make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
-	for i, g := range resp.GetGrants() {
-		numbers[i], granted[i], carried[i], expired[i] = g.GetPeriod(), g.GetGranted(), g.GetCarriedOver(), g.GetExpired()
+	for i, g := range grants {
+		numbers[i], granted[i], carried[i], expired[i] = g.period, g.granted, g.carriedOver, g.expired
 	}
 	return pg.Query{SQL: confirmGrantsSQL, Args: []any{company, subscription, numbers, granted, carried, expired}}
 }
 
-// passRefused stores that the pass service has refused a state for good, because the customer is deleted.
+// passRefused stores that the pass service has refused a state permanently, because the customer is deleted.
 func (s *store) passRefused(ctx context.Context, company id.Company, subscription id.Subscription, stateID id.UUID) error {
 	return s.Write(ctx, company, func(ctx context.Context, tx *pg.Tx) error {
 		_, err := tx.Exec(ctx, refusedSQL, company, subscription, stateID)

@@ -7,7 +7,6 @@ import (
 
 	"reservation.dev/platform/id"
 	"reservation.dev/platform/pg"
-	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	"reservation.dev/services/subscription/model"
 )
 
@@ -102,14 +101,12 @@ func (s *store) countAll(ctx context.Context, company id.Company) (stored, count
 }
 
 // exportGrants calls each for the credits that every period has granted.
-func (s *store) exportGrants(ctx context.Context, company id.Company, each func(*subscriptionv1.Grant) error) error {
+func (s *store) exportGrants(ctx context.Context, company id.Company, each func(grant) error) error {
 	return s.Fault(s.Stream(ctx, pg.For(company), exportGrantsSQL, []any{company}, func(rows pgx.Rows) error {
-		var of id.Subscription
-		g := &subscriptionv1.Grant{}
-		if err := rows.Scan(&of, &g.Period, &g.Granted, &g.CarriedOver, &g.Expired); err != nil {
+		var g grant
+		if err := rows.Scan(&g.subscription, &g.period, &g.granted, &g.carriedOver, &g.expired); err != nil {
 			return err
 		}
-		g.CustomerPassId = passOf(of).String()
 		return each(g)
 	}))
 }

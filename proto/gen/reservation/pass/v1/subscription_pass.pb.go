@@ -248,7 +248,7 @@ type SyncSubscriptionPassRequest struct {
 	SubscriptionId string `protobuf:"bytes,1,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
 	// cust_ identifier.
 	CustomerId string `protobuf:"bytes,2,opt,name=customer_id,json=customerId,proto3" json:"customer_id,omitempty"`
-	// The pass type of the subscription's plan. Unset if the plan does not pay for bookings: the pass keeps
+	// The pass type of the subscription's plan, or of its last plan that pays for bookings. If unset, the pass keeps
 	// its type. Required when the pass is created.
 	PassType *PlanPassType `protobuf:"bytes,3,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
 	// Version of the subscription. The state of an older or equal one changes nothing; its grants are applied.

@@ -4166,7 +4166,7 @@ func (x *VerifySubscriptionsResponse) GetChecked() int64 {
 // SubscriptionDifference is a stored value that differs from the one computed from the rows.
 type SubscriptionDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was checked, for example "period.first_day" or "subscription.account_credit".
+	// The value that was checked, for example "period.first_day" or "subscription.account_credit".
 	What string `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
 	// Identifier of the row.
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`

@@ -93,7 +93,7 @@ type SubscriptionServiceClient interface {
 	// CancelSubscription ends a subscription at the end of its current period, or at once. Before the
 	// minimum term is over, it ends with the last period of the minimum term instead, and renews until then.
 	// The term begins with the first period after a trial, or with a change of plan. A trial can always be
-	// cancelled at its end. What is due when a subscription ends is not collected.
+	// cancelled at its end. Amounts due at the end are not collected.
 	// Refusals: SUBSCRIPTION_ENDED, SUBSCRIPTION_ENDING (at the period's end, while it already ends so),
 	// MINIMUM_TERM (at once, before the minimum term is over, unless it is waived).
 	CancelSubscription(ctx context.Context, in *CancelSubscriptionRequest, opts ...grpc.CallOption) (*CancelSubscriptionResponse, error)
@@ -435,7 +435,7 @@ type SubscriptionServiceServer interface {
 	// CancelSubscription ends a subscription at the end of its current period, or at once. Before the
 	// minimum term is over, it ends with the last period of the minimum term instead, and renews until then.
 	// The term begins with the first period after a trial, or with a change of plan. A trial can always be
-	// cancelled at its end. What is due when a subscription ends is not collected.
+	// cancelled at its end. Amounts due at the end are not collected.
 	// Refusals: SUBSCRIPTION_ENDED, SUBSCRIPTION_ENDING (at the period's end, while it already ends so),
 	// MINIMUM_TERM (at once, before the minimum term is over, unless it is waived).
 	CancelSubscription(context.Context, *CancelSubscriptionRequest) (*CancelSubscriptionResponse, error)
