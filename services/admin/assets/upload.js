@@ -137,7 +137,7 @@ class Upload {
       request.onabort = () => reject(new Refusal("cancelled"));
       request.onload = () => {
         if (request.status >= 200 && request.status < 300) return resolve();
-        const name = {400: "damaged", 401: "expired", 403: "expired", 404: "expired", 410: "expired", 413: "tooLarge", 415: "wrongType"}[request.status];
+        const name = {400: "damaged", 401: "expired", 403: "expired", 404: "expired", 409: "expired", 410: "expired", 413: "tooLarge", 415: "wrongType"}[request.status];
         reject(name ? new Refusal(name) : new Error(`status ${request.status}`));
       };
       request.send(part);
