@@ -136,9 +136,9 @@ func titlesOf(plans []planView) map[string]string {
 	return titles
 }
 
-// planOption returns a plan as a choice: its title, and what the customer gets.
+// planOption returns a plan as a choice: its title and its price.
 func (r *request) planOption(p planView) option {
-	return option{p.GetId(), r.text("plans.plan.option", "title", p.GetTitle(), "gets", p.Gets())}
+	return option{p.GetId(), r.text("plans.plan.option", "title", p.GetTitle(), "price", p.PriceText())}
 }
 
 // planFormPage adds or changes a plan.

@@ -79,9 +79,6 @@ func (s subscriptionView) Money(minor int64) string {
 	return priceText(minor, s.GetTerms().GetCurrency())
 }
 
-// PriceText says what the subscription costs.
-func (s subscriptionView) PriceText() *message { return termsPrice(s.GetTerms()) }
-
 // Gets says what the customer gets in each period.
 func (s subscriptionView) Gets() *message { return sentenceOf(termsParts(s.GetTerms())) }
 
