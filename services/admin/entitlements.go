@@ -47,8 +47,8 @@ func (a accessView) WhoID() string {
 	return cmp.Or(a.GetCustomerId(), a.GetPassTypeId(), a.GetPlanId(), a.GetEventId())
 }
 
-// Who says who is entitled.
-func (a accessView) Who() *message {
+// Label says who is entitled.
+func (a accessView) Label() *message {
 	name := cmp.Or(a.names[a.WhoID()], a.WhoID())
 	switch {
 	case a.GetPassTypeId() != "":
@@ -237,7 +237,7 @@ func (r *request) confirmAccess() error {
 	}
 	return r.confirm(confirmPage{
 		Title: r.text("library.access.remove_title"), Button: r.text("library.access.remove_button"), Danger: true,
-		Effects: []string{r.text("library.access.remove_effect", "who", a.Who(), "title", on.Title), r.text("library.access.remove_others")},
+		Effects: []string{r.text("library.access.remove_effect", "who", a.Label(), "title", on.Title), r.text("library.access.remove_others")},
 	}, "library", on.Title, on.Path()+"#access")
 }
 
