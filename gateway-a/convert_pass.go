@@ -15,7 +15,7 @@ func pass(p *passv1.CustomerPass, c clock) *edgeav1.Pass {
 		Status: enum.Name(p.GetStatus()), TotalUses: p.GetTotalUses(), RemainingUses: p.GetRemainingUses(), UnlimitedUses: p.GetUnlimitedUses(),
 		StartDate: p.GetStartDate(), ExpiryDate: p.GetExpiryDate(), NeverExpires: p.GetNeverExpires(),
 		CreatedAt: c.local(p.GetCreatedAt()), UpdatedAt: c.local(p.GetUpdatedAt()), Tz: c.name,
-		Payment: passPurchase(p.GetPurchase()),
+		Payment: passPurchase(p.GetPurchase()), SubscriptionId: optional(p.GetSubscriptionId()),
 	}
 	if p.GetPausedSince() != nil {
 		since := c.local(p.GetPausedSince())

@@ -25,40 +25,48 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 // gateway serves Interface A over HTTP, in front of small gRPC fakes of the services.
 type gateway struct {
-	t         *testing.T
-	client    *edgetest.Client
-	issuer    *tokentest.Issuer
-	company   id.Company
-	contract  *openapitest.Contract
-	customers *fakeCustomers
-	bookings  *fakeBookings
-	passes    *fakePasses
-	notes     *fakeNotes
-	auth      *fakeAuth
-	log       *edgetest.Log
+	t             *testing.T
+	client        *edgetest.Client
+	issuer        *tokentest.Issuer
+	company       id.Company
+	contract      *openapitest.Contract
+	customers     *fakeCustomers
+	bookings      *fakeBookings
+	passes        *fakePasses
+	notes         *fakeNotes
+	subscriptions *fakeSubscriptions
+	media         *fakeMedia
+	auth          *fakeAuth
+	log           *edgetest.Log
 }
 
 func newGateway(t *testing.T) *gateway {
 	t.Helper()
 	g := &gateway{
 		t: t, issuer: tokentest.New(t), company: id.New[id.Company](), contract: openapitest.Load(t, openapi.Description, ""),
-		customers: &fakeCustomers{}, bookings: &fakeBookings{}, passes: &fakePasses{}, notes: &fakeNotes{}, auth: &fakeAuth{}, log: &edgetest.Log{},
+		customers: &fakeCustomers{}, bookings: &fakeBookings{}, passes: &fakePasses{}, notes: &fakeNotes{},
+		subscriptions: &fakeSubscriptions{}, media: &fakeMedia{}, auth: &fakeAuth{}, log: &edgetest.Log{},
 	}
 	log := slog.New(slog.NewTextHandler(g.log, nil))
 	conn := edgetest.Services(t, rpc.ServerOptions{Log: log, Verifier: g.issuer.Verifier, Policy: rpc.PolicyOf(
 		&authv1.TokenService_ServiceDesc, &customerv1.CustomerService_ServiceDesc, &customerv1.NoteService_ServiceDesc,
 		&bookingv1.BookingService_ServiceDesc, &passv1.PassService_ServiceDesc,
+		&subscriptionv1.SubscriptionService_ServiceDesc, &mediav1.MediaService_ServiceDesc,
 	)}, func(s grpc.ServiceRegistrar) {
 		authv1.RegisterTokenServiceServer(s, g.auth)
 		customerv1.RegisterCustomerServiceServer(s, g.customers)
 		bookingv1.RegisterBookingServiceServer(s, g.bookings)
 		passv1.RegisterPassServiceServer(s, g.passes)
 		customerv1.RegisterNoteServiceServer(s, g.notes)
+		subscriptionv1.RegisterSubscriptionServiceServer(s, g.subscriptions)
+		mediav1.RegisterMediaServiceServer(s, g.media)
 	})
 
 	options := edge.Options{
@@ -67,6 +75,7 @@ func newGateway(t *testing.T) *gateway {
 	handler, err := newHandler(t.Context(), options, services{
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
 		bookings: bookingv1.NewBookingServiceClient(conn), passes: passv1.NewPassServiceClient(conn), notes: customerv1.NewNoteServiceClient(conn),
+		subscriptions: subscriptionv1.NewSubscriptionServiceClient(conn), media: mediav1.NewMediaServiceClient(conn),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,9 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgeav1 "reservation.dev/proto/gen/reservation/edge/a/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 // Part describes gateway-a to the process that runs it.
@@ -34,22 +36,26 @@ func Run(ctx context.Context, h *service.Host) error {
 	return edge.Run(ctx, h, cfg.Addr, cfg.Edge, func(o edge.Options, s *edge.Services) (http.Handler, error) {
 		customer := s.Dial("customer", cfg.CustomerAddr)
 		return newHandler(ctx, o, services{
-			tokens:    authv1.NewTokenServiceClient(s.Dial("auth", cfg.AuthAddr)),
-			customers: customerv1.NewCustomerServiceClient(customer),
-			notes:     customerv1.NewNoteServiceClient(customer),
-			bookings:  bookingv1.NewBookingServiceClient(s.Dial("booking", cfg.BookingAddr)),
-			passes:    passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
+			tokens:        authv1.NewTokenServiceClient(s.Dial("auth", cfg.AuthAddr)),
+			customers:     customerv1.NewCustomerServiceClient(customer),
+			notes:         customerv1.NewNoteServiceClient(customer),
+			bookings:      bookingv1.NewBookingServiceClient(s.Dial("booking", cfg.BookingAddr)),
+			passes:        passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
+			subscriptions: subscriptionv1.NewSubscriptionServiceClient(s.Dial("subscription", cfg.SubscriptionAddr)),
+			media:         mediav1.NewMediaServiceClient(s.Dial("media", cfg.MediaAddr)),
 		})
 	})
 }
 
 // services are the clients of the services that the gateway calls.
 type services struct {
-	tokens    authv1.TokenServiceClient
-	customers customerv1.CustomerServiceClient
-	notes     customerv1.NoteServiceClient
-	bookings  bookingv1.BookingServiceClient
-	passes    passv1.PassServiceClient
+	tokens        authv1.TokenServiceClient
+	customers     customerv1.CustomerServiceClient
+	notes         customerv1.NoteServiceClient
+	bookings      bookingv1.BookingServiceClient
+	passes        passv1.PassServiceClient
+	subscriptions subscriptionv1.SubscriptionServiceClient
+	media         mediav1.MediaServiceClient
 }
 
 // newHandler returns a handler that serves Interface A with the given services. An API client
@@ -64,6 +70,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	err = errors.Join(
 		edgeav1.RegisterInterfaceAServiceHandlerServer(ctx, e.Mux(), &facade{
 			customers: s.customers, single: edge.NewCustomers(s.customers), bookings: s.bookings, passes: s.passes, notes: s.notes,
+			subscriptions: s.subscriptions, media: s.media,
 		}),
 		e.Handle(http.MethodPost, "/token", tokens.serve),
 		e.Handle(http.MethodGet, "/customers", list.serve),

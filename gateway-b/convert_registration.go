@@ -1,6 +1,7 @@
 package gatewayb
 
 import (
+	"cmp"
 	"maps"
 
 	"reservation.dev/platform/edge"
@@ -43,24 +44,35 @@ func (b *body) payment(in *edgebv1.PaymentWrite) (method bookingv1.PaymentMethod
 	if in == nil {
 		return 0, "", ""
 	}
-	method, pass = choice[bookingv1.PaymentMethod](b, "payment.method", in.Method, money.BookingMethods()), in.GetCustomerPassId()
-	if method == bookingv1.PaymentMethod_PAYMENT_METHOD_PASS {
+	method = choice[bookingv1.PaymentMethod](b, "payment.method", in.Method, money.BookingMethods())
+	switch {
+	case in.SubscriptionId != nil && in.CustomerPassId != nil:
+		b.Add("payment.subscriptionId", "exclusive", "cannot be used together with customerPassId")
+	case in.SubscriptionId != nil:
+		pass = cmp.Or(resource.SubscriptionPassID(in.GetSubscriptionId()), noIdentifier)
+	case method == bookingv1.PaymentMethod_PAYMENT_METHOD_PASS:
 		pass = identifier(in.CustomerPassId)
+	default:
+		pass = in.GetCustomerPassId()
 	}
 	return method, pass, in.GetReference()
 }
 
 // paymentNames maps the fields of a payment to the members of payment.
-func paymentNames() map[string]string {
-	return map[string]string{
+func paymentNames(in *edgebv1.PaymentWrite) map[string]string {
+	names := map[string]string{
 		"payment_reference": "payment.reference", "payment_method": "payment.method", "customer_pass_id": "payment.customerPassId",
 	}
+	if in.GetSubscriptionId() != "" {
+		names["customer_pass_id"] = "payment.subscriptionId"
+	}
+	return names
 }
 
 // purchaseNames maps the fields of a purchase to the members of the body of
 // POST /events/{id}/registrations.
-func purchaseNames() map[string]string {
-	names := paymentNames()
+func purchaseNames(in *edgebv1.RegistrationWrite) map[string]string {
+	names := paymentNames(in.GetPayment())
 	maps.Copy(names, map[string]string{
 		"lines[0].event_date_id": "eventDateId", "lines[0].spaces": "spots", "lines[0].pricing_option_id": "pricingOptionId",
 		"lines[0].bought_for_id": "customerId", "purchaser_id": "customerId",

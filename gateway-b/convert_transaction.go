@@ -47,8 +47,8 @@ func (b *body) lines(in []*edgebv1.LineWrite) []*bookingv1.TransactionLine {
 }
 
 // transactionNames maps the fields of a transaction or a hold to the members of the body.
-func transactionNames() map[string]string {
-	names := paymentNames()
+func transactionNames(in *edgebv1.PaymentWrite) map[string]string {
+	names := paymentNames(in)
 	maps.Copy(names, map[string]string{"purchaser_id": "purchasedById", "bought_for_id": "customerId", "spaces": "spots"})
 	return names
 }

@@ -29,8 +29,8 @@ func newWaitlistEntry(date string, in *edgebv1.WaitlistWrite) (*bookingv1.JoinWa
 }
 
 // waitlistNames maps the fields of a waitlist entry to the members of the body.
-func waitlistNames() map[string]string {
-	names := paymentNames()
+func waitlistNames(in *edgebv1.WaitlistWrite) map[string]string {
+	names := paymentNames(in.GetPayment())
 	names["spaces"], names["mode"] = "spots", "autoBook"
 	return names
 }

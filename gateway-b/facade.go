@@ -9,7 +9,9 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -17,16 +19,19 @@ import (
 // caller's token and converts the result.
 type facade struct {
 	edgebv1.UnimplementedInterfaceBServiceServer
-	customers customerv1.CustomerServiceClient
-	single    *edge.Customers
-	events    bookingv1.EventServiceClient
-	bookings  bookingv1.BookingServiceClient
-	waitlist  bookingv1.WaitlistServiceClient
-	passes    passv1.PassServiceClient
-	discounts bookingv1.DiscountServiceClient
-	webhooks  webhookv1.WebhookServiceClient
-	requests  authv1.RequestLogServiceClient
-	testMode  authv1.TestModeServiceClient
+	customers     customerv1.CustomerServiceClient
+	single        *edge.Customers
+	events        bookingv1.EventServiceClient
+	bookings      bookingv1.BookingServiceClient
+	waitlist      bookingv1.WaitlistServiceClient
+	passes        passv1.PassServiceClient
+	discounts     bookingv1.DiscountServiceClient
+	plans         subscriptionv1.PlanServiceClient
+	subscriptions subscriptionv1.SubscriptionServiceClient
+	media         mediav1.MediaServiceClient
+	webhooks      webhookv1.WebhookServiceClient
+	requests      authv1.RequestLogServiceClient
+	testMode      authv1.TestModeServiceClient
 }
 
 // setCreated makes the response a 201 with the Location and the ETag of the created resource, and

@@ -23,7 +23,7 @@ func (f *facade) CreateHold(ctx context.Context, req *edgebv1.CreateHoldRequest)
 	}
 	res, err := f.bookings.HoldPlaces(ctx, create)
 	if err != nil {
-		return nil, renameFields(err, transactionNames())
+		return nil, renameFields(err, transactionNames(nil))
 	}
 	made := resource.Hold(edge.Tag(ctx, res.GetHold()), companyCurrency(ctx))
 	edge.Created(ctx, base+"/holds/"+made.GetId())
@@ -50,7 +50,7 @@ func (f *facade) ConfirmHold(ctx context.Context, req *edgebv1.ConfirmHoldReques
 	}
 	res, err := f.bookings.ConfirmHold(ctx, confirm)
 	if err != nil {
-		return nil, renameFields(err, paymentNames())
+		return nil, renameFields(err, paymentNames(req.GetConfirmation().GetPayment()))
 	}
 	if res.GetAlreadyConfirmed() {
 		return nil, fault.Refuse(reasonHoldConfirmed, "the hold is already confirmed")

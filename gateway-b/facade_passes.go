@@ -13,9 +13,10 @@ import (
 func (f *facade) ListPasses(ctx context.Context, req *edgebv1.ListPassesRequest) (*edgebv1.ListPassesResponse, error) {
 	var q edge.Query
 	p := newPage(&q, parameters{req.Page, req.PerPage, req.Cursor, req.Sort, req.UpdatedSince}, 4)
+	plans := q.Bool("includePlans", req.IncludePlans)
 	list := &passv1.ListPassTypesRequest{
 		PageSize: p.size, PageToken: p.cursor, Offset: p.offset(), UpdatedSince: p.since, Order: passv1.PassOrder(p.sort),
-		Status: edge.QueryEnum[passv1.PassTypeStatus](&q, "status", req.Status),
+		Status: edge.QueryEnum[passv1.PassTypeStatus](&q, "status", req.Status), OfPlans: plans != nil && *plans,
 	}
 	if err := q.Err(); err != nil {
 		return nil, err

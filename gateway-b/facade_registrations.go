@@ -67,7 +67,7 @@ func (f *facade) CreateRegistration(ctx context.Context, req *edgebv1.CreateRegi
 	}
 	res, err := f.bookings.CreateTransaction(ctx, create)
 	if err != nil {
-		return nil, renameFields(err, purchaseNames())
+		return nil, renameFields(err, purchaseNames(req.GetRegistration()))
 	}
 	t := edge.Tag(ctx, res.GetTransaction())
 	made := resource.Registration(&bookingv1.Registration{

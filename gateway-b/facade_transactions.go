@@ -39,7 +39,7 @@ func (f *facade) CreateTransaction(ctx context.Context, req *edgebv1.CreateTrans
 	}
 	res, err := f.bookings.CreateTransaction(ctx, create)
 	if err != nil {
-		return nil, renameFields(err, transactionNames())
+		return nil, renameFields(err, transactionNames(req.GetTransaction().GetPayment()))
 	}
 	return &edgebv1.CreateTransactionResponse{
 		Transaction: resource.Transaction(setCreated(ctx, "transactions", res.GetTransaction()), companyCurrency(ctx)),

@@ -23,7 +23,7 @@ func (f *facade) JoinWaitlist(ctx context.Context, req *edgebv1.JoinWaitlistRequ
 	}
 	res, err := f.waitlist.JoinWaitlist(ctx, join)
 	if err != nil {
-		return nil, renameFields(err, waitlistNames())
+		return nil, renameFields(err, waitlistNames(req.GetEntry()))
 	}
 	return &edgebv1.JoinWaitlistResponse{Entry: resource.WaitlistEntry(setCreated(ctx, "waitlist-entries", res.GetEntry()))}, nil
 }
@@ -70,7 +70,7 @@ func (f *facade) AcceptOffer(ctx context.Context, req *edgebv1.AcceptOfferReques
 	}
 	res, err := f.waitlist.AcceptOffer(ctx, accept)
 	if err != nil {
-		return nil, renameFields(err, paymentNames())
+		return nil, renameFields(err, paymentNames(req.GetConfirmation().GetPayment()))
 	}
 	if res.GetAlreadyAccepted() {
 		return nil, fault.Refuse(reasonNotOffered, "the spots are already booked")

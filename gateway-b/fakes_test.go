@@ -28,7 +28,9 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -64,6 +66,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 	for _, desc := range []*grpc.ServiceDesc{
 		&customerv1.CustomerService_ServiceDesc, &bookingv1.EventService_ServiceDesc, &bookingv1.BookingService_ServiceDesc,
 		&bookingv1.WaitlistService_ServiceDesc, &passv1.PassService_ServiceDesc,
+		&subscriptionv1.PlanService_ServiceDesc, &subscriptionv1.SubscriptionService_ServiceDesc, &mediav1.MediaService_ServiceDesc,
 		&bookingv1.DiscountService_ServiceDesc, &webhookv1.WebhookService_ServiceDesc, &authv1.RequestLogService_ServiceDesc, &authv1.TestModeService_ServiceDesc,
 	} {
 		for method := range rpc.PolicyOf(desc) {
@@ -77,6 +80,9 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		bookingv1.RegisterBookingServiceServer(s, fakeBookings{fakes: g.services})
 		bookingv1.RegisterWaitlistServiceServer(s, fakeWaitlist{fakes: g.services})
 		passv1.RegisterPassServiceServer(s, fakePasses{fakes: g.services})
+		subscriptionv1.RegisterPlanServiceServer(s, fakePlans{fakes: g.services})
+		subscriptionv1.RegisterSubscriptionServiceServer(s, fakeSubscriptions{fakes: g.services})
+		mediav1.RegisterMediaServiceServer(s, fakeMedia{fakes: g.services})
 		bookingv1.RegisterDiscountServiceServer(s, fakeDiscounts{fakes: g.services})
 		webhookv1.RegisterWebhookServiceServer(s, fakeWebhooks{fakes: g.services})
 		authv1.RegisterRequestLogServiceServer(s, fakeRequests{fakes: g.services})
@@ -88,6 +94,7 @@ func newGateway(t *testing.T, limiter edge.Limiter) *gateway {
 		tokens: authv1.NewTokenServiceClient(conn), customers: customerv1.NewCustomerServiceClient(conn),
 		events: bookingv1.NewEventServiceClient(conn), bookings: bookingv1.NewBookingServiceClient(conn), waitlist: bookingv1.NewWaitlistServiceClient(conn),
 		passes: passv1.NewPassServiceClient(conn), discounts: bookingv1.NewDiscountServiceClient(conn), webhooks: webhookv1.NewWebhookServiceClient(conn),
+		plans: subscriptionv1.NewPlanServiceClient(conn), subscriptions: subscriptionv1.NewSubscriptionServiceClient(conn), media: mediav1.NewMediaServiceClient(conn),
 		requests: authv1.NewRequestLogServiceClient(conn), testMode: authv1.NewTestModeServiceClient(conn),
 	})
 	if err != nil {

@@ -101,3 +101,12 @@ func queryChoice[T ~int32](q *edge.Query, name string, value *string, names []st
 	}
 	return T(i + 1)
 }
+
+// queryRequired returns the value of a parameter that must be present.
+func queryRequired(q *edge.Query, name string, value *string) string {
+	if value == nil || *value == "" {
+		q.Fail(fault.InvalidParameter(name, "required", "is required"))
+		return ""
+	}
+	return *value
+}

@@ -12,6 +12,7 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 func (f fakeTokens) ExchangePublishableKey(ctx context.Context, req *authv1.ExchangePublishableKeyRequest) (*authv1.ExchangePublishableKeyResponse, error) {
@@ -26,14 +27,15 @@ func TestPublishableKeys(t *testing.T) {
 	raw := g.issuer.Sign(token.Claims{Subject: key, Kind: token.KindPublishable, Company: g.company, Scopes: scopes.Publishable()})
 	g.services.prepare(nil, &authv1.ExchangePublishableKeyResponse{AccessToken: raw, Origins: []string{"https://studio.example"}},
 		&bookingv1.ListEventsResponse{}, &bookingv1.GetEventResponse{Event: anEvent(aDate("2026-03-30T08:30:00Z", nil, 3))},
-		&bookingv1.ListEventDatesResponse{}, &bookingv1.GetEventDateResponse{Date: aScheduledDate()}, &passv1.ListPassTypesResponse{}, &passv1.GetPassTypeResponse{PassType: aPassType()})
-	open := map[string]bool{"/events": true, "/events/{id}": true, "/event-dates": true, "/event-dates/{id}": true, "/passes": true, "/passes/{id}": true}
+		&bookingv1.ListEventDatesResponse{}, &bookingv1.GetEventDateResponse{Date: aScheduledDate()}, &passv1.ListPassTypesResponse{}, &passv1.GetPassTypeResponse{PassType: aPassType()},
+		&subscriptionv1.ListPlansResponse{}, &subscriptionv1.GetPlanResponse{Plan: aPlan()})
+	open := map[string]bool{"/events": true, "/events/{id}": true, "/event-dates": true, "/event-dates/{id}": true, "/passes": true, "/passes/{id}": true, "/plans": true, "/plans/{id}": true}
 	for _, route := range routes() {
 		if route.Scope == "" {
 			continue
 		}
 		pattern := strings.TrimPrefix(route.Path, base)
-		path := strings.NewReplacer("{id}", "x_"+idOf, "{registration_id}", "reg_"+idOf).Replace(pattern)
+		path := strings.NewReplacer("{id}", "x_"+idOf, "{registration_id}", "reg_"+idOf, "{upload_id}", "upl_"+idOf, "{media_id}", "media_"+idOf).Replace(pattern)
 		t.Run(route.Method+" "+pattern, func(t *testing.T) {
 			a := g.do(request{Method: route.Method, Path: path, Token: key, Header: http.Header{"Origin": {"https://studio.example"}}})
 			if route.Publishable != (route.Method == http.MethodGet && open[pattern]) {

@@ -12,7 +12,9 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	edgebv1 "reservation.dev/proto/gen/reservation/edge/b/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -35,33 +37,40 @@ func Run(ctx context.Context, h *service.Host) error {
 	return edge.Run(ctx, h, cfg.Addr, cfg.Edge, func(o edge.Options, s *edge.Services) (http.Handler, error) {
 		o.RateLimit = cfg.RateLimit
 		auth, booking := s.Dial("auth", cfg.AuthAddr), s.Dial("booking", cfg.BookingAddr)
+		subscription := s.Dial("subscription", cfg.SubscriptionAddr)
 		return newHandler(ctx, o, services{
-			tokens:    authv1.NewTokenServiceClient(auth),
-			customers: customerv1.NewCustomerServiceClient(s.Dial("customer", cfg.CustomerAddr)),
-			events:    bookingv1.NewEventServiceClient(booking),
-			bookings:  bookingv1.NewBookingServiceClient(booking),
-			waitlist:  bookingv1.NewWaitlistServiceClient(booking),
-			passes:    passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
-			discounts: bookingv1.NewDiscountServiceClient(booking),
-			webhooks:  webhookv1.NewWebhookServiceClient(s.Dial("webhook", cfg.WebhookAddr)),
-			requests:  authv1.NewRequestLogServiceClient(auth),
-			testMode:  authv1.NewTestModeServiceClient(auth),
+			tokens:        authv1.NewTokenServiceClient(auth),
+			customers:     customerv1.NewCustomerServiceClient(s.Dial("customer", cfg.CustomerAddr)),
+			events:        bookingv1.NewEventServiceClient(booking),
+			bookings:      bookingv1.NewBookingServiceClient(booking),
+			waitlist:      bookingv1.NewWaitlistServiceClient(booking),
+			passes:        passv1.NewPassServiceClient(s.Dial("pass", cfg.PassAddr)),
+			discounts:     bookingv1.NewDiscountServiceClient(booking),
+			plans:         subscriptionv1.NewPlanServiceClient(subscription),
+			subscriptions: subscriptionv1.NewSubscriptionServiceClient(subscription),
+			media:         mediav1.NewMediaServiceClient(s.Dial("media", cfg.MediaAddr)),
+			webhooks:      webhookv1.NewWebhookServiceClient(s.Dial("webhook", cfg.WebhookAddr)),
+			requests:      authv1.NewRequestLogServiceClient(auth),
+			testMode:      authv1.NewTestModeServiceClient(auth),
 		})
 	})
 }
 
 // services are the clients of the services that the gateway calls.
 type services struct {
-	tokens    authv1.TokenServiceClient
-	customers customerv1.CustomerServiceClient
-	events    bookingv1.EventServiceClient
-	bookings  bookingv1.BookingServiceClient
-	waitlist  bookingv1.WaitlistServiceClient
-	passes    passv1.PassServiceClient
-	discounts bookingv1.DiscountServiceClient
-	webhooks  webhookv1.WebhookServiceClient
-	requests  authv1.RequestLogServiceClient
-	testMode  authv1.TestModeServiceClient
+	tokens        authv1.TokenServiceClient
+	customers     customerv1.CustomerServiceClient
+	events        bookingv1.EventServiceClient
+	bookings      bookingv1.BookingServiceClient
+	waitlist      bookingv1.WaitlistServiceClient
+	passes        passv1.PassServiceClient
+	discounts     bookingv1.DiscountServiceClient
+	plans         subscriptionv1.PlanServiceClient
+	subscriptions subscriptionv1.SubscriptionServiceClient
+	media         mediav1.MediaServiceClient
+	webhooks      webhookv1.WebhookServiceClient
+	requests      authv1.RequestLogServiceClient
+	testMode      authv1.TestModeServiceClient
 }
 
 // newHandler returns a handler that serves Interface B with the given services.
@@ -75,7 +84,7 @@ func newHandler(ctx context.Context, o edge.Options, s services) (http.Handler, 
 	err = errors.Join(
 		edgebv1.RegisterInterfaceBServiceHandlerServer(ctx, e.Mux(), &facade{
 			customers: s.customers, single: edge.NewCustomers(s.customers), events: s.events, bookings: s.bookings, waitlist: s.waitlist, passes: s.passes,
-			discounts: s.discounts, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
+			discounts: s.discounts, plans: s.plans, subscriptions: s.subscriptions, media: s.media, webhooks: s.webhooks, requests: s.requests, testMode: s.testMode,
 		}),
 		e.Handle(http.MethodPost, base+"/auth/token", tokens.serve),
 	)

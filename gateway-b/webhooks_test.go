@@ -79,7 +79,7 @@ func TestWebhookOperations(t *testing.T) {
 	for _, tt := range []operation{
 		{"GET", "/customers?q=N%C3%BA%C3%B1ez", "", 200, []string{`"total":10000`}, `page_size:25 order:CUSTOMER_ORDER_CREATED query:"Núñez" total_limit:10000`},
 		{"GET", "/customer-passes/cp_" + idOf + "/ledger?sort=-createdAt&page=2&perPage=7", "", 200,
-			[]string{`{"ledger":[{"sequence":2,"kind":"redeemed","change":-1,"balance":9,"reason":"","transactionId":"txn_` + idOf + `","at":"2026-03-12T09:30:00Z"},`,
+			[]string{`{"ledger":[{"sequence":2,"kind":"redeemed","change":-1,"balance":9,"reason":"","transactionId":"txn_` + idOf + `","at":"2026-03-12T09:30:00Z","period":null},`,
 				`"kind":"adjusted","change":2,"balance":11,"reason":"goodwill","transactionId":null`, `"total":2,"page":2,"perPage":7,"nextCursor":"next"}`},
 			`customer_pass_id:"cp_` + idOf + `" page_size:7 offset:7 descending:true`},
 		{"GET", "/customer-passes/cp_" + idOf + "/ledger?cursor=abc", "", 200, nil, `customer_pass_id:"cp_` + idOf + `" page_size:25 page_token:"abc"`},
@@ -195,13 +195,13 @@ func TestPassesWithoutLimits(t *testing.T) {
 	}
 	const shown = `"totalUses":999999,"validityCount":1000,"validityUnit":"year","price":110,"currency":"GBP"`
 	for _, tt := range []operation{
-		{"POST", "/passes", `{"title":"A","unlimitedUses":true,"neverExpires":true}`, 201, []string{shown, `"unlimitedUses":true,"neverExpires":true}`}, `title:"A" unlimited_uses:true never_expires:true`},
-		{"PUT", "/passes/pass_" + idOf, `{"totalUses":999999,"validityCount":1000,"validityUnit":"year","unlimitedUses":true,"neverExpires":true}`, 200, []string{shown},
+		{"POST", "/passes", `{"title":"A","unlimitedUses":true,"neverExpires":true,"planId":null}`, 201, []string{shown, `"unlimitedUses":true,"neverExpires":true,"planId":null}`}, `title:"A" unlimited_uses:true never_expires:true`},
+		{"PUT", "/passes/pass_" + idOf, `{"totalUses":999999,"validityCount":1000,"validityUnit":"year","unlimitedUses":true,"neverExpires":true,"planId":null}`, 200, []string{shown},
 			`id:"pass_` + idOf + `" total_uses:999999 validity_count:1000 validity_unit:VALIDITY_UNIT_YEAR unlimited_uses:true never_expires:true`},
 		{"PATCH", "/passes/pass_" + idOf, `{"neverExpires":false,"validityCount":2,"validityUnit":"week"}`, 200, nil,
 			`id:"pass_` + idOf + `" validity_count:2 validity_unit:VALIDITY_UNIT_WEEK never_expires:false`},
 		{"GET", "/customer-passes/cp_" + idOf, "", 200,
-			[]string{`"remainingUses":999999,"startDate":"2026-03-01","expiryDate":"9999-12-31","status":"paused","title":"Ten Classes","totalUses":999999,"unlimitedUses":true,"neverExpires":true,"pausedSince":"2026-03-10T08:00:00Z","createdAt":"2026-03-01T10:00:00Z","updatedAt":"2026-03-12T09:30:00Z"}`},
+			[]string{`"remainingUses":999999,"startDate":"2026-03-01","expiryDate":"9999-12-31","status":"paused","title":"Ten Classes","totalUses":999999,"unlimitedUses":true,"neverExpires":true,"pausedSince":"2026-03-10T08:00:00Z","createdAt":"2026-03-01T10:00:00Z","updatedAt":"2026-03-12T09:30:00Z","subscriptionId":null}`},
 			`id:"cp_` + idOf + `"`},
 		{"PUT", "/customer-passes/cp_" + idOf, `{"remainingUses":999999,"expiryDate":"9999-12-31","neverExpires":true,"status":"paused"}`, 200, nil,
 			`id:"cp_` + idOf + `" expiry_date:"9999-12-31" remaining_uses:999999 status:CUSTOMER_PASS_STATUS_PAUSED`},

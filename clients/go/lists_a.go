@@ -95,3 +95,21 @@ func (c *A) Notes(ctx context.Context, customer string, filters a.ListNotesParam
 	}
 	return items(read, func(p *a.NoteList) ([]a.Note, *string) { return p.Data, following(p.Page, p.PageSize, p.Total) })
 }
+
+// Subscriptions returns the subscriptions of a customer.
+func (c *A) Subscriptions(ctx context.Context, customer string, filters a.ListSubscriptionsParams) iter.Seq2[a.Subscription, error] {
+	read := func(number string) (*a.SubscriptionList, error) {
+		return body(c.ListSubscriptionsWithResponse(ctx, customer, &filters, byNumber(number)))
+	}
+	return items(read, func(p *a.SubscriptionList) ([]a.Subscription, *string) {
+		return p.Data, following(p.Page, p.PageSize, p.Total)
+	})
+}
+
+// Media returns the media that a customer can play.
+func (c *A) Media(ctx context.Context, customer string, filters a.ListMediaParams) iter.Seq2[a.Media, error] {
+	read := func(number string) (*a.MediaList, error) {
+		return body(c.ListMediaWithResponse(ctx, customer, &filters, byNumber(number)))
+	}
+	return items(read, func(p *a.MediaList) ([]a.Media, *string) { return p.Data, following(p.Page, p.PageSize, p.Total) })
+}

@@ -71,6 +71,59 @@ func (c *B) Ledger(ctx context.Context, customerPass string, filters b.ListLedge
 	return items(read, func(p *b.LedgerPage) ([]b.LedgerEntry, *string) { return p.Ledger, p.NextCursor })
 }
 
+// Plans returns the plans.
+func (c *B) Plans(ctx context.Context, filters b.ListPlansParams) iter.Seq2[b.Plan, error] {
+	return list(ctx, c.ListPlansWithResponse, filters, func(p *b.PlansPage) ([]b.Plan, *string) { return p.Plans, p.NextCursor })
+}
+
+// Subscriptions returns the subscriptions.
+func (c *B) Subscriptions(ctx context.Context, filters b.ListSubscriptionsParams) iter.Seq2[b.Subscription, error] {
+	return list(ctx, c.ListSubscriptionsWithResponse, filters, func(p *b.SubscriptionsPage) ([]b.Subscription, *string) { return p.Subscriptions, p.NextCursor })
+}
+
+// SubscriptionPeriods returns the periods of a subscription.
+func (c *B) SubscriptionPeriods(ctx context.Context, subscription string, filters b.ListSubscriptionPeriodsParams) iter.Seq2[b.SubscriptionPeriod, error] {
+	read := func(cursor string) (*b.SubscriptionPeriodsPage, error) {
+		return body(c.ListSubscriptionPeriodsWithResponse(ctx, subscription, &filters, byCursor(cursor)))
+	}
+	return items(read, func(p *b.SubscriptionPeriodsPage) ([]b.SubscriptionPeriod, *string) { return p.Periods, p.NextCursor })
+}
+
+// AccountEntries returns the changes of the account credit and of the refund due of a subscription.
+func (c *B) AccountEntries(ctx context.Context, subscription string, filters b.ListAccountEntriesParams) iter.Seq2[b.AccountEntry, error] {
+	read := func(cursor string) (*b.AccountEntriesPage, error) {
+		return body(c.ListAccountEntriesWithResponse(ctx, subscription, &filters, byCursor(cursor)))
+	}
+	return items(read, func(p *b.AccountEntriesPage) ([]b.AccountEntry, *string) { return p.AccountEntries, p.NextCursor })
+}
+
+// Media returns the media items.
+func (c *B) Media(ctx context.Context, filters b.ListMediaParams) iter.Seq2[b.MediaItem, error] {
+	return list(ctx, c.ListMediaWithResponse, filters, func(p *b.MediaPage) ([]b.MediaItem, *string) { return p.Media, p.NextCursor })
+}
+
+// MediaCollections returns the collections of media items.
+func (c *B) MediaCollections(ctx context.Context, filters b.ListMediaCollectionsParams) iter.Seq2[b.MediaCollection, error] {
+	return list(ctx, c.ListMediaCollectionsWithResponse, filters, func(p *b.MediaCollectionsPage) ([]b.MediaCollection, *string) {
+		return p.MediaCollections, p.NextCursor
+	})
+}
+
+// MediaEntitlements returns the media entitlements.
+func (c *B) MediaEntitlements(ctx context.Context, filters b.ListMediaEntitlementsParams) iter.Seq2[b.MediaEntitlement, error] {
+	return list(ctx, c.ListMediaEntitlementsWithResponse, filters, func(p *b.MediaEntitlementsPage) ([]b.MediaEntitlement, *string) {
+		return p.MediaEntitlements, p.NextCursor
+	})
+}
+
+// CustomerMedia returns the media that a customer can play now.
+func (c *B) CustomerMedia(ctx context.Context, customer string, filters b.ListCustomerMediaParams) iter.Seq2[b.CustomerMedia, error] {
+	read := func(cursor string) (*b.CustomerMediaPage, error) {
+		return body(c.ListCustomerMediaWithResponse(ctx, customer, &filters, byCursor(cursor)))
+	}
+	return items(read, func(p *b.CustomerMediaPage) ([]b.CustomerMedia, *string) { return p.Media, p.NextCursor })
+}
+
 // DiscountCodes returns the discount codes.
 func (c *B) DiscountCodes(ctx context.Context, filters b.ListDiscountCodesParams) iter.Seq2[b.DiscountCode, error] {
 	return list(ctx, c.ListDiscountCodesWithResponse, filters, func(p *b.DiscountCodesPage) ([]b.DiscountCode, *string) { return p.DiscountCodes, p.NextCursor })

@@ -4,6 +4,8 @@
 # See docs/BACKUP.md.
 #
 #   BACKUP_FILTER  command that every dump is piped through, for example "age -r age1…"
+#   MEDIA_DIR      directory with the files of media, if they are in a directory: they are
+#                  written to media-files.tar
 #   BACKUP_PAUSE   seconds between webhook's snapshot and those of the other services
 #                  (default 2)
 #
@@ -14,7 +16,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
 [ $# = 1 ] || die "usage: backup.sh DIRECTORY"
-need psql pg_dump pg_restore sha256sum mkfifo
+need psql pg_dump pg_restore sha256sum mkfifo tar
 umask 077
 mkdir -p "$1"
 id=$(date -u +%Y%m%dT%H%M%SZ)
@@ -67,7 +69,7 @@ begin() {
 
 say "backup $id: taking snapshots of ${PARTS[*]}"
 for part in "${PARTS[@]}"; do open "$part"; done
-begin "${PARTS[@]:0:4}"
+begin "${PARTS[@]:0:${#PARTS[@]}-1}"
 # Webhook's snapshot comes later, so that webhook has consumed the events that the others
 # had published before their snapshots.
 sleep "${BACKUP_PAUSE:-2}"
@@ -84,17 +86,27 @@ for part in "${PARTS[@]}"; do
 done
 close_sessions
 
+# The files come after the snapshot of media's database. A file is stored before the row that
+# names it, and is removed some time after that row, so the files of the snapshot are still there.
+if [ -n "${MEDIA_DIR:-}" ]; then
+  say "copying the files of media"
+  # Status 1 means that a file was removed or changed while tar ran: a part of an upload.
+  { tar -C "$MEDIA_DIR" --warning=no-file-changed --warning=no-file-removed -cf - . || [ $? = 1 ]; } |
+    eval "${BACKUP_FILTER:-cat}" >"$work/media-files.tar" || die "media: cannot copy $MEDIA_DIR"
+fi
+
 {
   echo "format $FORMAT"
   echo "backup $id"
   echo "filter ${BACKUP_FILTER:+yes}"
   echo "client $(pg_dump --version)"
+  [ -z "${MEDIA_DIR:-}" ] || echo "files media bytes $(stat -c %s "$work/media-files.tar")"
   for part in "${PARTS[@]}"; do
     echo "database $part moment ${at[$part]} server $(query "$part" 'show server_version_num') schema ${schema[$part]} bytes $(stat -c %s "$work/$part.dump")"
   done
 } >"$work/MANIFEST"
 rm -f "$work"/.*.err
-(cd "$work" && sha256sum MANIFEST ./*.dump >SHA256SUMS)
+(cd "$work" && sha256sum MANIFEST ./*.dump $([ ! -e media-files.tar ] || echo ./media-files.tar) >SHA256SUMS)
 sync -f "$work" 2>/dev/null || sync
 mv "$work" "$final"
 trap - EXIT

@@ -6,7 +6,7 @@
 set -euo pipefail
 
 # Services that publish events come first. webhook, which only consumes them, comes last.
-PARTS=(auth customer pass booking webhook)
+PARTS=(auth customer pass booking subscription media webhook)
 FORMAT=1
 
 say() { echo "$(date -u +%H:%M:%S) $*" >&2; }

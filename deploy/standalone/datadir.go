@@ -28,19 +28,29 @@ func lock(dir string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// protect creates the data directory and the directory of NATS in it, for this account only. If
-// PostgreSQL's files are there, its account can pass through the data directory. pgserver protects
-// the directory of the database.
+// protect creates the data directory and the directories of NATS and of media in it, for this
+// account only. If PostgreSQL's files are there, its account can pass through the data directory.
+// pgserver protects the directory of the database.
 func protect(dir string) error {
-	nats := filepath.Join(dir, "nats")
-	if err := os.MkdirAll(nats, 0o700); err != nil {
-		return err
+	own := []string{filepath.Join(dir, "nats"), mediaDir(dir)}
+	for _, d := range own {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			return err
+		}
 	}
 	if err := pgserver.Protect(dir, filepath.Join(dir, "postgres")); err != nil {
 		return err
 	}
-	return pgserver.Protect(nats, "")
+	for _, d := range own {
+		if err := pgserver.Protect(d, ""); err != nil {
+			return err
+		}
+	}
+	return nil
 }
+
+// mediaDir returns the directory of the files of media in a data directory.
+func mediaDir(dataDir string) string { return filepath.Join(dataDir, "media") }
 
 // explainAccess adds to err what to do if the data directory cannot be written to.
 func explainAccess(dir string, err error) error {

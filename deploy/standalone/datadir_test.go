@@ -18,7 +18,7 @@ func TestDataDirectories(t *testing.T) {
 				former := syscall.Umask(umask)
 				t.Cleanup(func() { syscall.Umask(former) })
 				dir := filepath.Join(t.TempDir(), "data")
-				for _, d := range []string{dir, filepath.Join(dir, "nats")} {
+				for _, d := range []string{dir, filepath.Join(dir, "nats"), filepath.Join(dir, "media")} {
 					if before != 0 {
 						makeDir(t, d, before)
 					}
@@ -30,6 +30,7 @@ func TestDataDirectories(t *testing.T) {
 				defer unlock()
 				wantMode(t, dir, 0o700)
 				wantMode(t, filepath.Join(dir, "nats"), 0o700)
+				wantMode(t, filepath.Join(dir, "media"), 0o700)
 				wantMode(t, filepath.Join(dir, "lock"), 0o600)
 			})
 		}
@@ -50,6 +51,7 @@ func TestDataDirectories(t *testing.T) {
 		}
 		wantMode(t, dir, 0o711)
 		wantMode(t, filepath.Join(dir, "nats"), 0o700)
+		wantMode(t, filepath.Join(dir, "media"), 0o700)
 	})
 	t.Run("files with secrets are readable by their owner only, even after an interrupted run", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "state.json")

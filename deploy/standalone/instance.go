@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/netip"
+	"net/url"
 	"path/filepath"
 	"time"
 
@@ -26,13 +27,18 @@ import (
 	"reservation.dev/services/auth"
 	"reservation.dev/services/booking"
 	"reservation.dev/services/customer"
+	"reservation.dev/services/media"
 	"reservation.dev/services/pass"
+	"reservation.dev/services/subscription"
 	"reservation.dev/services/webhook"
 )
 
 // parts returns all services of the platform.
 func parts() []service.Part {
-	return []service.Part{auth.Part(), customer.Part(), booking.Part(), pass.Part(), webhook.Part(), admin.Part(), gatewaya.Part(), gatewayb.Part()}
+	return []service.Part{
+		auth.Part(), customer.Part(), booking.Part(), pass.Part(), subscription.Part(), media.Part(), webhook.Part(),
+		admin.Part(), gatewaya.Part(), gatewayb.Part(),
+	}
 }
 
 // instance is the platform in one process.
@@ -101,7 +107,10 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 	env["CUSTOMER_ADDR"] = s.addr(portCustomer)
 	env["BOOKING_ADDR"] = s.addr(portBooking)
 	env["PASS_ADDR"] = s.addr(portPass)
+	env["SUBSCRIPTION_ADDR"] = s.addr(portSubscription)
+	env["MEDIA_ADDR"] = s.addr(portMedia)
 	env["WEBHOOK_ADDR"] = s.addr(portWebhook)
+	env["MEDIA_URL"] = in.mediaURL()
 	env["DATABASE_URL"] = in.urls[name]
 	// DATABASE_URL_FILE has the URL of the administrator's role, and the NATS settings are for a
 	// server that standalone does not use.
@@ -124,6 +133,13 @@ func (in *instance) partEnv(name string) (config.Env, error) {
 		env["GRPC_ADDR"] = env["BOOKING_ADDR"]
 	case "pass":
 		env["GRPC_ADDR"] = env["PASS_ADDR"]
+	case "subscription":
+		env["GRPC_ADDR"] = env["SUBSCRIPTION_ADDR"]
+	case "media":
+		env["GRPC_ADDR"], env["HTTP_ADDR"] = env["MEDIA_ADDR"], s.addr(portMediaFiles)
+		if env["MEDIA_BUCKET"] == "" {
+			env["MEDIA_BUCKET"] = s.mediaBucket()
+		}
 	case "webhook":
 		env["GRPC_ADDR"] = s.addr(portWebhook)
 		if err := s.forDevelopment(env); err != nil {
@@ -149,6 +165,21 @@ func (in *instance) dashboardURL() string {
 		return url
 	}
 	return "http://" + in.settings.addr(portDashboard)
+}
+
+// mediaURL returns the URL at which browsers reach the files of media.
+func (in *instance) mediaURL() string {
+	if url := in.env["MEDIA_URL"]; url != "" {
+		return url
+	}
+	return "http://" + in.settings.addr(portMediaFiles)
+}
+
+// mediaBucket returns the URL of the bucket for the files of media: the directory media of the data
+// directory.
+func (s *Settings) mediaBucket() string {
+	bucket := url.URL{Scheme: "file", Path: filepath.ToSlash(mediaDir(s.DataDir)), RawQuery: "no_tmp_dir=true&metadata=skip"}
+	return bucket.String()
 }
 
 // forDevelopment allows webhooks to receivers on this machine if only this machine can reach the

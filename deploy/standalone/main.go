@@ -171,7 +171,8 @@ func (in *instance) run(ctx context.Context, adminURL string, out io.Writer, beg
 		announced = true
 		fmt.Fprintf(out, ready, time.Since(began).Seconds(), c.InterfaceA.BaseURL, c.InterfaceA.BaseURL,
 			c.InterfaceB.APIBaseURL, "http://"+in.settings.addr(portB), c.Admin.URL, c.Admin.URL,
-			c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass, c.GRPC.Webhook, c.AdminPort, path)
+			c.Media.BaseURL, c.GRPC.Auth, c.GRPC.Customer, c.GRPC.Booking, c.GRPC.Pass,
+			c.GRPC.Subscription, c.GRPC.Media, c.GRPC.Webhook, c.AdminPort, path)
 		return nil
 	})
 }
@@ -182,7 +183,9 @@ const ready = `ready in %.1f s
   Interface B   %s   (description: %s/docs)
   dashboard     %s   (e-mail address and password: "admin" in the credentials)
   documentation %s/docs
-  gRPC          auth %s, customer %s, booking %s, pass %s, webhook %s
+  media files   %s
+  gRPC          auth %s, customer %s, booking %s, pass %s,
+                subscription %s, media %s, webhook %s
   operators     http://%s/readyz, /metrics
   credentials   %s
 

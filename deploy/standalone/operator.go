@@ -35,13 +35,17 @@ func dialOperator(in *instance) (*operatorClient, error) {
 		op.conns = append(op.conns, conn)
 		return conn
 	}
-	auth, customer, booking, pass := dial(portAuth), dial(portCustomer), dial(portBooking), dial(portPass)
-	if len(op.conns) < 4 {
+	auth := dial(portAuth)
+	services := demonstration.Services{
+		Auth: auth, Customer: dial(portCustomer), Booking: dial(portBooking), Pass: dial(portPass),
+		Subscription: dial(portSubscription), Media: dial(portMedia), MediaURL: "http://" + in.settings.addr(portMediaFiles),
+	}
+	if len(op.conns) < 6 {
 		op.Close()
 		return nil, errors.New("the services' addresses are not valid")
 	}
 	op.tokens = authv1.NewTokenServiceClient(auth)
-	op.demo = demonstration.On(auth, customer, booking, pass, op.as)
+	op.demo = demonstration.On(services, op.as)
 	return op, nil
 }
 
@@ -89,9 +93,10 @@ func (op *operatorClient) credentials(ctx context.Context) (credentials.File, er
 		InterfaceB: credentials.InterfaceB{APIBaseURL: "http://" + s.addr(portB) + "/api/v1"},
 		GRPC: credentials.GRPC{
 			Auth: s.addr(portAuth), Customer: s.addr(portCustomer), Booking: s.addr(portBooking), Pass: s.addr(portPass),
-			Webhook:           s.addr(portWebhook),
+			Subscription: s.addr(portSubscription), Media: s.addr(portMedia), Webhook: s.addr(portWebhook),
 			ServiceCredential: op.in.state.Credentials[operator],
 		},
+		Media:     credentials.Media{BaseURL: op.in.mediaURL()},
 		Admin:     credentials.Admin{URL: op.in.dashboardURL()},
 		AdminPort: s.addr(portAdmin),
 	}

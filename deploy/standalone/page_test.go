@@ -45,7 +45,7 @@ func TestOperationsPage(t *testing.T) {
 	t.Run("the page has the order of the ports", func(t *testing.T) {
 		for offset, name := range map[int]string{
 			portA: "Interface A", portB: "Interface B", portDashboard: "the dashboard", portAuth: "auth", portCustomer: "customer", portBooking: "booking", portPass: "pass", portWebhook: "webhook",
-			portPostgres: "PostgreSQL", portAdmin: "operators",
+			portPostgres: "PostgreSQL", portAdmin: "operators", portSubscription: "subscription", portMedia: "media", portMediaFiles: "files of media",
 		} {
 			if row := fmt.Sprintf("| +%d | %s |", offset, name); !strings.Contains(before, row) {
 				t.Errorf("there is no row %q", row)
@@ -106,6 +106,6 @@ func appendSetting(lines []*line, s config.Setting, program string) []*line {
 // short replaces the list of all services, and that of all services with a database, by a phrase.
 func short(programs []string) string {
 	text := strings.Join(programs, ", ")
-	text = strings.Replace(text, "auth, customer, booking, pass, webhook, admin, gateway-a, gateway-b", "all services", 1)
-	return strings.Replace(text, "auth, customer, booking, pass, webhook", "services with a database", 1)
+	text = strings.Replace(text, "auth, customer, booking, pass, subscription, media, webhook, admin, gateway-a, gateway-b", "all services", 1)
+	return strings.Replace(text, "auth, customer, booking, pass, subscription, media, webhook", "services with a database", 1)
 }

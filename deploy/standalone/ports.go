@@ -10,17 +10,20 @@ import (
 
 // The ports, as offsets from PORT_BASE.
 const (
-	portA         = 0 // Interface A
-	portB         = 1 // Interface B
-	portDashboard = 2
-	portAuth      = 3 // gRPC, like the next four
-	portCustomer  = 4
-	portBooking   = 5
-	portPass      = 6
-	portWebhook   = 7
-	portPostgres  = 8
-	portAdmin     = 9 // /livez, /readyz, /metrics
-	lastPort      = portAdmin
+	portA            = 0 // Interface A
+	portB            = 1 // Interface B
+	portDashboard    = 2
+	portAuth         = 3 // gRPC, like the next four
+	portCustomer     = 4
+	portBooking      = 5
+	portPass         = 6
+	portWebhook      = 7
+	portPostgres     = 8
+	portAdmin        = 9  // /livez, /readyz, /metrics
+	portSubscription = 10 // gRPC, like the next one
+	portMedia        = 11
+	portMediaFiles   = 12 // uploads and playback
+	lastPort         = portMediaFiles
 )
 
 // addr returns the address of a port. The operators' port is open on this machine only, because it
@@ -44,6 +47,7 @@ func (s *Settings) checkPorts() error {
 	}{
 		{portA, "Interface A"}, {portB, "Interface B"}, {portDashboard, "the dashboard"}, {portAuth, "gRPC of auth"}, {portCustomer, "gRPC of customer"}, {portBooking, "gRPC of booking"},
 		{portPass, "gRPC of pass"}, {portWebhook, "gRPC of webhook"}, {portAdmin, "/metrics"},
+		{portSubscription, "gRPC of subscription"}, {portMedia, "gRPC of media"}, {portMediaFiles, "files of media"},
 	} {
 		l, err := net.Listen("tcp", s.addr(port.offset))
 		if err == nil {

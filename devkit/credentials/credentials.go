@@ -15,6 +15,7 @@ type File struct {
 	InterfaceB InterfaceB `json:"interface_b"`
 	Admin      Admin      `json:"admin"`
 	GRPC       GRPC       `json:"grpc"`
+	Media      Media      `json:"media"`
 	Webhooks   Webhooks   `json:"webhooks"`
 	CompanyID  string     `json:"company_id,omitempty"`
 	// AdminPort is the address of /readyz and /metrics; empty: each service has its own.
@@ -42,6 +43,11 @@ type Admin struct {
 	Password string `json:"password,omitempty"`
 }
 
+// Media has the address at which the media service serves uploads and playback.
+type Media struct {
+	BaseURL string `json:"base_url"`
+}
+
 // Webhooks has the file of the authority (see localca) that issues certificates to receivers on
 // this machine. It is empty if WEBHOOK_CA_FILE names other authorities.
 type Webhooks struct {
@@ -56,6 +62,8 @@ type GRPC struct {
 	Customer          string     `json:"customer"`
 	Booking           string     `json:"booking"`
 	Pass              string     `json:"pass"`
+	Subscription      string     `json:"subscription"`
+	Media             string     `json:"media"`
 	Webhook           string     `json:"webhook"`
 	ServiceToken      string     `json:"service_token"`
 	ServiceCredential Credential `json:"service_credential"`

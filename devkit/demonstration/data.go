@@ -18,6 +18,7 @@ import (
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 const (
@@ -32,9 +33,18 @@ type demoData struct {
 	random *rand.Rand
 	zone   *time.Location
 	today  time.Time
+	// present is today, or the time of this run if it continues a run of an earlier day: subscriptions cannot
+	// start long ago.
+	present time.Time
 
 	customers []string // identifiers, in the order of their references
 	events    []*bookingv1.Event
+	passTypes []string // identifiers
+
+	collections   []string                       // identifiers, as mediaItems counts them
+	items         []string                       // identifiers, in the order of mediaItems
+	plans         []string                       // identifiers: the monthly plan, and the yearly one
+	subscriptions []*subscriptionv1.Subscription // in the order of members
 }
 
 func withKey(ctx context.Context, key string) context.Context {
@@ -162,6 +172,7 @@ func (d *demoData) createPasses(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", req.GetTitle(), err)
 		}
+		d.passTypes = append(d.passTypes, res.GetPassType().GetId())
 		for n := range 15 {
 			customer := d.customers[(i*15+n)*3%len(d.customers)]
 			start := d.today.In(d.zone).AddDate(0, 0, -d.random.IntN(60)).Format(time.DateOnly)
@@ -238,27 +249,35 @@ func (d *demoData) purchase(i int) *bookingv1.ImportedTransaction {
 
 // bookUpcoming books two spaces on the next available date of each event, as customers would today.
 func (d *demoData) bookUpcoming(ctx context.Context) error {
-	now := d.today
 	for i, event := range d.events {
-		for _, date := range event.GetDates() {
-			if !date.GetStartsAt().AsTime().After(now.Add(time.Hour)) {
-				continue
-			}
-			_, err := d.on.bookings.CreateTransaction(withKey(ctx, "upcoming-"+event.GetTitle()), &bookingv1.CreateTransactionRequest{
-				PurchaserId: d.customers[i], PaymentReference: fmt.Sprintf("pay_demo_upcoming_%d", i),
-				Lines: []*bookingv1.TransactionLine{
-					{EventDateId: date.GetId(), Spaces: 1},
-					{EventDateId: date.GetId(), Spaces: 1, BoughtForId: d.customers[i+1]},
-				},
-			})
-			if fault.Is(err, fault.Refused) {
-				continue // the imported purchases have filled the date
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", event.GetTitle(), err)
-			}
-			break
+		err := d.bookNext(withKey(ctx, "upcoming-"+event.GetTitle()), event, &bookingv1.CreateTransactionRequest{
+			PurchaserId: d.customers[i], PaymentReference: fmt.Sprintf("pay_demo_upcoming_%d", i),
+			Lines: []*bookingv1.TransactionLine{{Spaces: 1}, {Spaces: 1, BoughtForId: d.customers[i+1]}},
+		})
+		if err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// bookNext books the next available date of an event.
+func (d *demoData) bookNext(ctx context.Context, event *bookingv1.Event, req *bookingv1.CreateTransactionRequest) error {
+	for _, date := range event.GetDates() {
+		if !date.GetStartsAt().AsTime().After(d.today.Add(time.Hour)) {
+			continue
+		}
+		for _, line := range req.GetLines() {
+			line.EventDateId = date.GetId()
+		}
+		_, err := d.on.bookings.CreateTransaction(ctx, req)
+		if fault.Is(err, fault.Refused) {
+			continue // the imported purchases have filled the date
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", event.GetTitle(), err)
+		}
+		return nil
 	}
 	return nil
 }

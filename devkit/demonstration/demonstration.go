@@ -1,5 +1,5 @@
 // Package demonstration creates the demonstration company: a studio with customers, passes, a year
-// of classes around today, and past and future bookings.
+// of classes around today, past and future bookings, a library of media, and subscriptions in every state.
 //
 // It continues after an interrupted run without creating anything twice: its requests have
 // references and idempotency keys, and the caller saves credentials, which are shown only once,
@@ -11,18 +11,22 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	mathrand "math/rand/v2"
+	"net/http"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"reservation.dev/devkit/credentials"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/mediaupload"
 	"reservation.dev/platform/scopes"
 	"reservation.dev/platform/zone"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 // The demonstration company.
@@ -75,19 +79,38 @@ type Platform struct {
 	events    bookingv1.EventServiceClient
 	bookings  bookingv1.BookingServiceClient
 	passes    passv1.PassServiceClient
+	plans     subscriptionv1.PlanServiceClient
+	subs      subscriptionv1.SubscriptionServiceClient
+	media     mediav1.MediaServiceClient
+	files     *mediaupload.Sender
 }
 
-// On returns a platform that calls the services over the given connections.
-func On(auth, customer, booking, pass grpc.ClientConnInterface, as func(ctx context.Context, company string) context.Context) *Platform {
+// Services are connections to the services.
+type Services struct {
+	Auth, Customer, Booking, Pass, Subscription, Media grpc.ClientConnInterface
+	// MediaURL is the URL at which this program reaches the files of the media service; empty: the URL that
+	// browsers use.
+	MediaURL string
+}
+
+// On returns a platform that calls the given services.
+func On(s Services, as func(ctx context.Context, company string) context.Context) *Platform {
+	media := mediav1.NewMediaServiceClient(s.Media)
 	return &Platform{
 		As:        as,
-		companies: authv1.NewCompanyServiceClient(auth), clients: authv1.NewApiClientServiceClient(auth),
-		keys: authv1.NewApiKeyServiceClient(auth), admins: authv1.NewAdministratorServiceClient(auth),
-		customers: customerv1.NewCustomerServiceClient(customer),
-		events:    bookingv1.NewEventServiceClient(booking), bookings: bookingv1.NewBookingServiceClient(booking),
-		passes: passv1.NewPassServiceClient(pass),
+		companies: authv1.NewCompanyServiceClient(s.Auth), clients: authv1.NewApiClientServiceClient(s.Auth),
+		keys: authv1.NewApiKeyServiceClient(s.Auth), admins: authv1.NewAdministratorServiceClient(s.Auth),
+		customers: customerv1.NewCustomerServiceClient(s.Customer),
+		events:    bookingv1.NewEventServiceClient(s.Booking), bookings: bookingv1.NewBookingServiceClient(s.Booking),
+		passes: passv1.NewPassServiceClient(s.Pass),
+		plans:  subscriptionv1.NewPlanServiceClient(s.Subscription), subs: subscriptionv1.NewSubscriptionServiceClient(s.Subscription),
+		media: media,
+		files: &mediaupload.Sender{Media: media, HTTP: &http.Client{Timeout: time.Minute}, BaseURL: s.MediaURL},
 	}
 }
+
+// keyLifetime is how long the platform remembers an idempotency key.
+const keyLifetime = 24 * time.Hour
 
 // Seed creates what st says does not exist yet. It calls save each time st must be saved before the
 // next step.
@@ -112,11 +135,17 @@ func (p *Platform) Seed(ctx context.Context, st *State, save func() error) error
 		return nil
 	}
 	var err error
-	d := &demoData{on: p, random: mathrand.New(mathrand.NewPCG(20, 26)), today: st.StartedAt}
+	d := &demoData{on: p, random: mathrand.New(mathrand.NewPCG(20, 26)), today: st.StartedAt, present: st.StartedAt}
+	if now := time.Now(); now.Sub(st.StartedAt) > keyLifetime {
+		d.present = now
+	}
 	if d.zone, err = zone.Load(demoZone); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{d.importCustomers, d.createEvents, d.createPasses, d.importHistory, d.bookUpcoming} {
+	for _, step := range []func(context.Context) error{
+		d.importCustomers, d.createEvents, d.createPasses, d.importHistory, d.bookUpcoming,
+		d.createLibrary, d.createPlans, d.subscribe, d.importSubscriptions, d.bookBySubscription, d.entitle, d.watch,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}

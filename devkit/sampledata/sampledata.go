@@ -1,5 +1,5 @@
-// Package sampledata generates realistic people for the demonstration company and for load data.
-// The same number always gives the same person.
+// Package sampledata generates realistic people for the demonstration company and for load data, and small
+// files for a library of media. The same number always gives the same person or file.
 package sampledata
 
 import (

@@ -52,8 +52,10 @@ func valueFor(name protoreflect.FullName) *value {
 		return &value{nullable: true, append: appendNullableText, read: readNullableText}
 	case "reservation.edge.v1.Json":
 		return &value{append: func(b []byte, m proto.Message) []byte { return append(b, m.(*edgev1.Json).GetText()...) }}
-	case "reservation.edge.v1.TextList", "reservation.edge.v1.IdentifierList":
+	case "reservation.edge.v1.TextList", "reservation.edge.v1.IdentifierList", "reservation.edge.v1.CollectionList", "reservation.edge.v1.TagList":
 		return &value{append: appendTextList, read: readTextList}
+	case "reservation.edge.v1.DayList":
+		return &value{append: appendDayList, read: readDayList}
 	}
 	return nil
 }
@@ -147,6 +149,46 @@ func readTextList(d *decoder, tok json.Token, m proto.Message, depth int) (rule,
 			continue
 		}
 		list.Append(protoreflect.ValueOfString(s))
+	}
+	if _, err := d.dec.Token(); err != nil {
+		return "", "", syntaxFault(err)
+	}
+	return rule, problem, nil
+}
+
+func appendDayList(b []byte, m proto.Message) []byte {
+	b = append(b, '[')
+	for i, n := range m.(*edgev1.DayList).GetValues() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(b, ']')
+}
+
+func readDayList(d *decoder, tok json.Token, m proto.Message, depth int) (rule, problem string, err error) {
+	if tok != json.Delim('[') {
+		return ruleType, "must be an array", d.rest(tok, depth)
+	}
+	list, bound := m.(*edgev1.DayList), d.bound(m.ProtoReflect().Descriptor().Fields().ByName("values"))
+	for d.dec.More() {
+		if len(list.Values) == bound.Items {
+			return bounds.RuleItems, bound.TooMany(), d.array(depth + 1)
+		}
+		tok, err := d.dec.Token()
+		if err != nil {
+			return "", "", syntaxFault(err)
+		}
+		v, wrong := number(tok, protoreflect.Int32Kind)
+		if wrong != "" {
+			rule, problem = ruleType, "must be an array of whole numbers"
+			if err := d.rest(tok, depth+1); err != nil {
+				return "", "", err
+			}
+			continue
+		}
+		list.Values = append(list.Values, int32(v.Int()))
 	}
 	if _, err := d.dec.Token(); err != nil {
 		return "", "", syntaxFault(err)

@@ -40,3 +40,8 @@ func BookingMethods() []string {
 func PassMethods() []string {
 	return []string{MethodCard, MethodCash, MethodBankTransfer, MethodOnline, MethodOther, MethodFree}
 }
+
+// SubscriptionMethods returns the payment methods of a period of a subscription, the default first.
+func SubscriptionMethods() []string {
+	return []string{MethodCard, MethodCash, MethodBankTransfer, MethodOnline, MethodOther}
+}

@@ -7,6 +7,7 @@ import "strings"
 const (
 	registrationPrefix, bookingPrefix = "reg_", "booking_"
 	holdPrefix, transactionPrefix     = "hold_", "txn_"
+	subscriptionPrefix, passPrefix    = "sub_", "cp_"
 )
 
 // RegistrationID returns the identifier of a registration, given its booking's.
@@ -26,6 +27,12 @@ func HoldID(transaction string) string { return renamed(transaction, transaction
 // HoldTransactionID returns the transaction's identifier, or "" if hold is not an identifier of a
 // hold.
 func HoldTransactionID(hold string) string { return renamed(hold, holdPrefix, transactionPrefix) }
+
+// SubscriptionPassID returns the identifier of the customer pass of a subscription, or "" if subscription
+// is not an identifier of a subscription. Both have the same UUID.
+func SubscriptionPassID(subscription string) string {
+	return renamed(subscription, subscriptionPrefix, passPrefix)
+}
 
 func renamed(identifier, from, to string) string {
 	value, ok := strings.CutPrefix(identifier, from)

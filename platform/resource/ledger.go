@@ -10,6 +10,6 @@ import (
 func LedgerEntry(e *passv1.LedgerEntry) *edgebv1.LedgerEntry {
 	return &edgebv1.LedgerEntry{
 		Sequence: e.GetSequence(), Kind: enum.Name(e.GetKind()), Change: e.GetCredits(), Balance: e.GetBalance(), Reason: e.GetReason(),
-		TransactionId: nullableText(e.GetRedemptionId()), At: utc(e.GetCreatedAt()),
+		TransactionId: nullableText(e.GetRedemptionId()), At: utc(e.GetCreatedAt()), Period: limit(e.GetPeriod()),
 	}
 }

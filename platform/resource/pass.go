@@ -13,6 +13,7 @@ func Pass(t *passv1.PassType) *edgebv1.Pass {
 		ValidityUnit: enum.Name(t.GetValidityUnit()), Price: amount(t.GetPrice()), Currency: t.GetCurrency(),
 		EligibleEventTypes: t.GetEligibleEventTypes(), Status: enum.Name(t.GetStatus()),
 		CreatedAt: utc(t.GetCreatedAt()), UpdatedAt: utc(t.GetUpdatedAt()), UnlimitedUses: t.GetUnlimitedUses(), NeverExpires: t.GetNeverExpires(),
+		PlanId: nullableText(t.GetPlanId()),
 	}
 }
 
@@ -22,6 +23,6 @@ func CustomerPass(p *passv1.CustomerPass) *edgebv1.CustomerPass {
 		Id: p.GetId(), CustomerId: p.GetCustomerId(), PassId: p.GetPassTypeId(), RemainingUses: p.GetRemainingUses(),
 		StartDate: p.GetStartDate(), ExpiryDate: p.GetExpiryDate(), Status: enum.Name(p.GetStatus()), Title: p.GetTitle(), TotalUses: p.GetTotalUses(),
 		UnlimitedUses: p.GetUnlimitedUses(), NeverExpires: p.GetNeverExpires(), PausedSince: nullableTime(p.GetPausedSince()),
-		CreatedAt: utc(p.GetCreatedAt()), UpdatedAt: utc(p.GetUpdatedAt()),
+		CreatedAt: utc(p.GetCreatedAt()), UpdatedAt: utc(p.GetUpdatedAt()), SubscriptionId: nullableText(p.GetSubscriptionId()),
 	}
 }

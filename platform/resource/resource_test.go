@@ -30,6 +30,7 @@ func TestIdentifiers(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{RegistrationID("booking_x"), "reg_x"}, {BookingID("reg_x"), "booking_x"}, {BookingID("booking_x"), ""}, {BookingID(""), ""},
 		{HoldID("txn_x"), "hold_x"}, {HoldTransactionID("hold_x"), "txn_x"}, {HoldTransactionID("txn_x"), ""},
+		{SubscriptionPassID("sub_x"), "cp_x"}, {SubscriptionPassID("cp_x"), ""}, {SubscriptionPassID(""), ""},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("got %q, want %q", tt.got, tt.want)

@@ -49,6 +49,26 @@ const (
 	CustomerPassUpdated  = "pass.v1.customer_pass_updated"
 )
 
+// The subscription service publishes these.
+const (
+	SubscriptionCreated         = "subscription.v1.subscription_created"
+	SubscriptionUpdated         = "subscription.v1.subscription_updated"
+	SubscriptionRenewed         = "subscription.v1.subscription_renewed"
+	SubscriptionPaymentDue      = "subscription.v1.subscription_payment_due"
+	SubscriptionPaymentRecorded = "subscription.v1.subscription_payment_recorded"
+	SubscriptionEnded           = "subscription.v1.subscription_ended"
+)
+
+// The media service publishes these.
+const (
+	MediaItemCreated        = "media.v1.media_item_created"
+	MediaItemUpdated        = "media.v1.media_item_updated"
+	MediaItemDeleted        = "media.v1.media_item_deleted"
+	MediaEntitlementCreated = "media.v1.media_entitlement_created"
+	MediaEntitlementDeleted = "media.v1.media_entitlement_deleted"
+	MediaCompleted          = "media.v1.media_completed"
+)
+
 // RequestsReceived is the subject of the batches of requests that the gateways publish for the request
 // log. It has a stream of its own, which discards the oldest batches when it is full.
 const RequestsReceived = "edge.requests_received"

@@ -21,6 +21,8 @@ const (
 	EventResource Resource = "Event"
 	EventDate     Resource = "ScheduledDate"
 	CustomerPass  Resource = "CustomerPass"
+	Subscription  Resource = "Subscription"
+	MediaItem     Resource = "MediaItem"
 )
 
 // Words returns the resource in words.
@@ -28,6 +30,7 @@ func (r Resource) Words() string {
 	return map[Resource]string{
 		Registration: "the registration", WaitlistEntry: "the waitlist entry", Hold: "the hold", Customer: "the customer",
 		EventResource: "the event", EventDate: "the event date", CustomerPass: "the customer pass",
+		Subscription: "the subscription", MediaItem: "the media item",
 	}[r]
 }
 
@@ -36,6 +39,7 @@ func (r Resource) Tag() string {
 	return map[Resource]string{
 		Registration: "Registrations", WaitlistEntry: "Waitlist", Hold: "Holds", Customer: "Customers",
 		EventResource: "Events", EventDate: "Events", CustomerPass: "Purchases",
+		Subscription: "Subscriptions", MediaItem: "Media",
 	}[r]
 }
 
@@ -53,13 +57,26 @@ type Event struct {
 	Resource Resource
 	// Previous means that data has a member previous, with the old values of the members that changed.
 	Previous bool
+	// Extra is a further member of data.
+	Extra Extra
 }
+
+// Extra is a member of an event's data that the resource does not have.
+type Extra string
+
+// The further members of opt-in events.
+const (
+	Period     Extra = "period"     // the period whose payment is due or was recorded
+	CustomerID Extra = "customerId" // the customer who watched the item
+)
 
 // IsDefault reports whether endpoints that select no events receive e.
 func (e Event) IsDefault() bool { return e.Resource == "" }
 
 // All returns the events in the order in which they are listed everywhere, which is that of their types.
-func All() []Event { return slices.Concat(defaults(), bookings(), customers(), catalogue(), passes()) }
+func All() []Event {
+	return slices.Concat(defaults(), bookings(), customers(), catalogue(), passes(), subscriptions(), media())
+}
 
 func defaults() []Event {
 	return []Event{
@@ -196,6 +213,76 @@ func passes() []Event {
 			Name: "customer_pass.updated", Title: "A customer pass is updated",
 			Summary: "The dates, status or uses of a customer pass change, also when a booking uses it.",
 			Follows: []string{subjects.CustomerPassUpdated}, Resource: CustomerPass, Previous: true,
+		},
+	}
+}
+
+func subscriptions() []Event {
+	return []Event{
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_SUBSCRIPTION_CREATED,
+			Name: "subscription.created", Title: "A customer subscribes",
+			Summary: "A customer subscribes to a plan.",
+			Follows: []string{subjects.SubscriptionCreated}, Resource: Subscription,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_SUBSCRIPTION_UPDATED,
+			Name: "subscription.updated", Title: "A subscription is updated",
+			Summary: "A subscription is paused, resumed or cancelled, its plan changes, or its state changes.",
+			Follows: []string{subjects.SubscriptionUpdated}, Resource: Subscription, Previous: true,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_SUBSCRIPTION_RENEWED,
+			Name: "subscription.renewed", Title: "A subscription is renewed",
+			Summary: "The next period of a subscription begins.",
+			Follows: []string{subjects.SubscriptionRenewed}, Resource: Subscription, Previous: true,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_SUBSCRIPTION_PAYMENT_DUE,
+			Name: "subscription.payment_due", Title: "A payment for a subscription is due",
+			Summary: "A payment is due, on each reminder day of the subscription settings.",
+			Follows: []string{subjects.SubscriptionPaymentDue}, Resource: Subscription, Extra: Period,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_SUBSCRIPTION_PAYMENT_RECORDED,
+			Name: "subscription.payment_recorded", Title: "A payment for a subscription is recorded",
+			Summary: "A payment, a failed payment or a waived payment is recorded.",
+			Follows: []string{subjects.SubscriptionPaymentRecorded}, Resource: Subscription, Previous: true, Extra: Period,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_SUBSCRIPTION_ENDED,
+			Name: "subscription.ended", Title: "A subscription ends",
+			Summary: "A subscription ends because it was cancelled, was not paid, or its customer was deleted.",
+			Follows: []string{subjects.SubscriptionEnded}, Resource: Subscription, Previous: true,
+		},
+	}
+}
+
+func media() []Event {
+	return []Event{
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_MEDIA_PUBLISHED,
+			Name: "media.published", Title: "A media item is published",
+			Summary: "A media item is published.",
+			Follows: []string{subjects.MediaItemUpdated}, Resource: MediaItem,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_MEDIA_UPDATED,
+			Name: "media.updated", Title: "A media item is updated",
+			Summary: "A media item changes, also when it is published or its file is replaced.",
+			Follows: []string{subjects.MediaItemUpdated}, Resource: MediaItem, Previous: true,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_MEDIA_DELETED,
+			Name: "media.deleted", Title: "A media item is deleted",
+			Summary: "A media item is deleted.",
+			Follows: []string{subjects.MediaItemDeleted}, Resource: MediaItem,
+		},
+		{
+			Type: webhookv1.EventType_EVENT_TYPE_MEDIA_COMPLETED,
+			Name: "media.completed", Title: "A customer completes a media item",
+			Summary: "A customer reaches the end of a media item for the first time.",
+			Follows: []string{subjects.MediaCompleted}, Resource: MediaItem, Extra: CustomerID,
 		},
 	}
 }

@@ -11,18 +11,20 @@ import (
 
 // Config holds the settings of the auth service.
 type Config struct {
-	Base         service.Base
-	Seal         seal.Config
-	CustomerAddr string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"gRPC addresses of the customer service, separated by commas"`
-	BookingAddr  string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"gRPC addresses of the booking service, separated by commas"`
-	PassAddr     string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"gRPC addresses of the pass service, separated by commas"`
-	WebhookAddr  string        `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"gRPC addresses of the webhook service, separated by commas"`
-	Bootstrap    config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to create or update at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
-	Rotation     time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which a signing key is replaced"`
-	Delay        time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new signing key is published before it signs"`
-	Idle         time.Duration `env:"SESSION_IDLE_TIMEOUT" envDefault:"12h" doc:"how long an administrator stays signed in without doing anything"`
-	Lifetime     time.Duration `env:"SESSION_LIFETIME" envDefault:"336h" doc:"how long an administrator stays signed in at most"`
-	Retention    Retention
+	Base             service.Base
+	Seal             seal.Config
+	CustomerAddr     string        `env:"CUSTOMER_ADDR" envDefault:"127.0.0.1:8084" doc:"gRPC addresses of the customer service, separated by commas"`
+	BookingAddr      string        `env:"BOOKING_ADDR" envDefault:"127.0.0.1:8085" doc:"gRPC addresses of the booking service, separated by commas"`
+	PassAddr         string        `env:"PASS_ADDR" envDefault:"127.0.0.1:8086" doc:"gRPC addresses of the pass service, separated by commas"`
+	SubscriptionAddr string        `env:"SUBSCRIPTION_ADDR" envDefault:"127.0.0.1:8090" doc:"gRPC addresses of the subscription service, separated by commas"`
+	MediaAddr        string        `env:"MEDIA_ADDR" envDefault:"127.0.0.1:8091" doc:"gRPC addresses of the media service, separated by commas"`
+	WebhookAddr      string        `env:"WEBHOOK_ADDR" envDefault:"127.0.0.1:8087" doc:"gRPC addresses of the webhook service, separated by commas"`
+	Bootstrap        config.Secret `env:"BOOTSTRAP_CREDENTIALS" doc:"platform credentials to create or update at start: a JSON list of {id (svc_…), name, secret (64 hexadecimal characters), scopes}"`
+	Rotation         time.Duration `env:"SIGNING_KEY_ROTATION" envDefault:"720h" doc:"age at which a signing key is replaced"`
+	Delay            time.Duration `env:"SIGNING_KEY_DELAY" envDefault:"1m" doc:"how long a new signing key is published before it signs"`
+	Idle             time.Duration `env:"SESSION_IDLE_TIMEOUT" envDefault:"12h" doc:"how long an administrator stays signed in without doing anything"`
+	Lifetime         time.Duration `env:"SESSION_LIFETIME" envDefault:"336h" doc:"how long an administrator stays signed in at most"`
+	Retention        Retention
 }
 
 // Retention is how long audit entries, logged requests and invitations are kept.

@@ -20,7 +20,7 @@ func Part() service.Part {
 		About: "companies, credentials, administrators, tokens and the keys that sign them",
 		// Each of them gets its own tokens and reads companies. The gateways and the dashboard also
 		// get tokens for their callers.
-		Callers:    []string{"customer", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
+		Callers:    []string{"customer", "booking", "pass", "subscription", "media", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -53,7 +53,8 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	server := NewServer(kit.DB, kit.Outbox, keys, sessionTimes{idle: cfg.Idle, lifetime: cfg.Lifetime}, h.Log)
 	for _, to := range []struct{ part, addr string }{
-		{"customer", cfg.CustomerAddr}, {"booking", cfg.BookingAddr}, {"pass", cfg.PassAddr}, {"webhook", cfg.WebhookAddr},
+		{"customer", cfg.CustomerAddr}, {"booking", cfg.BookingAddr}, {"pass", cfg.PassAddr},
+		{"subscription", cfg.SubscriptionAddr}, {"media", cfg.MediaAddr}, {"webhook", cfg.WebhookAddr},
 	} {
 		conn, err := h.Dial(to.part, to.addr, rpc.DialOptions{})
 		if err != nil {

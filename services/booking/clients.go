@@ -112,7 +112,8 @@ func redeemRequest(r *Redemption) *passv1.RedeemCreditsRequest {
 // finish sets the result of a redemption.
 func (r *Redemption) finish(resp *passv1.RedeemCreditsResponse, err error) {
 	if r.Err = ofPass(err); r.Err == nil {
-		r.Pass, r.Err = id.Parse[id.CustomerPass](resp.GetCustomerPassId())
+		r.Paid.free = resp.GetCredits() == 0
+		r.Paid.pass, r.Err = id.Parse[id.CustomerPass](resp.GetCustomerPassId())
 	}
 }
 

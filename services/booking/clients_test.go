@@ -121,8 +121,8 @@ func TestClients(t *testing.T) {
 			{ID: id.New[id.Booking](), Date: model.BookedDate{StartsAt: starts, Timezone: "America/New_York", EventType: model.Class}, Payment: model.Payment{Credits: 1}},
 		}}
 		r := &Redemption{Transaction: bought, Requested: id.New[id.CustomerPass]()}
-		if err := NewPassClient(conn, source).Redeem(t.Context(), company, []*Redemption{r}); err != nil || r.Err != nil || r.Pass != r.Requested {
-			t.Fatalf("got %v, %v, %v", err, r.Err, r.Pass)
+		if err := NewPassClient(conn, source).Redeem(t.Context(), company, []*Redemption{r}); err != nil || r.Err != nil || r.Paid.pass != r.Requested {
+			t.Fatalf("got %v, %v, %v", err, r.Err, r.Paid)
 		}
 		var days []string
 		for _, i := range n.redeemed[0].GetItems() {
@@ -159,8 +159,8 @@ func TestClients(t *testing.T) {
 					if f := fault.From(r.Err); f.Reason != "PASS_EXHAUSTED" || f.Meta["credits"] != "3" {
 						t.Errorf("got %v", r.Err)
 					}
-				} else if r.Err != nil || r.Pass != r.Requested {
-					t.Errorf("got %v, %v", r.Pass, r.Err)
+				} else if r.Err != nil || r.Paid.pass != r.Requested {
+					t.Errorf("got %v, %v", r.Paid, r.Err)
 				}
 			}
 		})

@@ -110,4 +110,6 @@
 //     shown as the time of each creation and change. Jobs find what is due by it. Domain events, the
 //     timeouts of purchases by pass, retries, and how long ended holds are kept follow the real time.
 //     A test clock changes nothing for other companies, and does not delay their jobs.
+//  31. A booking has the credits that the pass service took. The commit that confirms a purchase by a pass
+//     with unlimited bookings sets them to 0, before its events, and nothing is returned later.
 package booking

@@ -31,7 +31,7 @@ import (
 // Passes calls the pass service. Its errors are faults; a pass that cannot pay is fault.Refused or
 // fault.NotFound.
 type Passes interface {
-	// Redeem takes the credits of each redemption, once, and sets its Pass or its Err. The
+	// Redeem takes the credits of each redemption, once, and sets its Paid or its Err. The
 	// redemptions are of different transactions. The error is that of the call: it is not known
 	// which credits were taken.
 	Redeem(ctx context.Context, company id.Company, all []*Redemption) error
@@ -47,8 +47,26 @@ type Redemption struct {
 	Requested   id.CustomerPass // zero: the pass service chooses
 
 	// The result.
-	Pass id.CustomerPass
+	Paid passPayment
 	Err  error
+}
+
+// passPayment is the pass that paid for a transaction.
+type passPayment struct {
+	pass id.CustomerPass
+	// free means that the pass took no credits, because its subscription has unlimited bookings.
+	free bool
+}
+
+// record sets the payments of the bookings to what was taken.
+func (p passPayment) record(t *model.Transaction) {
+	for i := range t.Bookings {
+		payment := &t.Bookings[i].Payment
+		payment.CustomerPass = p.pass
+		if p.free {
+			payment.Credits = 0
+		}
+	}
 }
 
 // undoWait is the longest time that a refused request waits for its purchase to be undone.
@@ -122,12 +140,12 @@ func (s *Server) payByPass(ctx context.Context, p *purchase, pass id.CustomerPas
 }
 
 // redeem takes the credits of a transaction. Redemptions that arrive together share a call.
-func (s *Server) redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
+func (s *Server) redeem(ctx context.Context, company id.Company, t *model.Transaction, pass id.CustomerPass) (passPayment, error) {
 	r := &Redemption{Transaction: t, Requested: pass}
 	if err := s.redemptions.Do(ctx, company, r); err != nil {
-		return id.CustomerPass{}, err
+		return passPayment{}, err
 	}
-	return r.Pass, r.Err
+	return r.Paid, r.Err
 }
 
 // redeemTogether takes the credits of redemptions in one call. Several attempts to pay one
@@ -143,7 +161,7 @@ func (s *Server) redeemTogether(ctx context.Context, company id.Company, all []*
 	}
 	err = s.passes.Redeem(ctx, company, distinct)
 	for _, r := range all {
-		r.Pass, r.Err = first[r.Transaction.ID].Pass, cmp.Or(err, first[r.Transaction.ID].Err)
+		r.Paid, r.Err = first[r.Transaction.ID].Paid, cmp.Or(err, first[r.Transaction.ID].Err)
 	}
 	return nil, nil
 }

@@ -20,6 +20,7 @@ type fakePasses struct {
 	from      map[id.Transaction]id.CustomerPass
 	cancelled map[id.Transaction]bool
 	returned  map[id.Booking]bool
+	unlimited map[id.CustomerPass]bool // of subscriptions: no booking takes credits
 	// before and after are called around the work of each call. An error of before prevents the
 	// work; an error of after hides that it was done.
 	before, after func(call string) error
@@ -31,6 +32,7 @@ func newFakePasses() *fakePasses {
 	return &fakePasses{
 		left: map[id.CustomerPass]int32{}, owner: map[id.Customer]id.CustomerPass{}, taken: map[id.Transaction]map[id.Booking]int32{},
 		from: map[id.Transaction]id.CustomerPass{}, cancelled: map[id.Transaction]bool{}, returned: map[id.Booking]bool{},
+		unlimited: map[id.CustomerPass]bool{},
 	}
 }
 
@@ -40,6 +42,15 @@ func (f *fakePasses) give(customer id.Customer, credits int32) id.CustomerPass {
 	defer f.mu.Unlock()
 	pass := id.New[id.CustomerPass]()
 	f.left[pass], f.owner[customer] = credits, pass
+	return pass
+}
+
+// giveUnlimited gives a customer the pass of a subscription with unlimited bookings.
+func (f *fakePasses) giveUnlimited(customer id.Customer) id.CustomerPass {
+	pass := f.give(customer, 999_999)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unlimited[pass] = true
 	return pass
 }
 
@@ -84,18 +95,19 @@ func (f *fakePasses) call(name string, do func() error) error {
 
 func (f *fakePasses) Redeem(_ context.Context, _ id.Company, all []*Redemption) error {
 	for _, r := range all {
-		r.Pass, r.Err = f.redeem(r.Transaction, r.Requested)
+		r.Paid, r.Err = f.redeem(r.Transaction, r.Requested)
 	}
 	return nil
 }
 
-func (f *fakePasses) redeem(t *model.Transaction, pass id.CustomerPass) (id.CustomerPass, error) {
-	err := f.call("redeem", func() error {
+func (f *fakePasses) redeem(t *model.Transaction, pass id.CustomerPass) (paid passPayment, err error) {
+	err = f.call("redeem", func() error {
 		if f.cancelled[t.ID] {
 			return errPassAway
 		}
 		if had, ok := f.from[t.ID]; ok {
 			pass = had
+			paid.free = f.unlimited[pass]
 			return nil
 		}
 		for _, b := range t.Bookings { // the pass service needs the local day of each date
@@ -113,20 +125,26 @@ func (f *fakePasses) redeem(t *model.Transaction, pass id.CustomerPass) (id.Cust
 		var sum int32
 		items := map[id.Booking]int32{}
 		for _, b := range t.Bookings {
-			items[b.ID] = b.Payment.Credits
-			sum += b.Payment.Credits
+			credits := b.Payment.Credits
+			if f.unlimited[pass] {
+				credits = 0
+			}
+			items[b.ID] = credits
+			sum += credits
 		}
 		if sum > left {
 			return fault.Refuse("PASS_EXHAUSTED", "too few")
 		}
 		f.left[pass] -= sum
 		f.from[t.ID], f.taken[t.ID] = pass, items
+		paid.free = sum == 0
 		return nil
 	})
 	if fault.Is(err, fault.Refused) && f.refused != nil {
 		f.refused()
 	}
-	return pass, err
+	paid.pass = pass
+	return paid, err
 }
 
 func (f *fakePasses) Cancel(_ context.Context, _ id.Company, t id.Transaction) error {

@@ -42,9 +42,9 @@ type purchase struct {
 	// replayed reports that resp is the stored response of an earlier request with the key.
 	replayed bool
 
-	// The second step of a purchase by pass: Bought is pending, and its credits are taken from paid.
+	// The second step of a purchase by pass: Bought is pending, and paid has taken its credits.
 	confirming bool
-	paid       id.CustomerPass
+	paid       passPayment
 }
 
 // newPurchase returns the purchase of an order. answer fills resp once it is bought.
@@ -274,12 +274,10 @@ func (c *sharedCommit) confirm(p *purchase) error {
 	if p.Refused != nil {
 		return nil
 	}
-	for i := range p.Bought.Bookings {
-		p.Bought.Bookings[i].Payment.CustomerPass = p.paid
-	}
+	p.paid.record(p.Bought)
 	p.Bought.UpdatedAt = c.now
 	waiter := c.payable.Waiter(p.Bought.ID)
-	c.sale.Confirmed = append(c.sale.Confirmed, store.Confirmation{Transaction: p.Bought, Pass: p.paid, Waiter: waiter})
+	c.sale.Confirmed = append(c.sale.Confirmed, store.Confirmation{Transaction: p.Bought, Waiter: waiter})
 	c.events = append(c.events, confirmations(p.Bought, p.cause)...)
 	if waiter != nil {
 		before := *waiter

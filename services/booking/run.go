@@ -19,8 +19,9 @@ func Part() service.Part {
 	return service.Part{
 		Name:  "booking",
 		About: "events, their dates and capacity, and the transactions in which customers book them",
-		// Auth to refresh its copies of companies, customer to have deletions confirmed.
-		Callers:    []string{"auth", "customer", "admin", "gateway-a", "gateway-b", "reservectl"},
+		// auth refreshes its copies of companies, customer confirms deletions, and media looks up
+		// bookings of events.
+		Callers:    []string{"auth", "customer", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,

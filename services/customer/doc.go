@@ -43,8 +43,8 @@
 //  13. The search text of a customer always follows from the stored name, address and number,
 //     regardless of which release wrote them. A search finds only customers of its own company, and
 //     its pages follow invariant 7 within each tier. It never reads the whole table.
-//  14. A deletion is answered only after booking and pass have confirmed that none of their replicas
-//     serves the customer. Until then it is marked as unconfirmed, also across crashes, and a repeat
+//  14. A deletion is answered only after booking, pass, subscription and media have confirmed that none
+//     of their replicas serves the customer. Until then it is marked as unconfirmed, also across crashes, and a repeat
 //     continues it. Of all requests that delete a customer, one is answered OK and later ones
 //     NOT_FOUND. An erasure is answered only after the same confirmation. The replay of a stored
 //     response follows the same rule.

@@ -42,7 +42,9 @@ type Erasure struct {
 
 // erasers are the services that answer each round. The customer service itself erases in the commit
 // of the request.
-func erasers() []string { return []string{"auth", "booking", "pass", "webhook"} }
+func erasers() []string {
+	return []string{"auth", "booking", "pass", "subscription", "media", "webhook"}
+}
 
 // erasureAnswer is a service's confirmation that it has erased a customer.
 type erasureAnswer struct {

@@ -18,9 +18,9 @@ func Part() service.Part {
 	return service.Part{
 		Name:  "customer",
 		About: "a company's customers: profile, notes, archive and deletion",
-		// auth refreshes copies of companies; booking, pass and webhook read names; the gateways
-		// and the dashboard manage customers.
-		Callers:    []string{"auth", "booking", "pass", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
+		// auth refreshes copies of companies; the services of what customers buy look customers up;
+		// the gateways and the dashboard manage them.
+		Callers:    []string{"auth", "booking", "pass", "subscription", "media", "webhook", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -43,20 +43,20 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer authConn.Close()
-	bookingConn, err := h.Dial("booking", cfg.BookingAddr, rpc.DialOptions{})
-	if err != nil {
-		return err
+	var confirmations ConfirmationClient
+	for _, to := range []struct{ part, addr string }{
+		{"booking", cfg.BookingAddr}, {"pass", cfg.PassAddr}, {"subscription", cfg.SubscriptionAddr}, {"media", cfg.MediaAddr},
+	} {
+		conn, err := h.Dial(to.part, to.addr, rpc.DialOptions{})
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		confirmations = append(confirmations, customerv1.NewCustomerDeletionServiceClient(conn))
 	}
-	defer bookingConn.Close()
-	passConn, err := h.Dial("pass", cfg.PassAddr, rpc.DialOptions{})
-	if err != nil {
-		return err
-	}
-	defer passConn.Close()
 
 	srv := kit.GRPC(Policy())
 	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, cfg.Credential.Source(authConn)))
-	confirmations := ConfirmationClient{customerv1.NewCustomerDeletionServiceClient(bookingConn), customerv1.NewCustomerDeletionServiceClient(passConn)}
 	server := NewServer(kit.DB, kit.Outbox, companies, confirmations)
 	customerv1.RegisterCustomerServiceServer(srv, server)
 	customerv1.RegisterNoteServiceServer(srv, Notes{Server: server})

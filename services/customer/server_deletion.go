@@ -15,7 +15,7 @@ import (
 
 // A deletion takes two commits, because its response must hold in every service:
 //
-//	delete, mark as unconfirmed, customer_deleted ──▶ booking and pass confirm ──▶ remove the mark ──▶ respond
+//	delete, mark as unconfirmed, customer_deleted ──▶ the other services confirm ──▶ remove the mark ──▶ respond
 //	                                                          │ one cannot
 //	                                                          └──▶ UNAVAILABLE; a repeat continues from here
 //

@@ -5,7 +5,8 @@
 // play files over HTTP, at addresses that the service signs; everything else is gRPC.
 //
 //	CreateUpload ──▶ open ── parts ──▶ CompleteUpload ──▶ completing ──▶ complete: the item's file
-//	                   └── expired or cancelled: removed     └── wrong checksum or type: failed
+//	                   ├── cancelled: removed       ├── wrong checksum or type: failed
+//	                   └── expired: failed          └── a damaged part: open again
 //
 // One function decides whether a customer can play an item (entitled.go): it reads the entitlements of
 // the item from the database, and asks the pass, subscription and booking services whether the customer
@@ -34,8 +35,8 @@
 //  9. A company sees only its own data, over gRPC and over HTTP. An identifier of another company gets the
 //     same response as one that does not exist.
 //  10. After ConfirmCustomerDeletion has returned, no replica commits progress or an entitlement for the
-//     customer, and the customer's links have stopped working. Erasing a customer removes the customer's progress and the entitlements given to the customer. An
-//     export includes both.
+//     customer, and the customer's links have stopped working. Erasing a customer removes the customer's
+//     progress and the entitlements given to the customer. An export includes both.
 //  11. A change and its events are one commit, and raise the version of the item.
 //  12. For a company in test mode, its test clock decides which entitlements and links have ended.
 //  13. One company's uploads and playback do not hold up another's: each has a bounded number of requests

@@ -2,12 +2,20 @@ package media
 
 import (
 	"context"
+	"errors"
+	"net"
+
+	"google.golang.org/grpc"
 
 	"reservation.dev/platform/config"
+	"reservation.dev/platform/edge"
 	"reservation.dev/platform/rpc"
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 	"reservation.dev/services/media/migrations"
 )
 
@@ -34,20 +42,71 @@ func Run(ctx context.Context, h *service.Host) error {
 		return err
 	}
 	defer kit.Close()
-	authConn, err := h.Dial("auth", cfg.AuthAddr, rpc.DialOptions{})
+	conns := &connections{host: h}
+	defer conns.close()
+	authConn := conns.dial("auth", cfg.AuthAddr)
+	others := Conns{
+		Customer: conns.dial("customer", cfg.CustomerAddr), Pass: conns.dial("pass", cfg.PassAddr),
+		Subscription: conns.dial("subscription", cfg.SubscriptionAddr), Booking: conns.dial("booking", cfg.BookingAddr),
+	}
+	if conns.err != nil {
+		return conns.err
+	}
+	source := cfg.Credential.Source(authConn)
+	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
+	server, err := NewServer(ctx, Deps{
+		DB: kit.DB, Outbox: kit.Outbox, Companies: companies, Clients: NewClients(others, source), Config: cfg, Log: h.Log,
+	})
 	if err != nil {
 		return err
 	}
-	defer authConn.Close()
+	defer server.Close()
+	if err := server.Collect(h.Metrics); err != nil {
+		return err
+	}
+	// Without its bucket the service is not ready, and starts to serve when the bucket can be written.
+	h.Health.Check("media bucket", server.ready)
 
 	srv := kit.GRPC(Policy())
-	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, cfg.Credential.Source(authConn)))
+	mediav1.RegisterMediaServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
-	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
+	authv1.RegisterTestDataServiceServer(srv, NewTestData(kit.DB, server))
+	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
+	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("copies", func(ctx context.Context) error { return companies.Follow(ctx, kit.Bus, consumer) })
+	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
+	server.RunJobs(g, kit.Jobs)
+	g.Go("http", func(ctx context.Context) error {
+		handler := edge.CloseConnections(h.Leaving, server.Handler())
+		return serveHTTP(ctx, cfg.Media.HTTPAddr, handler, cfg.Base.Drain, func(addr net.Addr) { h.Log.Info("http", "addr", addr.String()) })
+	})
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
+}
+
+// connections are the connections to other services.
+type connections struct {
+	host  *service.Host
+	conns []*grpc.ClientConn
+	err   error
+}
+
+// dial returns a connection to the addresses of a service. err has an invalid address.
+func (c *connections) dial(name, addr string) *grpc.ClientConn {
+	conn, err := c.host.Dial(name, addr, rpc.DialOptions{})
+	if err != nil {
+		c.err = errors.Join(c.err, err)
+		return nil
+	}
+	c.conns = append(c.conns, conn)
+	return conn
+}
+
+func (c *connections) close() {
+	for _, conn := range c.conns {
+		conn.Close()
+	}
 }

@@ -3,9 +3,18 @@ package media
 import (
 	"reservation.dev/platform/rpc"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
 )
 
 // Policy returns which callers each RPC accepts, as declared in the protos.
 func Policy() rpc.Policy {
-	return rpc.PolicyOf(&authv1.CompanyCopyService_ServiceDesc, &authv1.TestDataService_ServiceDesc)
+	return rpc.PolicyOf(
+		&mediav1.MediaService_ServiceDesc,
+		&authv1.CompanyCopyService_ServiceDesc,
+		&authv1.TestDataService_ServiceDesc,
+		&customerv1.CustomerDeletionService_ServiceDesc,
+		&privacyv1.PersonalDataService_ServiceDesc,
+	)
 }

@@ -7,11 +7,12 @@ import (
 
 	"reservation.dev/platform/enum"
 	"reservation.dev/platform/fault"
+	"reservation.dev/platform/id"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
 func passTypeMessage(t PassType) *passv1.PassType {
-	return &passv1.PassType{
+	out := &passv1.PassType{
 		Id: t.ID.String(), Title: t.Title, Description: t.Description, TotalUses: t.TotalUses,
 		ValidityCount: t.ValidityCount, ValidityUnit: enumValue[passv1.ValidityUnit](t.ValidityUnit),
 		Price: t.Price, Currency: t.Currency, EligibleEventTypes: t.EligibleEventTypes,
@@ -19,6 +20,10 @@ func passTypeMessage(t PassType) *passv1.PassType {
 		CreatedAt: timestamppb.New(t.CreatedAt), UpdatedAt: timestamppb.New(t.UpdatedAt),
 		UnlimitedUses: t.UnlimitedUses, NeverExpires: t.NeverExpires,
 	}
+	if t.ofPlan() {
+		out.PlanId = id.Plan(t.ID.UUID()).String()
+	}
+	return out
 }
 
 // customerPassMessage returns the message of a pass on a day in the company's zone.
@@ -33,6 +38,9 @@ func customerPassMessage(p CustomerPass, zone *time.Location, today time.Time) *
 	if since := p.pausedSince(zone); since != nil {
 		out.PausedSince = timestamppb.New(*since)
 	}
+	if p.ofSubscription() {
+		out.SubscriptionId = id.Subscription(p.ID.UUID()).String()
+	}
 	if p.PaidGross != nil {
 		out.Purchase = &passv1.PassPurchase{Gross: p.PaidGross, Currency: *p.PaidCurrency, Method: *p.PaidMethod}
 		if p.PaidReference != nil {
@@ -46,6 +54,12 @@ func ledgerMessage(e LedgerEntry) *passv1.LedgerEntry {
 	out := &passv1.LedgerEntry{
 		Sequence: e.Sequence, Kind: enumValue[passv1.LedgerEntryKind](e.Kind), Credits: e.Credits, Balance: e.Balance,
 		Actor: e.Actor, CreatedAt: timestamppb.New(e.CreatedAt), Reason: e.Reason,
+	}
+	if e.Kind == entryExpiredAtEnd {
+		out.Kind = passv1.LedgerEntryKind_LEDGER_ENTRY_KIND_EXPIRED
+	}
+	if e.Period != nil {
+		out.Period = *e.Period
 	}
 	if !e.Redemption.IsZero() {
 		out.RedemptionId, out.ItemId = e.Redemption.String(), e.Item.String()

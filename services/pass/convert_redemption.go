@@ -72,7 +72,7 @@ func newReturn(req *passv1.ReturnCreditsRequest) (returnedCredits, error) {
 }
 
 // eligibilityOf returns the event types and the days that a pass must be valid for.
-func eligibilityOf(req *passv1.ListEligiblePassesRequest, today time.Time) (kinds []string, when period, err error) {
+func eligibilityOf(req *passv1.ListEligiblePassesRequest, at moment) (kinds []string, when period, err error) {
 	var f check.Fields
 	kinds = eventTypesOf(&f, "event_types", req.GetEventTypes())
 	f.Range("credits", int64(req.GetCredits()), 0, maxUses)
@@ -84,5 +84,5 @@ func eligibilityOf(req *passv1.ListEligiblePassesRequest, today time.Time) (kind
 		}
 		days = append(days, day)
 	}
-	return kinds, periodOf(days, today), f.Err()
+	return kinds, periodOf(days, at), f.Err()
 }

@@ -211,6 +211,7 @@ func passTypeFilterOf(req *passv1.ListPassTypesRequest) (f passTypeFilter, err e
 	if f.status, err = filterOf("status", req.GetStatus()); err != nil {
 		return f, err
 	}
+	f.ofPlans = req.GetOfPlans()
 	f.updatedSince, err = check.Bound("updated_since", req.GetUpdatedSince())
 	return f, err
 }

@@ -22,7 +22,8 @@
 //     which a pause does not move.
 //  4. A pass is assigned only to a customer who exists, and only if its type is on offer.
 //  5. A pass pays for an event date if it is valid on that date's local day and is not paused,
-//     cancelled or exhausted at the time of booking. It can start after the time of booking.
+//     cancelled or exhausted at the time of booking. It can start after the time of booking. A subscription
+//     can name times between which its pass counts as paused.
 //  6. A company sees only its own data. An identifier of another company gets the same response as
 //     one that does not exist.
 //  7. The passes, credits and payments of an erased customer stay, without any free text. Free text
@@ -38,8 +39,20 @@
 //     after the others. A refused one changes nothing. A pass that several of them use has one
 //     event and one new version.
 //  11. A pass with unlimited uses always has 999999. Its redemptions and returns add entries without
-//     credits, and invariant 9 holds for the credits of its bookings.
+//     credits, and invariant 9 holds for the credits of its bookings. A booking takes 0 credits from the
+//     pass of a subscription with unlimited uses.
 //  12. A caller with catalog:read instead of passes:read sees only the pass types on offer.
 //  13. For a company in test mode, the current day and the times of creations and changes are those of
 //     its test clock. Domain events have the real time.
+//  14. Each period of a subscription is granted once, in order and without gaps. A grant is one commit with
+//     the ledger entries that explain it: unused credits above the rollover expire, and new ones are added.
+//     Grants never change. Only the creation of the pass is announced as an assignment.
+//  15. An older or equal version of a subscription or of a plan changes no state. The response has the version,
+//     the last period and the grants of the ledger, so that the caller notices if either database was restored.
+//  16. Only the plan changes its pass type, and only the subscription changes the type, the dates, the status
+//     and the payment of its pass. The credits can also be adjusted. Pass types of plans are neither sold on
+//     their own nor in the catalog.
+//  17. A subscription's pass that is cancelled has no credits, unless its uses are unlimited: those left
+//     expire, and so do those returned or granted later. After a customer is deleted, a subscription can only
+//     cancel its pass.
 package pass

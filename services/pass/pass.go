@@ -28,6 +28,7 @@ type PassType struct {
 	UpdatedAt          time.Time   `db:"updated_at"`
 	UnlimitedUses      bool        `db:"unlimited_uses"`
 	NeverExpires       bool        `db:"never_expires"`
+	PlanVersion        *int64      `db:"plan_version"` // of the plan that owns it; nil: it is sold on its own
 }
 
 const (
@@ -93,7 +94,15 @@ func (t PassType) Equal(other PassType) bool {
 		t.ValidityCount == other.ValidityCount && t.ValidityUnit == other.ValidityUnit && t.Price == other.Price &&
 		t.Currency == other.Currency && slices.Equal(t.EligibleEventTypes, other.EligibleEventTypes) && t.Status == other.Status &&
 		t.UnlimitedUses == other.UnlimitedUses && t.NeverExpires == other.NeverExpires &&
-		t.Version == other.Version && t.CreatedAt.Equal(other.CreatedAt) && t.UpdatedAt.Equal(other.UpdatedAt)
+		samePlanVersion(t, other) && t.Version == other.Version && t.CreatedAt.Equal(other.CreatedAt) && t.UpdatedAt.Equal(other.UpdatedAt)
+}
+
+// samePlanVersion reports whether two pass types have the same version of a plan, or none.
+func samePlanVersion(a, b PassType) bool {
+	if a.PlanVersion == nil || b.PlanVersion == nil {
+		return a.PlanVersion == b.PlanVersion
+	}
+	return *a.PlanVersion == *b.PlanVersion
 }
 
 // archivedType refuses to assign a pass of an archived type.
@@ -107,7 +116,7 @@ type CustomerPass struct {
 	CustomerID    id.Customer     `db:"customer_id"`
 	PassTypeID    id.PassType     `db:"pass_type_id"`
 	Title         string          `db:"title"`          // of the pass type
-	TotalUses     int32           `db:"total_uses"`     // when it was assigned
+	TotalUses     int32           `db:"total_uses"`     // when it was assigned or when its period began
 	RemainingUses int32           `db:"remaining_uses"` // as the ledger has them; see uses
 	UnlimitedUses bool            `db:"unlimited_uses"`
 	StartDate     time.Time       `db:"start_date"`
@@ -124,6 +133,14 @@ type CustomerPass struct {
 	PaidCurrency  *string `db:"paid_currency"`
 	PaidMethod    *string `db:"paid_method"`
 	PaidReference *string `db:"paid_reference"`
+
+	// A subscription decides these; SubscriptionVersion is 0 if the pass belongs to none.
+	SubscriptionVersion int64      `db:"subscription_version"`
+	SubscriptionState   string     `db:"subscription_state"`
+	LastPeriod          int32      `db:"last_period"`       // the last period granted
+	PeriodLastDay       *time.Time `db:"period_last_day"`   // of the current period
+	UnusableFrom        *time.Time `db:"unusable_from"`     // see unusableAt
+	UsableAgainFrom     *time.Time `db:"usable_again_from"` // see unusableAt
 }
 
 // LedgerEntry is one change of a pass's credits.
@@ -137,6 +154,7 @@ type LedgerEntry struct {
 	Redemption id.Transaction `db:"redemption_id"` // only for redeemed and returned
 	Item       id.Booking     `db:"item_id"`       // only for redeemed and returned
 	Reason     string         `db:"reason"`        // only for adjusted
+	Period     *int32         `db:"period"`        // of a subscription
 }
 
 // Kinds of ledger entries.
@@ -145,6 +163,10 @@ const (
 	entryRedeemed = "redeemed"
 	entryReturned = "returned"
 	entryAdjusted = "adjusted"
+	// The next three are only for passes of subscriptions.
+	entryGranted      = "granted"
+	entryExpired      = "expired"        // when a period began
+	entryExpiredAtEnd = "expired_at_end" // when the subscription ended
 )
 
 // Statuses of a pass type.
@@ -288,6 +310,12 @@ func (p *CustomerPass) differing(c passChange, today time.Time) (passChange, err
 	return c, f.Err()
 }
 
+// changes reports whether c differs from the pass.
+func (p *CustomerPass) changes(c passChange, today time.Time) bool {
+	c, _ = p.differing(c, today) // a value that is not accepted differs
+	return c.status != "" || c.expiry != nil || c.uses != nil
+}
+
 // apply applies a change at a time in the company's zone. It reports whether anything changed, and
 // by how much the uses changed. A cancelled pass accepts a change without effect and refuses every
 // other change.
@@ -296,7 +324,7 @@ func (p *CustomerPass) apply(c passChange, now time.Time, zone *time.Location) (
 	if c, err = p.differing(c, today); err != nil {
 		return false, 0, err
 	}
-	if p.Status == statusCancelled && (c.status != "" || c.expiry != nil || c.uses != nil) {
+	if p.Status == statusCancelled && p.changes(c, today) {
 		return false, 0, fault.Refuse(ReasonPassNotActive, "the pass is cancelled").With("status", p.Status)
 	}
 	switch c.status {

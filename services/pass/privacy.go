@@ -23,7 +23,8 @@ func NewExporter(db *pg.DB) *privacy.Exporter {
 	return &privacy.Exporter{Service: "pass", DB: db, Collections: []privacy.Collection{
 		{Kind: "customer_pass", SQL: exportPassesSQL, Names: map[string]func(id.UUID) string{
 			"id": privacy.Named[id.CustomerPass], "customer_id": privacy.Named[id.Customer], "pass_type_id": privacy.Named[id.PassType],
-			"redemption_id": privacy.Named[id.Transaction], "item_id": privacy.Named[id.Booking],
+			"subscription_id": privacy.Named[id.Subscription],
+			"redemption_id":   privacy.Named[id.Transaction], "item_id": privacy.Named[id.Booking],
 		}},
 	}}
 }

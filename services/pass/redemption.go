@@ -57,27 +57,30 @@ func (r *redemption) credits() int32 {
 	return int32(min(sum, math.MaxInt32))
 }
 
+// moment is a time by the company's clock, and the day at that time in the company's zone.
+type moment struct{ now, today time.Time }
+
 // period returns the first and the last day on which the pass must be valid.
-func (r *redemption) period(today time.Time) period {
+func (r *redemption) period(at moment) period {
 	days := make([]time.Time, 0, len(r.items))
 	for _, i := range r.items {
 		if i.day.IsZero() {
-			i.day = today
+			i.day = at.today
 		}
 		days = append(days, i.day)
 	}
-	return periodOf(days, today)
+	return periodOf(days, at)
 }
 
-// period is the range of days that a pass must cover.
-type period struct{ first, last time.Time }
+// period is the range of days that a pass must cover, and the time of the payment.
+type period struct{ first, last, now time.Time }
 
 // periodOf returns the range of days; if days is empty, today.
-func periodOf(days []time.Time, today time.Time) period {
+func periodOf(days []time.Time, at moment) period {
 	if len(days) == 0 {
-		return period{first: today, last: today}
+		return period{first: at.today, last: at.today, now: at.now}
 	}
-	return period{first: slices.MinFunc(days, time.Time.Compare), last: slices.MaxFunc(days, time.Time.Compare)}
+	return period{first: slices.MinFunc(days, time.Time.Compare), last: slices.MaxFunc(days, time.Time.Compare), now: at.now}
 }
 
 // parseDay parses the day of an event date; "" is the zero time.
@@ -101,6 +104,8 @@ func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fa
 	switch {
 	case c.Status != statusActive:
 		return fault.Refuse(ReasonPassNotActive, "the pass is "+c.Status).With("status", c.Status)
+	case c.unusableAt(when.now):
+		return fault.Refuse(ReasonPassNotActive, "the pass is "+statusPaused).With("status", statusPaused)
 	case when.last.After(c.lastDay()):
 		return fault.Refuse(ReasonPassExpired, "the pass expires before the day of the event date").
 			With("expiry_date", c.ExpiryDate.Format(time.DateOnly)).With("day", when.last.Format(time.DateOnly))
@@ -122,10 +127,11 @@ func (c *candidate) refuses(eventTypes []string, credits int32, when period) *fa
 }
 
 // choose sorts passes in the order in which they are used: by expiry date, those that never expire
-// last, then by the fewest uses left, unlimited uses last, then the oldest first.
+// last, then by the fewest uses left, unlimited uses last, then the oldest first. The pass of a
+// subscription counts as expiring with its current period.
 func choose(passes []*candidate) {
 	slices.SortFunc(passes, func(a, b *candidate) int {
-		return cmp.Or(a.lastDay().Compare(b.lastDay()), cmp.Compare(a.uses(), b.uses()),
+		return cmp.Or(a.usedBy().Compare(b.usedBy()), cmp.Compare(a.uses(), b.uses()),
 			a.CreatedAt.Compare(b.CreatedAt), slices.Compare(a.ID[:], b.ID[:]))
 	})
 }
@@ -148,7 +154,7 @@ func pick(passes []*candidate, eventTypes []string, credits int32, when period) 
 
 // reason returns why none of the passes can pay. If the request has a pass, passes has at most that
 // one.
-func (r *redemption) reason(passes []*candidate, today time.Time) error {
+func (r *redemption) reason(passes []*candidate, at moment) error {
 	if !r.pass.IsZero() {
 		if len(passes) == 0 {
 			return fault.Missing("customer pass")
@@ -157,7 +163,7 @@ func (r *redemption) reason(passes []*candidate, today time.Time) error {
 			return fault.Refuse(ReasonPassNotApplicable, "the pass belongs to another customer")
 		}
 	}
-	_, refusal := pick(passes, r.eventTypes(), r.credits(), r.period(today))
+	_, refusal := pick(passes, r.eventTypes(), r.credits(), r.period(at))
 	if refusal == nil {
 		// Credits were returned after the redemption was decided.
 		refusal = fault.Refuse(ReasonPassExhausted, "the pass does not have that many uses left")

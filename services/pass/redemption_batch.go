@@ -2,7 +2,6 @@ package pass
 
 import (
 	"slices"
-	"time"
 
 	"reservation.dev/platform/fault"
 	"reservation.dev/platform/id"
@@ -47,9 +46,9 @@ type change struct {
 // changing returns a change of a locked pass that has not changed yet.
 func changing(p *CustomerPass) change { return change{pass: p, before: *p} }
 
-// decide decides the redemptions in order, on a day in the company's zone. A pass that pays for
+// decide decides the redemptions in order, at a time by the company's clock. A pass that pays for
 // several of them carries its remaining uses from one to the next.
-func (b *batch) decide(today time.Time, actor string) ([]decision, taking) {
+func (b *batch) decide(at moment, actor string) ([]decision, taking) {
 	decisions := make([]decision, len(b.redemptions))
 	taken := taking{entries: entries{kind: entryRedeemed, actor: actor}}
 	for n, r := range b.redemptions {
@@ -61,7 +60,7 @@ func (b *batch) decide(today time.Time, actor string) ([]decision, taking) {
 			decisions[n].err = fault.Missing("customer")
 			continue
 		}
-		p, refusal := pick(b.passesFor(r), r.eventTypes(), r.credits(), r.period(today))
+		p, refusal := pick(b.passesFor(r), r.eventTypes(), r.credits(), r.period(at))
 		if refusal != nil {
 			decisions[n].refused = true
 			continue
@@ -89,12 +88,12 @@ func (t *taking) add(r *redemption, p *CustomerPass) storedRedemption {
 		t.passes = append(t.passes, changing(p))
 	}
 	for _, i := range r.items {
-		t.items = append(t.items, storedItem{Redemption: r.id, Item: i.id, Pass: p.ID, Credits: i.credits})
+		t.items = append(t.items, storedItem{Redemption: r.id, Item: i.id, Pass: p.ID, Credits: p.cost(i.credits)})
 		if i.credits > 0 {
 			t.entries.add(p, p.add(-i.credits), r.id, i.id)
 		}
 	}
-	stored := storedRedemption{ID: r.id, Pass: p.ID, Credits: r.credits(), RemainingUses: p.uses()}
+	stored := storedRedemption{ID: r.id, Pass: p.ID, Credits: p.cost(r.credits()), RemainingUses: p.uses()}
 	t.redemptions = append(t.redemptions, stored)
 	return stored
 }

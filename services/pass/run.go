@@ -19,9 +19,9 @@ func Part() service.Part {
 	return service.Part{
 		Name:  "pass",
 		About: "pass types, the passes that customers hold, and the ledger of their credits",
-		// auth refreshes its copies of companies, customer confirms deletions, and booking redeems
-		// and returns credits.
-		Callers:    []string{"auth", "customer", "booking", "admin", "gateway-a", "gateway-b", "reservectl"},
+		// auth refreshes its copies of companies, customer confirms deletions, booking redeems and
+		// returns credits, subscription grants them, and media looks up passes.
+		Callers:    []string{"auth", "customer", "booking", "subscription", "media", "admin", "gateway-a", "gateway-b", "reservectl"},
 		Migrations: migrations.FS,
 		Settings:   func() any { return &Config{} },
 		Run:        Run,
@@ -55,6 +55,7 @@ func Run(ctx context.Context, h *service.Host) error {
 	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
 	server := NewServer(kit.DB, kit.Outbox, companies, NewCustomers(customerConn, source))
 	passv1.RegisterPassServiceServer(srv, server)
+	passv1.RegisterSubscriptionPassServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, server)

@@ -17,10 +17,11 @@ import (
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
 )
 
-// Server implements PassService. The server_*.go files have the RPCs for customer passes,
-// redemptions, deleted customers and verification.
+// Server implements PassService and SubscriptionPassService. The server_*.go files have the RPCs for
+// customer passes, subscriptions, redemptions, deleted customers and verification.
 type Server struct {
 	passv1.UnimplementedPassServiceServer
+	passv1.UnimplementedSubscriptionPassServiceServer
 	customerv1.UnimplementedCustomerDeletionServiceServer
 
 	store     *store
@@ -63,6 +64,12 @@ func (s *Server) clock(company tenant) time.Time { return pg.Instant(company.Now
 // today returns the current day at a company. A decision under a lock calls it while holding the
 // lock, because the request may have waited past midnight.
 func (s *Server) today(company tenant) time.Time { return dayOf(s.clock(company), company.zone) }
+
+// moment returns the time and the day of a company.
+func (s *Server) moment(company tenant) moment {
+	now := s.clock(company)
+	return moment{now: now, today: dayOf(now, company.zone)}
+}
 
 // CreatePassType implements PassService.
 func (s *Server) CreatePassType(ctx context.Context, req *passv1.CreatePassTypeRequest) (*passv1.CreatePassTypeResponse, error) {
@@ -166,6 +173,9 @@ func (s *Server) updatePassType(ctx context.Context, tx *pg.Tx, company tenant, 
 		return before, err
 	}
 	t, err := changedPassType(before, req)
+	if before.ofPlan() && (err != nil || !t.Equal(before)) {
+		return t, passOfSubscription()
+	}
 	if err != nil || t.Equal(before) {
 		return t, err
 	}

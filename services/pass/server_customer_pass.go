@@ -45,7 +45,10 @@ func (s *Server) newCustomerPass(ctx context.Context, company tenant, req *passv
 	if t, err = s.store.passType(ctx, company.ID, a.passType); err != nil {
 		return p, t, err
 	}
-	if t.Status == typeArchived {
+	switch {
+	case t.ofPlan():
+		return p, t, passOfSubscription()
+	case t.Status == typeArchived:
 		return p, t, archivedType()
 	}
 	if p, err = newPurchase(req.GetPurchase(), t); err != nil {
@@ -217,6 +220,9 @@ func (s *Server) UpdateCustomerPass(ctx context.Context, req *passv1.UpdateCusto
 		}
 		if err := check.Version(p.Version, req.ExpectedVersion, "customer pass"); err != nil {
 			return err
+		}
+		if p.ofSubscription() && p.changes(change, s.today(company)) {
+			return passOfSubscription()
 		}
 		p, err = s.change(ctx, tx, company, p, change, req.GetReason())
 		resp.CustomerPass = customerPassMessage(p, company.zone, s.today(company))

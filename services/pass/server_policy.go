@@ -12,6 +12,7 @@ import (
 func Policy() rpc.Policy {
 	return rpc.PolicyOf(
 		&passv1.PassService_ServiceDesc,
+		&passv1.SubscriptionPassService_ServiceDesc,
 		&authv1.CompanyCopyService_ServiceDesc,
 		&authv1.TestDataService_ServiceDesc,
 		&customerv1.CustomerDeletionService_ServiceDesc,

@@ -21,7 +21,7 @@ func (s *Server) ListEligiblePasses(ctx context.Context, req *passv1.ListEligibl
 		return nil, err
 	}
 	today := s.today(company)
-	kinds, when, err := eligibilityOf(req, today)
+	kinds, when, err := eligibilityOf(req, s.moment(company))
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (s *Server) redeemValid(ctx context.Context, company tenant, redemptions []
 // redeemTogether decides redemptions in one commit, whose statements wait at most limit for a lock; 0
 // means no limit.
 func (s *Server) redeemTogether(ctx context.Context, company tenant, redemptions []*redemption, limit time.Duration) (decisions []decision, err error) {
-	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
+	err = s.store.writeRepeatedly(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
 		tx.Queue(pg.LimitLockWait(limit))
 		decisions, err = s.redeemIn(ctx, tx, company, redemptions)
 		return err
@@ -145,12 +145,12 @@ var errNothingTaken = errors.New("no redemption takes credits")
 
 // redeemIn decides redemptions and stores those that take credits.
 func (s *Server) redeemIn(ctx context.Context, tx *pg.Tx, company tenant, redemptions []*redemption) ([]decision, error) {
-	b, err := s.store.lockBatch(ctx, tx, company.ID, redemptions, s.today(company))
+	b, err := s.store.lockBatch(ctx, tx, company.ID, redemptions, s.moment(company))
 	if err != nil {
 		return nil, err
 	}
-	today := s.today(company)
-	decisions, taken := b.decide(today, rpc.Caller(ctx))
+	at := s.moment(company)
+	decisions, taken := b.decide(at, rpc.Caller(ctx))
 	if len(taken.redemptions) > 0 {
 		if err := s.savePasses(ctx, tx, company, taken.passes, taken.entries); err != nil {
 			return nil, err
@@ -160,7 +160,7 @@ func (s *Server) redeemIn(ctx context.Context, tx *pg.Tx, company tenant, redemp
 	var reasons []pg.Query // read after the writes of the batch
 	for n, r := range redemptions {
 		if decisions[n].refused {
-			reasons = append(reasons, reasonOf(company.ID, r, today, &decisions[n].err))
+			reasons = append(reasons, reasonOf(company.ID, r, at, &decisions[n].err))
 		}
 	}
 	if len(reasons) > 0 {
@@ -183,7 +183,7 @@ func (s *Server) ReturnCredits(ctx context.Context, req *passv1.ReturnCreditsReq
 		return nil, err
 	}
 	resp := &passv1.ReturnCreditsResponse{}
-	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
+	err = s.store.writeRepeatedly(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) error {
 		p, changed, err := s.returnOnce(ctx, tx, company, r)
 		resp.RemainingUses, resp.Changed = p.uses(), changed
 		return err
@@ -263,6 +263,7 @@ func (s *Server) returnTo(ctx context.Context, tx *pg.Tx, company tenant, pass i
 			returned.add(&p, p.add(i.Credits), i.Redemption, i.Item)
 		}
 	}
+	p.expireAtEnd(&returned)
 	err = s.savePasses(ctx, tx, company, []change{changed}, returned)
 	return p, err
 }
@@ -278,7 +279,7 @@ func (s *Server) CancelRedemption(ctx context.Context, req *passv1.CancelRedempt
 		return nil, fault.InvalidFields(fault.Field{Field: "redemption_id", Rule: "format", Message: "must be a txn_ identifier"})
 	}
 	resp := &passv1.CancelRedemptionResponse{}
-	err = s.store.writeRedemptions(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
+	err = s.store.writeRepeatedly(ctx, company.ID, func(ctx context.Context, tx *pg.Tx) (err error) {
 		resp.Credits, err = s.cancel(ctx, tx, company, redemption, s.clock(company))
 		return err
 	})

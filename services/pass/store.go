@@ -18,29 +18,32 @@ import (
 type store struct{ pg.Store }
 
 func newStore(db *pg.DB) *store {
-	return &store{pg.Store{DB: db, Constraints: map[string]*fault.Error{redemptionKey: errStoredMeanwhile()}}}
+	return &store{pg.Store{DB: db, Constraints: map[string]*fault.Error{
+		redemptionKey: errStoredMeanwhile(), passTypeKey: errStoredMeanwhile(), customerPassKey: errStoredMeanwhile(),
+	}}}
 }
 
 const passTypeColumns = `id, title, description, total_uses, validity_count, validity_unit, price, currency,
-	eligible_event_types, status, version, created_at, updated_at, unlimited_uses, never_expires`
+	eligible_event_types, status, version, created_at, updated_at, unlimited_uses, never_expires, plan_version`
 
 const (
 	passTypeSQL = `select ` + passTypeColumns + ` from pass_types where company_id = $1 and id = $2`
 
 	// For callers who only see the catalog.
-	catalogPassTypeSQL = passTypeSQL + ` and status = 'active'`
+	catalogPassTypeSQL = passTypeSQL + ` and status = 'active' and plan_version is null`
 
 	lockPassTypeSQL = passTypeSQL + ` for no key update`
 
 	savePassTypeSQL = `update pass_types set title = @title, description = @description, total_uses = @total_uses,
 			validity_count = @validity_count, validity_unit = @validity_unit, price = @price, currency = @currency,
 			eligible_event_types = @eligible_event_types, status = @status, version = @version, updated_at = @updated_at,
-			unlimited_uses = @unlimited_uses, never_expires = @never_expires
+			unlimited_uses = @unlimited_uses, never_expires = @never_expires, plan_version = @plan_version
 		where company_id = @company and id = @id`
 
 	addPassTypeSQL = `insert into pass_types (company_id, ` + passTypeColumns + `)
 		values (@company, @id, @title, @description, @total_uses, @validity_count, @validity_unit, @price, @currency,
-			@eligible_event_types, @status, @version, @created_at, @updated_at, @unlimited_uses, @never_expires)`
+			@eligible_event_types, @status, @version, @created_at, @updated_at, @unlimited_uses, @never_expires,
+			@plan_version)`
 
 	countPassTypeSQL = `insert into pass_totals as t (company_id, pass_types) values ($1, 1)
 		on conflict (company_id) do update set pass_types = t.pass_types + 1`
@@ -64,6 +67,7 @@ type totals struct{ passTypes, customerPasses int64 }
 // passTypeFilter filters a list of pass types; zero means no filter.
 type passTypeFilter struct {
 	catalog      bool // only pass types that are on offer
+	ofPlans      bool // also pass types of plans
 	status       string
 	updatedSince time.Time
 }
@@ -71,6 +75,11 @@ type passTypeFilter struct {
 // passTypes returns a page of pass types and the number of matches.
 func (s *store) passTypes(ctx context.Context, company id.Company, f passTypeFilter, p page.Page) (types []PassType, total int64, err error) {
 	l := newList(company)
+	if f.ofPlans && !f.catalog {
+		l.filtered = true // the counters leave out pass types of plans
+	} else {
+		l.where.And("plan_version is null")
+	}
 	if f.catalog {
 		l.and("status = 'active'")
 	}
@@ -125,9 +134,12 @@ func (l *list) count(table string, all *totals, matching *int64) pg.Query {
 	return pg.Query{SQL: "select count(*) from " + table + " where " + l.where.SQL, Args: l.where.Args, Scan: pg.First(matching)}
 }
 
-// addPassType stores a new pass type when tx commits.
+// addPassType stores a new pass type when tx commits. Pass types of plans are not counted.
 func addPassType(tx *pg.Tx, company id.Company, t PassType) {
-	tx.Queue(pg.Query{SQL: addPassTypeSQL, Args: rowOfPassType(company, t)}, pg.Query{SQL: countPassTypeSQL, Args: []any{company}})
+	tx.Queue(pg.Query{SQL: addPassTypeSQL, Args: rowOfPassType(company, t)})
+	if !t.ofPlan() {
+		tx.Queue(pg.Query{SQL: countPassTypeSQL, Args: []any{company}})
+	}
 }
 
 // lockPassType reads a pass type and locks it until the end of tx.
@@ -147,5 +159,6 @@ func rowOfPassType(company id.Company, t PassType) []any {
 		"validity_count": t.ValidityCount, "validity_unit": t.ValidityUnit, "price": t.Price, "currency": t.Currency,
 		"eligible_event_types": t.EligibleEventTypes, "status": t.Status, "version": t.Version,
 		"created_at": t.CreatedAt, "updated_at": t.UpdatedAt, "unlimited_uses": t.UnlimitedUses, "never_expires": t.NeverExpires,
+		"plan_version": t.PlanVersion,
 	}}
 }

@@ -16,6 +16,8 @@ import (
 // passColumns are the columns of a customer pass p, without the title of its type.
 const passColumns = `p.id, p.customer_id, p.pass_type_id, p.remaining_uses, p.unlimited_uses, p.start_date, p.expiry_date, p.status,
 	p.paused_on, p.paused_at, p.version, p.created_at, p.updated_at, p.paid_gross, p.paid_currency, p.paid_method, p.paid_reference,
+	coalesce(p.subscription_version, 0) as subscription_version, coalesce(p.subscription_state, '') as subscription_state,
+	coalesce(p.last_period, 0) as last_period, p.period_last_day, p.unusable_from, p.usable_again_from,
 	coalesce(p.total_uses, (select l.credits from ledger_entries l
 		where l.company_id = p.company_id and l.customer_pass_id = p.id and l.sequence = 1)) as total_uses`
 
@@ -37,7 +39,7 @@ const (
 	openLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at)
 		values ($1, $2, 1, 'assigned', $3, $3, $4, $5)`
 
-	ledgerColumns = `sequence, kind, credits, balance, actor, created_at, redemption_id, item_id, coalesce(reason, '') as reason`
+	ledgerColumns = `sequence, kind, credits, balance, actor, created_at, redemption_id, item_id, coalesce(reason, '') as reason, period`
 
 	// The entries of a pass are numbered from 1 without gaps.
 	ledgerLengthSQL = `select coalesce(max(sequence), 0) from ledger_entries where company_id = $1 and customer_pass_id = $2`
@@ -168,12 +170,12 @@ const (
 
 	// The passes are locked, so their last sequence numbers do not change.
 	appendLedgerSQL = `insert into ledger_entries (company_id, customer_pass_id, sequence, kind, credits, balance, actor, created_at,
-			redemption_id, item_id, reason)
+			redemption_id, item_id, reason, period)
 		select $1, n.customer_pass_id, n.place + (select coalesce(max(l.sequence), 0) from ledger_entries l
 				where l.company_id = $1 and l.customer_pass_id = n.customer_pass_id),
-			$3, n.credits, n.balance, $4, $2, n.redemption_id, n.item_id, $5
-		from unnest($6::uuid[], $7::integer[], $8::integer[], $9::integer[], $10::uuid[], $11::uuid[])
-			n(customer_pass_id, place, credits, balance, redemption_id, item_id)`
+			n.kind, n.credits, n.balance, $3, $2, n.redemption_id, n.item_id, $4, n.period
+		from unnest($5::uuid[], $6::integer[], $7::text[], $8::integer[], $9::integer[], $10::uuid[], $11::uuid[], $12::integer[])
+			n(customer_pass_id, place, kind, credits, balance, redemption_id, item_id, period)`
 )
 
 // lockCustomerPass reads a customer pass and locks it until the end of tx.
@@ -183,19 +185,32 @@ func (s *store) lockCustomerPass(ctx context.Context, tx *pg.Tx, company id.Comp
 
 // entries are ledger entries to add together.
 type entries struct {
-	kind   string
+	kind   string // of entries without a period
 	reason *string
 	actor  string
 
 	passes            []id.CustomerPass
 	places            []int32 // of the entry among those of its pass, from 1
+	kinds             []string
 	credits, balances []int32
 	redemptions       []id.Transaction
 	items             []id.Booking
+	periods           []*int32
 }
 
 // add adds an entry of a pass. The pass has the credits already, so its stored uses are the balance.
 func (e *entries) add(p *CustomerPass, credits int32, redemption id.Transaction, item id.Booking) {
+	e.append(p, e.kind, credits, nil)
+	last := len(e.passes) - 1
+	e.redemptions[last], e.items[last] = redemption, item
+}
+
+// addPeriod adds an entry of a period of a subscription.
+func (e *entries) addPeriod(p *CustomerPass, kind string, credits, period int32) {
+	e.append(p, kind, credits, &period)
+}
+
+func (e *entries) append(p *CustomerPass, kind string, credits int32, period *int32) {
 	place := int32(1)
 	for n := len(e.passes) - 1; n >= 0; n-- {
 		if e.passes[n] == p.ID {
@@ -205,10 +220,12 @@ func (e *entries) add(p *CustomerPass, credits int32, redemption id.Transaction,
 	}
 	e.passes = append(e.passes, p.ID)
 	e.places = append(e.places, place)
+	e.kinds = append(e.kinds, kind)
 	e.credits = append(e.credits, credits)
 	e.balances = append(e.balances, p.RemainingUses)
-	e.redemptions = append(e.redemptions, redemption)
-	e.items = append(e.items, item)
+	e.redemptions = append(e.redemptions, id.Transaction{})
+	e.items = append(e.items, id.Booking{})
+	e.periods = append(e.periods, period)
 }
 
 // saveCustomerPasses returns the statements that store locked passes, all changed at the same time,
@@ -223,10 +240,15 @@ func saveCustomerPasses(company id.Company, now time.Time, passes []change, e en
 		pausedOn[i], pausedAt[i], versions[i] = p.PausedOn, p.PausedAt, p.Version
 	}
 	queries := []pg.Query{{SQL: saveCustomerPassesSQL, Args: []any{company, now, ids, uses, expiries, statuses, pausedOn, pausedAt, versions}}}
-	if len(e.credits) > 0 {
-		queries = append(queries, pg.Query{SQL: appendLedgerSQL, Args: []any{
-			company, now, e.kind, e.actor, e.reason, e.passes, e.places, e.credits, e.balances, e.redemptions, e.items,
-		}})
+	return append(queries, appendLedger(company, now, e)...)
+}
+
+// appendLedger returns the statement that adds entries to ledgers, if there are any.
+func appendLedger(company id.Company, now time.Time, e entries) []pg.Query {
+	if len(e.credits) == 0 {
+		return nil
 	}
-	return queries
+	return []pg.Query{{SQL: appendLedgerSQL, Args: []any{
+		company, now, e.actor, e.reason, e.passes, e.places, e.kinds, e.credits, e.balances, e.redemptions, e.items, e.periods,
+	}}}
 }

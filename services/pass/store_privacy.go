@@ -41,7 +41,8 @@ func (s *store) passesOf(ctx context.Context, e privacy.Erasure) ([]string, erro
 	return names, err
 }
 
-const exportPassesSQL = `select p.id, to_jsonb(p) || jsonb_build_object('title', t.title, 'ledger', (
+const exportPassesSQL = `select p.id, to_jsonb(p) || jsonb_build_object('title', t.title,
+		'subscription_id', case when p.subscription_version is not null then p.id end, 'ledger', (
 		select jsonb_agg(to_jsonb(l) - array['company_id', 'customer_pass_id'] order by l.sequence) from ledger_entries l
 		where l.company_id = p.company_id and l.customer_pass_id = p.id))
 	from customer_passes p join pass_types t on t.company_id = p.company_id and t.id = p.pass_type_id

@@ -22,6 +22,10 @@ import (
 //  4. customers who have no row yet, with a new row
 //  5. redemptions that do not exist yet, with a new row
 //
+// A change by a subscription adds the customer's row first and locks the customer, the pass and, if its
+// plan has changed, the pass type. A subscription's customer has a row before the pass exists, so it adds
+// none while another transaction can have the pass. No other write locks the pass type of a plan.
+//
 // A new row makes other transactions wait that add a row with the same key. When such a wait ends
 // with a row of the other transaction, the waiting transaction is rolled back and repeated, and then
 // finds the row. So nothing is locked before the decision, and a redemption is still decided once:
@@ -105,14 +109,21 @@ const (
 // since this one looked for it.
 const redemptionKey = "redemptions_pkey"
 
-// errStoredMeanwhile is the fault of a violated redemptionKey. No caller sees it.
+// passTypeKey and customerPassKey are the same for the pass type of a plan and the pass of a subscription.
+const (
+	passTypeKey     = "pass_types_pkey"
+	customerPassKey = "customer_passes_pkey"
+)
+
+// errStoredMeanwhile is the fault of a violated key. No caller sees it.
 func errStoredMeanwhile() *fault.Error {
-	return fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress, "another request has stored the redemption")
+	return fault.New(fault.Conflict, fault.ReasonIdempotencyInProgress, "another request has stored the same row")
 }
 
-// writeRedemptions is Write for transactions with addRedemptions. It repeats those that come second.
-// A redemption is never removed, so each attempt finds more of them.
-func (s *store) writeRedemptions(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
+// writeRepeatedly is Write for transactions that add rows with keys of the caller: redemptions, pass types
+// of plans and passes of subscriptions. It repeats those that come second. These rows are never removed,
+// so each attempt finds more of them.
+func (s *store) writeRepeatedly(ctx context.Context, company id.Company, fn func(ctx context.Context, tx *pg.Tx) error) error {
 	for {
 		if err := s.Write(ctx, company, fn); !errors.Is(err, errStoredMeanwhile()) {
 			return err
@@ -163,13 +174,13 @@ func returnItems(company id.Company, redemption id.Transaction, items []id.Booki
 }
 
 // lockBatch reads what redemptions depend on, and locks the customers and the passes that can pay.
-func (s *store) lockBatch(ctx context.Context, tx *pg.Tx, company id.Company, redemptions []*redemption, today time.Time) (*batch, error) {
+func (s *store) lockBatch(ctx context.Context, tx *pg.Tx, company id.Company, redemptions []*redemption, at moment) (*batch, error) {
 	b := &batch{redemptions: redemptions, stored: map[id.Transaction]storedRedemption{}, deleted: map[id.Customer]bool{}}
 	n := len(redemptions)
 	ids, customers, passes := make([]id.Transaction, n), make([]id.Customer, n), make([]id.CustomerPass, n)
 	days, credits := make([]time.Time, n), make([]int32, n)
 	for i, r := range redemptions {
-		ids[i], customers[i], passes[i], days[i], credits[i] = r.id, r.customer, r.pass, r.period(today).last, r.credits()
+		ids[i], customers[i], passes[i], days[i], credits[i] = r.id, r.customer, r.pass, r.period(at).last, r.credits()
 	}
 	err := tx.Pipeline(ctx, pg.ByIndex(),
 		lockCustomers(company, customers, b.deleted),
@@ -221,7 +232,7 @@ func collectCandidates(into *[]*candidate) func(pgx.Rows) error {
 
 // reasonOf returns the query for the reason why no pass of the customer can pay for a redemption or,
 // if the request has a pass, why that pass cannot. It sets reason.
-func reasonOf(company id.Company, r *redemption, today time.Time, reason *error) pg.Query {
+func reasonOf(company id.Company, r *redemption, at moment, reason *error) pg.Query {
 	query := pg.Query{SQL: candidatesSQL, Args: []any{company, r.customer}}
 	if !r.pass.IsZero() {
 		query.SQL, query.Args[1] = requestedCandidateSQL, r.pass
@@ -229,7 +240,7 @@ func reasonOf(company id.Company, r *redemption, today time.Time, reason *error)
 	query.Scan = func(rows pgx.Rows) error {
 		var passes []*candidate
 		err := collectCandidates(&passes)(rows)
-		*reason = r.reason(passes, today)
+		*reason = r.reason(passes, at)
 		return err
 	}
 	return query

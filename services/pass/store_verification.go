@@ -19,23 +19,39 @@ const (
 			sum(e.credits) over (partition by e.customer_pass_id order by e.sequence)::bigint
 		from ledger_entries e where e.company_id = $1`
 
-	// An item holds the credits that the ledger took for it and did not return. The entries of a pass
-	// with unlimited uses have no credits, so they are counted. The ledger has only the return of an
-	// imported booking.
+	// An item holds the credits that the ledger took for it and did not return. An entry without credits,
+	// of a time when the pass had unlimited uses, stands for those of the item. The ledger has only the
+	// return of an imported booking.
 	verifyRedemptionsSQL = `select i.redemption_id, (i.credits - i.returned)::bigint,
-			case when r.customer_pass_id is null then 0 when p.unlimited_uses then i.credits * coalesce(e.held, 0)
-				else -coalesce(e.credits, 0) end
+			case when r.customer_pass_id is null then 0
+				when p.unlimited_uses or p.subscription_version is not null then coalesce(e.taken, 0) + i.credits * coalesce(e.held, 0)
+				else coalesce(e.taken, 0) end
 		from redemption_items i
 			join redemptions r on r.company_id = i.company_id and r.id = i.redemption_id
 			left join customer_passes p on p.company_id = i.company_id and p.id = i.customer_pass_id
-			left join lateral (select sum(credits)::bigint as credits,
-					count(*) filter (where kind = 'redeemed') - count(*) filter (where kind = 'returned') as held from ledger_entries e
+			left join lateral (select -sum(credits)::bigint as taken,
+					count(*) filter (where kind = 'redeemed' and credits = 0) - count(*) filter (where kind = 'returned' and credits = 0) as held
+				from ledger_entries e
 				where e.company_id = i.company_id and e.customer_pass_id = i.customer_pass_id
 					and e.redemption_id = i.redemption_id and e.item_id = i.item_id) e on true
 		where i.company_id = $1`
 
+	// The entries of a period are its grant. The 999999 of unlimited uses are added when such periods
+	// begin and removed when they end.
+	verifyGrantsSQL = `with granted as (select customer_pass_id, period, granted - expired + 999999 * (unlimited_uses::integer
+				- lag(unlimited_uses::integer, 1, 0) over (partition by customer_pass_id order by period)) as credits
+			from pass_grants where company_id = $1),
+		explained as (select customer_pass_id, period, sum(credits) as credits from ledger_entries
+			where company_id = $1 and kind in ('assigned', 'granted', 'expired') and period is not null group by customer_pass_id, period)
+		select customer_pass_id, coalesce(g.credits, 0)::bigint, coalesce(e.credits, 0)::bigint
+		from granted g full join explained e using (customer_pass_id, period)`
+
+	verifyPeriodsSQL = `select p.id, coalesce(p.last_period, 0)::bigint,
+			(select count(*) from pass_grants g where g.company_id = p.company_id and g.customer_pass_id = p.id)
+		from customer_passes p where p.company_id = $1 and p.subscription_version is not null`
+
 	verifyTotalsSQL = `select coalesce((select pass_types from pass_totals where company_id = $1), 0),
-			(select count(*) from pass_types where company_id = $1),
+			(select count(*) from pass_types where company_id = $1 and plan_version is null),
 			coalesce((select customer_passes from pass_totals where company_id = $1), 0),
 			(select count(*) from customer_passes where company_id = $1)`
 
@@ -60,6 +76,12 @@ func (s *store) verify(ctx context.Context, company id.Company, each func(compar
 		return err
 	}
 	if err := s.compare(ctx, company, verifyRedemptionsSQL, "redemption.credits", redemptionID, each); err != nil {
+		return err
+	}
+	if err := s.compare(ctx, company, verifyGrantsSQL, "pass_grant.credits", passID, each); err != nil {
+		return err
+	}
+	if err := s.compare(ctx, company, verifyPeriodsSQL, "customer_pass.last_period", passID, each); err != nil {
 		return err
 	}
 	return s.stream(ctx, company, verifyTotalsSQL, func(rows pgx.Rows) error {

@@ -79,16 +79,18 @@ func (f *fakeAuth) Company(_ context.Context, company id.Company) (tenancy.Compa
 
 // world is the service with real gRPC and PostgreSQL, for one company.
 type world struct {
-	t         testing.TB
-	db        *pg.DB
-	server    *Server
-	client    passv1.PassServiceClient
-	copies    authv1.CompanyCopyServiceClient
-	deletions customerv1.CustomerDeletionServiceClient
-	issuer    *tokentest.Issuer
-	customers *fakeCustomers
-	auth      *fakeAuth
-	company   id.Company
+	t      testing.TB
+	db     *pg.DB
+	server *Server
+	client passv1.PassServiceClient
+	// subscriptions is called as the subscription service calls it.
+	subscriptions passv1.SubscriptionPassServiceClient
+	copies        authv1.CompanyCopyServiceClient
+	deletions     customerv1.CustomerDeletionServiceClient
+	issuer        *tokentest.Issuer
+	customers     *fakeCustomers
+	auth          *fakeAuth
+	company       id.Company
 }
 
 // open starts the service on its own database. Tests that use it run in parallel.
@@ -105,6 +107,7 @@ func open(t testing.TB) *world {
 	w.server = NewServer(w.db, outbox.New(w.db, nil, testkit.Log(t), time.Now), companies, w.customers)
 	srv := rpc.NewServer(rpc.ServerOptions{Log: testkit.Log(t), Verifier: w.issuer.Verifier, Policy: Policy(), Idempotency: idem.WithKey})
 	passv1.RegisterPassServiceServer(srv, w.server)
+	passv1.RegisterSubscriptionPassServiceServer(srv, w.server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(w.db))
 	customerv1.RegisterCustomerDeletionServiceServer(srv, w.server)
@@ -120,6 +123,7 @@ func open(t testing.TB) *world {
 	}
 	t.Cleanup(func() { _ = conn.Close() })
 	w.client, w.copies = passv1.NewPassServiceClient(conn), authv1.NewCompanyCopyServiceClient(conn)
+	w.subscriptions = passv1.NewSubscriptionPassServiceClient(conn)
 	w.deletions = customerv1.NewCustomerDeletionServiceClient(conn)
 	return w
 }

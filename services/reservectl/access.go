@@ -29,6 +29,10 @@ type access struct {
 	Webhooks  struct {
 		CAFile string `json:"ca_file"`
 	} `json:"webhooks"`
+	// Media has the URL at which this machine reaches the files of the media service.
+	Media struct {
+		BaseURL string `json:"base_url"`
+	} `json:"media"`
 	InterfaceA struct {
 		BaseURL      string `json:"base_url"`
 		ClientID     string `json:"client_id"`
@@ -44,6 +48,8 @@ type access struct {
 		Customer          string `json:"customer"`
 		Booking           string `json:"booking"`
 		Pass              string `json:"pass"`
+		Subscription      string `json:"subscription"`
+		Media             string `json:"media"`
 		Webhook           string `json:"webhook"`
 		ServiceToken      string `json:"service_token"`
 		ServiceCredential struct {
@@ -76,7 +82,9 @@ func (a *access) load() error {
 	for _, field := range []struct{ to, from *string }{
 		{&a.CompanyID, &f.CompanyID}, {&a.GRPC.Auth, &f.GRPC.Auth}, {&a.GRPC.Customer, &f.GRPC.Customer},
 		{&a.GRPC.Booking, &f.GRPC.Booking}, {&a.GRPC.Pass, &f.GRPC.Pass},
+		{&a.GRPC.Subscription, &f.GRPC.Subscription}, {&a.GRPC.Media, &f.GRPC.Media},
 		{&a.GRPC.Webhook, &f.GRPC.Webhook}, {&a.Webhooks.CAFile, &f.Webhooks.CAFile},
+		{&a.Media.BaseURL, &f.Media.BaseURL},
 	} {
 		if *field.to == "" {
 			*field.to = *field.from
@@ -228,6 +236,14 @@ func (a *app) passes(ctx context.Context) (*session, error) {
 	return a.open(ctx, "pass", &a.access.GRPC.Pass)
 }
 
+func (a *app) subscriptions(ctx context.Context) (*session, error) {
+	return a.open(ctx, "subscription", &a.access.GRPC.Subscription)
+}
+
+func (a *app) media(ctx context.Context) (*session, error) {
+	return a.open(ctx, "media", &a.access.GRPC.Media)
+}
+
 // withBookingsAndPasses runs f with sessions with both services.
 func (a *app) withBookingsAndPasses(ctx context.Context, f func(bookings, passes *session) error) error {
 	bookings, err := a.bookings(ctx)
@@ -241,6 +257,23 @@ func (a *app) withBookingsAndPasses(ctx context.Context, f func(bookings, passes
 	}
 	defer passes.close()
 	return f(bookings, passes)
+}
+
+// withStores runs f with sessions with the services whose numbers verify compares.
+func (a *app) withStores(ctx context.Context, f func(bookings, passes, subscriptions, media *session) error) error {
+	return a.withBookingsAndPasses(ctx, func(bookings, passes *session) error {
+		subscriptions, err := a.subscriptions(ctx)
+		if err != nil {
+			return err
+		}
+		defer subscriptions.close()
+		media, err := a.media(ctx)
+		if err != nil {
+			return err
+		}
+		defer media.close()
+		return f(bookings, passes, subscriptions, media)
+	})
 }
 
 func (a *app) webhooks(ctx context.Context) (*session, error) {

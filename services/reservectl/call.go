@@ -29,7 +29,8 @@ type call struct {
 	// hidden are further fields without a flag, and required those whose flag must be given.
 	hidden, required []string
 	// print lists the fields of the response to print. The members of the first one, which is a
-	// message, are printed as those of the result. It can be empty if the response has one field.
+	// message, are printed as those of the result. If it is empty, the first field is printed, or all of
+	// them if the first one is not a message.
 	print []string
 	// columns make the command a list. Each is a member of an item, or "title=path.to.member".
 	columns []string
@@ -125,7 +126,10 @@ func newMessage(d protoreflect.MessageDescriptor) protoreflect.Message {
 // openFor opens a session with the service of an RPC, for the company of the command.
 func (a *app) openFor(ctx context.Context, c call) (*session, error) {
 	part := strings.Split(c.method, ".")[1] // "/reservation.booking.v1.EventService/GetEvent"
-	services := map[string]opener{"auth": a.auth, "customer": a.customers, "booking": a.bookings, "pass": a.passes, "webhook": a.webhooks}
+	services := map[string]opener{
+		"auth": a.auth, "customer": a.customers, "booking": a.bookings, "pass": a.passes,
+		"subscription": a.subscriptions, "media": a.media, "webhook": a.webhooks,
+	}
 	return a.forCompany(services[part])(ctx)
 }
 
@@ -173,9 +177,12 @@ func (a *app) printCall(ctx context.Context, r *request) error {
 func (r *request) result(res protoreflect.Message) row {
 	fields := res.Descriptor().Fields()
 	if fields.Len() == 0 {
-		return deletedRow("id", r.arguments[0])
+		return deletedRow("id", r.arguments[len(r.arguments)-1])
 	}
 	names := r.call.print
+	if len(names) == 0 && fields.Get(0).Kind() != protoreflect.MessageKind {
+		return rowOf(res)
+	}
 	if len(names) == 0 {
 		names = []string{string(fields.Get(0).Name())}
 	}

@@ -58,7 +58,7 @@ func newRPCWorld(t *testing.T) *rpcWorld {
 	addr := l.Addr().String()
 	t.Setenv("RESERVATION_CREDENTIALS", "")
 	t.Setenv("RESERVATION_TOKEN", rawToken)
-	globalFlags = []string{"--company", companyID, "--auth", addr, "--customer", addr, "--booking", addr, "--pass", addr, "--webhook", addr}
+	globalFlags = []string{"--company", companyID, "--auth", addr, "--customer", addr, "--booking", addr, "--pass", addr, "--subscription", addr, "--media", addr, "--webhook", addr}
 	return w
 }
 
@@ -290,7 +290,7 @@ func customerTests() []callTest {
 // TestCalls checks that each command makes the right RPC, and prints its response in both formats.
 func TestCalls(t *testing.T) {
 	w := newRPCWorld(t)
-	tests := slices.Concat(eventTests(), bookingTests(), customerTests())
+	tests := slices.Concat(eventTests(), bookingTests(), customerTests(), subscriptionTests(), mediaTests())
 	for _, tt := range tests {
 		t.Run(tt.line, func(t *testing.T) {
 			out := ok(t, with(tt.line+" -o json")...)
@@ -412,6 +412,9 @@ func TestCallErrors(t *testing.T) {
 		{"event list --type party", "must be class, event, workshop, course or appointment"},
 		{"event list --max-dates 99999999999", "is too large or too small"},
 		{"event list --with-dates=maybe", "must be true or false"},
+		{"subscription update-settings --grace-days 7", "--past-due-after-days is required\n--reminder-day is required"},
+		{"subscription cancel sub_1 --when later", "must be period_end or now"},
+		{"media create --title X --kind film", "must be video, audio, document or image"},
 		{"customer list --limit -1", "--limit must not be negative"},
 		{"registration refund booking_1 --amount 5.00", `"--amount" flag: must be a whole number`},
 		{`hold create --purchaser-id cust_1 --line {"place":1}`, "must be JSON with the members event_date_id, pricing_option_id, spaces, bought_for_id, event_id"},
@@ -429,6 +432,8 @@ func TestCallErrors(t *testing.T) {
 		{"registration get x", "booking_id", "REGISTRATION is refused"},
 		{"customer-pass assign cust_1 pass_1 --method GOLD", "purchase.method", "--method is refused"},
 		{"event list", "page_token", "page_token is refused"},
+		{"subscription record-payment x --amount 1", "payment.amount", "--amount is refused"},
+		{"media playback-link media_1 x", "customer_id", "CUSTOMER is refused"},
 	} {
 		t.Run(tt.line+" is refused", func(t *testing.T) {
 			w.answer = func(string, proto.Message) (proto.Message, error) {

@@ -63,12 +63,13 @@ func TestHelp(t *testing.T) {
 		})
 	}
 	for _, tt := range []struct{ typed, want string }{
-		{"client create --scopes ", "customers:read\nprofile:read\nprofile:write\nbookings:read\npasses:read\nnotes:read\nnotes:write\n:4"},
+		{"client create --scopes ", "customers:read\nprofile:read\nprofile:write\nbookings:read\npasses:read\nnotes:read\nnotes:write\nsubscriptions:read\nmedia:read\n:4"},
 		{"company create --currency ", "GBP\nEUR\nUSD\n:4"},
 		{"company create --timezone Eur", "Europe/"},
 		{"customer import ", "csv\nndjson\njsonl\njson\n:8"},
 		{"transaction import x.csv ", ":4"},
 		{"customer import --format ", "csv\nndjson\n:4"},
+		{"subscription import ", "csv\nndjson\njsonl\njson\n:8"},
 		{"--output ", "auto\njson\ntable\n:4"},
 		{"client rot", "rotate"},
 	} {

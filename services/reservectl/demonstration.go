@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
 
 	"reservation.dev/devkit/credentials"
 	"reservation.dev/devkit/demonstration"
@@ -20,15 +21,16 @@ import (
 
 // demonstrationFlags are the directory that the demonstration command writes to, and the
 // addresses that it writes into credentials.json.
-type demonstrationFlags struct{ dir, interfaceA, interfaceB, dashboard string }
+type demonstrationFlags struct{ dir, interfaceA, interfaceB, dashboard, media string }
 
 func (a *app) demonstrationCommand() *cobra.Command {
 	var d demonstrationFlags
 	c := &cobra.Command{
 		Use: "demonstration", Short: "Create the demonstration company once, and a credentials.json for it", Args: exactly(),
 		Long: `demonstration creates the same company as "make run": customers, a year of
-classes, passes and bookings. It writes the company's API client, API key and
-owner, and a token of the operator, to DIR/credentials.json.
+classes, passes, bookings, subscriptions and a library of media. It writes the
+company's API client, API key and owner, and a token of the operator, to
+DIR/credentials.json.
 
 DIR/demonstration.json records what was created. If you run the command again, it
 creates nothing twice and renews the token.`,
@@ -41,6 +43,8 @@ creates nothing twice and renews the token.`,
 	c.Flags().StringVar(&d.interfaceA, "interface-a", "http://127.0.0.1:8080", "URL at which users reach Interface A")
 	c.Flags().StringVar(&d.interfaceB, "interface-b", "http://127.0.0.1:8081/api/v1", "URL at which users reach Interface B")
 	c.Flags().StringVar(&d.dashboard, "dashboard", "http://127.0.0.1:8082", "URL at which users reach the dashboard")
+	c.Flags().StringVar(&d.media, "media-files", "http://127.0.0.1:8092", "URL at which users reach the files of the media service")
+	c.Flags().StringVar(&a.access.Media.BaseURL, "media-url", "", mediaURLUsage)
 	return required(c, "dir")
 }
 
@@ -65,9 +69,10 @@ func (a *app) demonstration(ctx context.Context, d demonstrationFlags) error {
 	g := a.access.GRPC
 	shown := credentials.File{
 		InterfaceA: credentials.InterfaceA{BaseURL: d.interfaceA}, InterfaceB: credentials.InterfaceB{APIBaseURL: d.interfaceB},
-		Admin: credentials.Admin{URL: d.dashboard},
+		Admin: credentials.Admin{URL: d.dashboard}, Media: credentials.Media{BaseURL: d.media},
 		GRPC: credentials.GRPC{
-			Auth: g.Auth, Customer: g.Customer, Booking: g.Booking, Pass: g.Pass, Webhook: g.Webhook,
+			Auth: g.Auth, Customer: g.Customer, Booking: g.Booking, Pass: g.Pass,
+			Subscription: g.Subscription, Media: g.Media, Webhook: g.Webhook,
 			ServiceToken: raw, ServiceCredential: credentials.Credential(g.ServiceCredential),
 		},
 	}
@@ -92,15 +97,24 @@ func (a *app) demonstrationPlatform(ctx context.Context) (p *demonstration.Platf
 		c, _ := id.Parse[id.Company](company) // "" gives the zero value: no company
 		return rpc.As(ctx, token.NewSource(a.token), c)
 	}
-	for _, open := range []func(context.Context) (*session, error){a.auth, a.customers, a.bookings, a.passes} {
-		s, err := open(ctx)
+	var services demonstration.Services
+	for _, service := range []struct {
+		conn *grpc.ClientConnInterface
+		open opener
+	}{
+		{&services.Auth, a.auth}, {&services.Customer, a.customers}, {&services.Booking, a.bookings}, {&services.Pass, a.passes},
+		{&services.Subscription, a.subscriptions}, {&services.Media, a.media},
+	} {
+		s, err := service.open(ctx)
 		if err != nil {
 			closeAll()
 			return nil, nil, err
 		}
 		sessions = append(sessions, s)
+		*service.conn = s.conn
 	}
-	return demonstration.On(sessions[0].conn, sessions[1].conn, sessions[2].conn, sessions[3].conn, as), closeAll, nil
+	services.MediaURL = a.access.Media.BaseURL
+	return demonstration.On(services, as), closeAll, nil
 }
 
 // readDemonstration reads the record of an earlier run. Without one, it returns an empty state.

@@ -1,6 +1,7 @@
 package reservectl
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,19 +25,19 @@ const (
 // inFlight bounds the number of batches that were sent and are not yet answered.
 const inFlight = 4
 
-// item is a customer or a purchase to import, with the lines that it was read from. Made-up
-// data has no lines.
+// item is one thing to import, such as a customer or a purchase, with the lines that it was read from.
+// Made-up data has no lines.
 type item[T proto.Message] struct {
 	lines     []record
 	reference string
 	value     T
 }
 
-// outcome is the result of importing one item. An item that is neither created nor refused
-// existed before.
+// outcome is the result of importing one item. An item that is neither created nor updated nor
+// refused existed before.
 type outcome struct {
-	created bool
-	refused *refusal
+	created, updated bool
+	refused          *refusal
 }
 
 // importResult is a service's answer for one item. O is the enum of outcomes.
@@ -61,19 +62,39 @@ func outcomesOf[O enum.Enum, R importResult[O]](results []R) []outcome {
 
 // exchange is the stream of one import: it sends batches and receives their outcomes.
 type exchange[T proto.Message] struct {
+	// size is the maximum number of items in a batch; 0: batchSize.
+	size      int
 	send      func([]T) error
 	receive   func() ([]outcome, error)
 	closeSend func() error
 }
 
+// unaryExchange returns an exchange for a service that answers each batch in one call of store.
+func unaryExchange[T proto.Message](size int, store func(batch []T) ([]outcome, error)) exchange[T] {
+	// importAll has at most one batch more than inFlight without an outcome, plus the one that it sends.
+	waiting := make(chan []T, inFlight+2)
+	return exchange[T]{
+		size:      size,
+		send:      func(batch []T) error { waiting <- batch; return nil },
+		receive:   func() ([]outcome, error) { return store(<-waiting) },
+		closeSend: func() error { return nil },
+	}
+}
+
 // summary is the result of an import.
 type summary struct {
-	read, created, existed, refused int
-	report                          string
+	read, created, updated, existed, refused int
+	// updates is set if the import can update items.
+	updates bool
+	report  string
 }
 
 func (s summary) row() row {
-	r := row{{"read", s.read}, {"created", s.created}, {"existed", s.existed}, {"refused", s.refused}}
+	r := row{{"read", s.read}, {"created", s.created}}
+	if s.updates {
+		r = append(r, member{"updated", s.updated})
+	}
+	r = append(r, member{"existed", s.existed}, member{"refused", s.refused})
 	if s.report != "" {
 		r = append(r, member{"report", s.report})
 	}
@@ -105,7 +126,7 @@ func importAll[T proto.Message](ctx context.Context, next func() (item[T], error
 	}
 	p.end()
 	sum.refused, sum.report = rep.refusals(), rep.path()
-	sum.read = sum.created + sum.existed + sum.refused
+	sum.read = sum.created + sum.updated + sum.existed + sum.refused
 	return sum, errors.Join(err, rep.close())
 }
 
@@ -137,7 +158,7 @@ func sendAll[T proto.Message](next func() (item[T], error), x exchange[T], rep *
 	for ahead := (*item[T])(nil); ; {
 		var batch []item[T]
 		var err error
-		batch, ahead, err = nextBatch(next, ahead, rep)
+		batch, ahead, err = nextBatch(next, ahead, cmp.Or(x.size, batchSize), rep)
 		if len(batch) > 0 {
 			values := make([]T, len(batch))
 			for i := range batch {
@@ -181,7 +202,7 @@ func receiveAll[T proto.Message](ctx context.Context, x exchange[T], rep *report
 			return sum, err
 		}
 		if len(outcomes) != len(batch) {
-			return sum, fmt.Errorf("the service returned %d results for %d items", len(outcomes), len(batch))
+			return sum, resultsError(len(outcomes), len(batch))
 		}
 		for i, o := range outcomes {
 			switch {
@@ -189,6 +210,8 @@ func receiveAll[T proto.Message](ctx context.Context, x exchange[T], rep *report
 				rep.refuse(batch[i].reference, batch[i].lines, *o.refused)
 			case o.created:
 				sum.created++
+			case o.updated:
+				sum.updated++
 			default:
 				sum.existed++
 			}
@@ -197,15 +220,20 @@ func receiveAll[T proto.Message](ctx context.Context, x exchange[T], rep *report
 	}
 }
 
-// nextBatch reads items until the batch is full. Lines that cannot be sent go to the report. It
-// returns an item that does not fit as ahead, which is the first of the next batch.
-func nextBatch[T proto.Message](next func() (item[T], error), first *item[T], rep *report) (batch []item[T], ahead *item[T], err error) {
-	batch = make([]item[T], 0, batchSize)
+func resultsError(results, items int) error {
+	return fmt.Errorf("the service returned %d results for %d items", results, items)
+}
+
+// nextBatch reads items until the batch is full, which is after most items or batchBytes. Lines
+// that cannot be sent go to the report. It returns an item that does not fit as ahead, which is the
+// first of the next batch.
+func nextBatch[T proto.Message](next func() (item[T], error), first *item[T], most int, rep *report) (batch []item[T], ahead *item[T], err error) {
+	batch = make([]item[T], 0, most)
 	size := 0
 	if first != nil {
 		batch, size = append(batch, *first), proto.Size(first.value)
 	}
-	for len(batch) < batchSize {
+	for len(batch) < most {
 		it, err := next()
 		var refused refusal
 		switch {
@@ -227,6 +255,7 @@ func nextBatch[T proto.Message](next func() (item[T], error), first *item[T], re
 type progress struct {
 	w        io.Writer
 	terminal bool
+	label    string // printed before the numbers
 	noun     string // in the plural
 	total    int    // 0: not known
 	done     int
@@ -254,9 +283,9 @@ func (p *progress) add(n int) {
 
 func (p *progress) print() {
 	rate := float64(p.done) / max(time.Since(p.began).Seconds(), 0.001)
-	line := fmt.Sprintf("%s, %.0f per second", quantity(p.done, p.noun), rate)
+	line := fmt.Sprintf("%s%s, %.0f per second", p.label, quantity(p.done, p.noun), rate)
 	if p.total > 0 {
-		line = fmt.Sprintf("%d of %s, %.0f per second", p.done, quantity(p.total, p.noun), rate)
+		line = fmt.Sprintf("%s%d of %s, %.0f per second", p.label, p.done, quantity(p.total, p.noun), rate)
 	}
 	if p.terminal {
 		fmt.Fprintf(p.w, "\r\033[K%s", line)

@@ -64,6 +64,10 @@ func (a *app) printUnfinished(noun string, sum summary) {
 	if sum.read == 0 {
 		return
 	}
-	fmt.Fprintf(a.errOut, "reservectl: the import stopped after %s: %d created, %d existed before, %d refused; run the same command again to continue\n",
-		quantity(sum.read, noun), sum.created, sum.existed, sum.refused)
+	updated := ""
+	if sum.updates {
+		updated = fmt.Sprintf("%d updated, ", sum.updated)
+	}
+	fmt.Fprintf(a.errOut, "reservectl: the import stopped after %s: %d created, %s%d existed before, %d refused; run the same command again to continue\n",
+		quantity(sum.read, noun), sum.created, updated, sum.existed, sum.refused)
 }

@@ -30,17 +30,22 @@ func valueOf(m protoreflect.Message, d protoreflect.FieldDescriptor) any {
 }
 
 func listOf(d protoreflect.FieldDescriptor, list protoreflect.List) any {
-	rows, texts := []row{}, []string{}
+	rows, texts, numbers := []row{}, []string{}, []int64{}
 	for i := range list.Len() {
 		switch value := outputOf(d, list.Get(i)).(type) {
 		case row:
 			rows = append(rows, value)
+		case int32:
+			numbers = append(numbers, int64(value))
 		default:
 			texts = append(texts, fmt.Sprint(value))
 		}
 	}
-	if d.Kind() == protoreflect.MessageKind {
+	switch d.Kind() {
+	case protoreflect.MessageKind:
 		return rows
+	case protoreflect.Int32Kind:
+		return numbers
 	}
 	return texts
 }

@@ -163,6 +163,8 @@ func cell(v any) string {
 		return "–"
 	case []string:
 		return oneLine(strings.Join(v, ","))
+	case []int64:
+		return strings.ReplaceAll(strings.Trim(fmt.Sprint(v), "[]"), " ", ",")
 	case json.RawMessage:
 		return oneLine(string(v))
 	}

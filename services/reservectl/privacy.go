@@ -17,7 +17,7 @@ import (
 // stores returns the services that store data about customers, in the order of an export.
 func (a *app) stores() []store {
 	return []store{{"customer", a.access.GRPC.Customer}, {"booking", a.access.GRPC.Booking}, {"pass", a.access.GRPC.Pass},
-		{"webhook", a.access.GRPC.Webhook}, {"auth", a.access.GRPC.Auth}}
+		{"subscription", a.access.GRPC.Subscription}, {"media", a.access.GRPC.Media}, {"webhook", a.access.GRPC.Webhook}, {"auth", a.access.GRPC.Auth}}
 }
 
 type store struct{ name, addr string }

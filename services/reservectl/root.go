@@ -155,7 +155,8 @@ Exit status:
 		addr *string
 	}{
 		{"auth", &a.access.GRPC.Auth}, {"customer", &a.access.GRPC.Customer}, {"booking", &a.access.GRPC.Booking},
-		{"pass", &a.access.GRPC.Pass}, {"webhook", &a.access.GRPC.Webhook},
+		{"pass", &a.access.GRPC.Pass}, {"subscription", &a.access.GRPC.Subscription}, {"media", &a.access.GRPC.Media},
+		{"webhook", &a.access.GRPC.Webhook},
 	} {
 		flags.StringVar(service.addr, service.name, "", "address of the "+service.name+" service (host:port), instead of the one in credentials.json")
 	}
@@ -170,8 +171,9 @@ Exit status:
 		a.seedCommand(), a.demoCommand(), a.demonstrationCommand(), a.testModeCommand())
 	root.AddCommand(a.withTestMode(a.clientCommand(), a.keyCommand(), a.credentialCommand(), a.publishableKeyCommand(),
 		a.customerCommand(), a.noteCommand(), a.eventCommand(), a.eventDateCommand(), a.registrationCommand(), a.transactionCommand(),
-		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.requestCommand(),
-		a.webhookCommand(), a.listenCommand())...)
+		a.holdCommand(), a.waitlistCommand(), a.discountCommand(), a.passCommand(), a.customerPassCommand(), a.planCommand(),
+		a.subscriptionCommand(), a.mediaCommand(), a.mediaUploadCommand(), a.mediaCollectionCommand(), a.mediaEntitlementCommand(),
+		a.requestCommand(), a.webhookCommand(), a.listenCommand())...)
 	return root
 }
 

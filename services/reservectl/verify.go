@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 // errDifferences ends a verification that found differences.
@@ -28,12 +30,15 @@ func (a *app) verifyCommand() *cobra.Command {
   - the uses of passes, from their ledger
   - the totals of lists
   - the credits that bookings hold, against the credits that passes gave
+  - the periods, states and sums of subscriptions
+  - the credits that periods of subscriptions granted, against the ledgers of passes
+  - the files of media items, against the bucket
 
-It changes nothing. A purchase in progress can look like a difference; run the
-command again to see whether it remains. The exit status is 1 if there are
+It changes nothing. A purchase or a renewal in progress can look like a
+difference; run the command again to see whether it remains. The exit status is 1 if there are
 differences.`,
 		Example: "  reservectl verify --company comp_…",
-		RunE:    func(c *cobra.Command, _ []string) error { return a.withBookingsAndPasses(c.Context(), a.verify) },
+		RunE:    func(c *cobra.Command, _ []string) error { return a.withStores(c.Context(), a.verify) },
 	}
 }
 
@@ -43,13 +48,14 @@ type verification struct {
 	differences []row
 }
 
-func (v *verification) add(what, id string, stored, computed int64) {
+func (v *verification) add(what, id string, stored, computed any) {
 	v.differences = append(v.differences, row{{"what", what}, {"id", id}, {"stored", stored}, {"computed", computed}})
 }
 
-func (a *app) verify(bookings, passes *session) error {
+func (a *app) verify(bookings, passes, subscriptions, media *session) error {
 	var v verification
 	booked, sold := bookingv1.NewVerificationServiceClient(bookings.conn), passv1.NewPassServiceClient(passes.conn)
+	subscribed, granted := subscriptionv1.NewSubscriptionServiceClient(subscriptions.conn), passv1.NewSubscriptionPassServiceClient(passes.conn)
 	for _, step := range []struct {
 		name string
 		run  func() error
@@ -57,6 +63,9 @@ func (a *app) verify(bookings, passes *session) error {
 		{"spaces, discount codes and events", func() error { return v.bookings(bookings.ctx, booked) }},
 		{"passes and their ledger", func() error { return v.passes(passes.ctx, sold) }},
 		{"bookings against passes", func() error { return v.payments(bookings.ctx, passes.ctx, booked, sold) }},
+		{"subscriptions and their periods", func() error { return v.subscriptions(subscriptions.ctx, subscribed) }},
+		{"subscriptions against passes", func() error { return v.grants(subscriptions.ctx, passes.ctx, subscribed, granted) }},
+		{"media and their files", func() error { return v.media(media.ctx, mediav1.NewMediaServiceClient(media.conn)) }},
 	} {
 		fmt.Fprintln(a.errOut, "verifying "+step.name)
 		if err := step.run(); err != nil {
@@ -130,6 +139,16 @@ func walkPayments(bookingCtx, passCtx context.Context, booked bookingv1.Verifica
 		res, err := given.Recv()
 		return res.GetRedemptions(), err
 	}}
+	return merge(left, right, func(l *bookingv1.BookedCredits, r *passv1.RedeemedCredits) int {
+		return cmp.Or(cmp.Compare(l.GetTransactionId(), r.GetRedemptionId()), cmp.Compare(l.GetBookingId(), r.GetItemId()))
+	}, each)
+}
+
+// merge walks two streams that are in the same order. It calls each for every item, with the zero value
+// for a stream that does not have it.
+func merge[L, R any](left *cursor[L], right *cursor[R], compare func(L, R) int, each func(L, R)) error {
+	var noLeft L
+	var noRight R
 	for {
 		l, lok, err := left.peek()
 		if err != nil {
@@ -142,14 +161,17 @@ func walkPayments(bookingCtx, passCtx context.Context, booked bookingv1.Verifica
 		if !lok && !rok {
 			return nil
 		}
-		order := cmp.Or(cmp.Compare(l.GetTransactionId(), r.GetRedemptionId()), cmp.Compare(l.GetBookingId(), r.GetItemId()))
+		order := 0
+		if lok && rok {
+			order = compare(l, r)
+		}
 		switch {
 		case !rok || lok && order < 0:
 			left.advance()
-			each(l, nil)
+			each(l, noRight)
 		case !lok || order > 0:
 			right.advance()
-			each(nil, r)
+			each(noLeft, r)
 		default:
 			left.advance()
 			right.advance()

@@ -21,6 +21,8 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -42,6 +44,8 @@ type world struct {
 	dir      string
 	file     string // the credentials.json
 	webhooks *webhookWorld
+	plans    *planWorld
+	library  *libraryWorld
 
 	mu        sync.Mutex
 	customers map[string]*customerv1.ImportedCustomer
@@ -58,7 +62,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
-		dir: t.TempDir(), webhooks: &webhookWorld{}, customers: map[string]*customerv1.ImportedCustomer{}, purchases: map[string]*bookingv1.ImportedTransaction{},
+		dir: t.TempDir(), webhooks: &webhookWorld{}, plans: &planWorld{}, library: newLibraryWorld(t),
+		customers: map[string]*customerv1.ImportedCustomer{}, purchases: map[string]*bookingv1.ImportedTransaction{},
 		companies: []*authv1.Company{{Id: companyID, Name: "Jóga & Þór 瑜伽", Timezone: "Europe/London", Currency: "GBP"}},
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -72,6 +77,9 @@ func newWorld(t *testing.T) *world {
 	customerv1.RegisterCustomerServiceServer(srv, w)
 	bookingv1.RegisterBookingServiceServer(srv, w)
 	webhookv1.RegisterWebhookServiceServer(srv, w.webhooks)
+	subscriptionv1.RegisterPlanServiceServer(srv, w.plans)
+	subscriptionv1.RegisterSubscriptionServiceServer(srv, w.plans)
+	mediav1.RegisterMediaServiceServer(srv, w.library)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -80,7 +88,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { srv.Stop(); <-done })
 	addr := l.Addr().String()
 	text, err := json.Marshal(map[string]any{"company_id": companyID, "grpc": map[string]any{
-		"auth": addr, "customer": addr, "booking": addr, "webhook": addr, "service_token": rawToken,
+		"auth": addr, "customer": addr, "booking": addr, "subscription": addr, "media": addr, "webhook": addr, "service_token": rawToken,
 		"service_credential": map[string]any{"id": "svc_1", "secret": secret},
 	}})
 	if err != nil {
@@ -224,6 +232,19 @@ func (w *world) ImportCustomers(stream grpc.BidiStreamingServer[customerv1.Impor
 			return err
 		}
 	}
+}
+
+// BatchGetCustomers returns the customers with the given references.
+func (w *world) BatchGetCustomers(_ context.Context, req *customerv1.BatchGetCustomersRequest) (*customerv1.BatchGetCustomersResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	res := &customerv1.BatchGetCustomersResponse{}
+	for _, reference := range req.GetReferences() {
+		if w.customers[reference] != nil {
+			res.Customers = append(res.Customers, &customerv1.Customer{Id: "cust_of_" + reference, Reference: reference})
+		}
+	}
+	return res, nil
 }
 
 func (w *world) storeCustomers(req *customerv1.ImportCustomersRequest) (*customerv1.ImportCustomersResponse, bool) {

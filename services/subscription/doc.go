@@ -47,9 +47,9 @@
 //     nothing.
 //  7. A subscription that is past due pays for bookings until the end of its grace period, and then not
 //     until it is active again.
-//  8. A pause begins and ends at the start of a day. While a subscription is paused, it begins no period
-//     cannot pay for bookings, and dunning waits. At its end, the last day of the current period, and a scheduled end, have moved
-//     by the days of the pause, and boundaries are counted from the new end.
+//  8. A pause begins and ends at the start of a day. While a subscription is paused, it begins no period and
+//     cannot pay for bookings, and dunning waits. At its end, the last day of the current period, and a
+//     scheduled end, have moved by the days of the pause, and boundaries are counted from the new end.
 //  9. A change of plan now ends the current period on the day before and begins one of the new plan. The
 //     unused part of what was paid for it, account credit included, becomes account credit, rounded down to
 //     a minor unit: the share of the days left, today included, or of its credits left, if that is smaller.
@@ -63,7 +63,8 @@
 //  14. Ended is final. After it, only late payments, refunds, the answers of the pass service and an erasure
 //     are stored. The credits left expire.
 //  15. Each change raises the version, and publishes its event in the same commit. A state and the dates of
-//     its next steps agree.
+//     its next steps agree. The answers of the pass service raise no version, except after a restore of this
+//     database.
 //  16. After ConfirmCustomerDeletion has returned, no replica commits a subscription for the customer, and
 //     the customer's subscriptions have ended. Their amounts due are cancelled.
 //  17. The subscriptions, periods and payments of an erased customer stay, without any free text. Free

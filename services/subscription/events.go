@@ -1,4 +1,57 @@
 package subscription
 
+import (
+	"google.golang.org/protobuf/proto"
+
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/subjects"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
+)
+
+// Subjects of the events that no other service consumes.
+const (
+	subjectPlanCreated = "subscription.v1.plan_created"
+	subjectPlanUpdated = "subscription.v1.plan_updated"
+	subjectDataErased  = "subscription.v1.customer_data_erased"
+)
+
 // consumer is the name of the consumer of company events.
 const consumer = "subscription-copies"
+
+func event(company id.Company, subject string, payload proto.Message) outbox.Event {
+	return outbox.Event{Company: company, Subject: subject, Payload: payload}
+}
+
+func planCreated(company id.Company, p *subscriptionv1.Plan) outbox.Event {
+	return event(company, subjectPlanCreated, &subscriptionv1.PlanCreated{Plan: p})
+}
+
+func planUpdated(company id.Company, p *subscriptionv1.Plan) outbox.Event {
+	return event(company, subjectPlanUpdated, &subscriptionv1.PlanUpdated{Plan: p})
+}
+
+func subscriptionCreated(company id.Company, s *subscriptionv1.Subscription) outbox.Event {
+	return event(company, subjects.SubscriptionCreated, &subscriptionv1.SubscriptionCreated{Subscription: s})
+}
+
+func subscriptionUpdated(company id.Company, s, previous *subscriptionv1.Subscription) outbox.Event {
+	return event(company, subjects.SubscriptionUpdated, &subscriptionv1.SubscriptionUpdated{Subscription: s, Previous: previous})
+}
+
+func subscriptionRenewed(company id.Company, s, previous *subscriptionv1.Subscription) outbox.Event {
+	return event(company, subjects.SubscriptionRenewed, &subscriptionv1.SubscriptionRenewed{Subscription: s, Previous: previous})
+}
+
+func paymentDue(company id.Company, s *subscriptionv1.Subscription, p *subscriptionv1.Period) outbox.Event {
+	return event(company, subjects.SubscriptionPaymentDue, &subscriptionv1.SubscriptionPaymentDue{Subscription: s, Period: p})
+}
+
+func paymentRecorded(company id.Company, s, previous *subscriptionv1.Subscription, p *subscriptionv1.Period) outbox.Event {
+	return event(company, subjects.SubscriptionPaymentRecorded,
+		&subscriptionv1.SubscriptionPaymentRecorded{Subscription: s, Previous: previous, Period: p})
+}
+
+func subscriptionEnded(company id.Company, s, previous *subscriptionv1.Subscription) outbox.Event {
+	return event(company, subjects.SubscriptionEnded, &subscriptionv1.SubscriptionEnded{Subscription: s, Previous: previous})
+}

@@ -8,6 +8,9 @@ import (
 	"reservation.dev/platform/service"
 	"reservation.dev/platform/tenancy"
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
+	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	privacyv1 "reservation.dev/proto/gen/reservation/privacy/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	"reservation.dev/services/subscription/migrations"
 )
 
@@ -40,14 +43,36 @@ func Run(ctx context.Context, h *service.Host) error {
 	}
 	defer authConn.Close()
 
+	customerConn, err := h.Dial("customer", cfg.CustomerAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer customerConn.Close()
+	passConn, err := h.Dial("pass", cfg.PassAddr, rpc.DialOptions{})
+	if err != nil {
+		return err
+	}
+	defer passConn.Close()
+
+	source := cfg.Credential.Source(authConn)
+	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, source))
+	server := NewServer(kit.DB, kit.Outbox, companies, NewCustomers(customerConn, source), NewPasses(passConn, source), h.Log)
+	if err := server.Collect(h.Metrics); err != nil {
+		return err
+	}
 	srv := kit.GRPC(Policy())
-	companies := NewCompanies(kit.DB, tenancy.NewAuth(authConn, cfg.Credential.Source(authConn)))
+	subscriptionv1.RegisterPlanServiceServer(srv, server)
+	subscriptionv1.RegisterSubscriptionServiceServer(srv, server)
 	authv1.RegisterCompanyCopyServiceServer(srv, companies)
 	authv1.RegisterTestDataServiceServer(srv, tenancy.NewTestData(kit.DB))
+	customerv1.RegisterCustomerDeletionServiceServer(srv, server)
+	privacyv1.RegisterPersonalDataServiceServer(srv, NewExporter(kit.DB))
 
 	g := service.NewGroup(ctx, h.Log)
 	kit.Run(g)
 	g.Go("copies", func(ctx context.Context) error { return companies.Follow(ctx, kit.Bus, consumer) })
+	g.Go("erasures", func(ctx context.Context) error { return NewParticipant(kit.DB, kit.Outbox, h.Log).Run(ctx, kit.Bus) })
+	g.Go("jobs", func(ctx context.Context) error { return server.Advance(ctx, kit.Jobs) })
 	g.Go("grpc", kit.ServeGRPC(srv))
 	return g.Wait()
 }

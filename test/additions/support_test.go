@@ -107,7 +107,8 @@ func (c *caller) write(t *testing.T, want int, method, path string, body any) ha
 func resources() map[string]string {
 	return map[string]string{
 		"cust": "/customers/", "evt": "/events/", "date": "/event-dates/", "reg": "/registrations/", "txn": "/transactions/", "hold": "/holds/",
-		"wait": "/waitlist-entries/", "disc": "/discount-codes/", "pass": "/passes/", "cp": "/customer-passes/", "whe": "/webhook-endpoints/",
+		"wait": "/waitlist-entries/", "disc": "/discount-codes/", "pass": "/passes/", "cp": "/customer-passes/", "plan": "/plans/", "sub": "/subscriptions/", "media": "/media/", "col": "/media-collections/",
+		"ent": "/media-entitlements/", "whe": "/webhook-endpoints/",
 	}
 }
 

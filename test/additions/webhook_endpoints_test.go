@@ -20,7 +20,8 @@ func optInEvents() []string {
 	return []string{
 		"registration.cancelled", "registration.refunded", "registration.attendance_recorded", "waitlist.joined", "waitlist.offered", "waitlist.ended",
 		"hold.expired", "customer.created", "customer.updated", "customer.deleted", "event.created", "event.updated", "event.cancelled",
-		"event_date.changed", "event_date.cancelled", "customer_pass.updated",
+		"event_date.changed", "event_date.cancelled", "customer_pass.updated", "subscription.created", "subscription.updated", "subscription.renewed",
+		"subscription.payment_due", "subscription.payment_recorded", "subscription.ended", "media.published", "media.updated", "media.deleted", "media.completed",
 	}
 }
 

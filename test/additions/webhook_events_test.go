@@ -144,6 +144,8 @@ func testWebhookEvents(t *testing.T, p *platform) {
 		step(t, "customer_pass.updated", text(used, "id"), func() { c.register(t, c.event(t, nil), customer, byPass(used)) })
 		step(t, "customer_pass.updated", text(paused, "id"), func() { c.change(t, text(paused, "id"), object{"status": "paused"}) })
 	})
+	t.Run("subscription.created, payment_due, payment_recorded, updated and ended", func(t *testing.T) { testSubscriptionEvents(t, c, b) })
+	t.Run("media.published, updated, completed and deleted", func(t *testing.T) { testMediaEvents(t, c, b) })
 	t.Run("every message matches the schema of its event", func(t *testing.T) {
 		seen := map[string]bool{}
 		for _, message := range c.list(t, "/webhook-messages?perPage=100") {
@@ -151,7 +153,8 @@ func testWebhookEvents(t *testing.T, p *platform) {
 			seen[text(message, "event")] = true
 		}
 		for _, event := range optInEvents() {
-			if !seen[event] && event != "hold.expired" { // see testExpiry
+			// For the two exceptions, see testExpiry and testSubscriptionEvents.
+			if !seen[event] && event != "hold.expired" && event != "subscription.renewed" {
 				t.Errorf("there is no %s", event)
 			}
 		}

@@ -24,7 +24,7 @@ func TestFaults(t *testing.T) {
 		if err == nil {
 			t.Fatal("the chart installs without secrets")
 		}
-		for _, want := range []string{"secrets.existing.auth:", "secrets.existing.webhook:", "database.secrets.booking:", "nats: set exactly one", "faces.admin:"} {
+		for _, want := range []string{"secrets.existing.auth:", "secrets.existing.webhook:", "database.secrets.booking:", "nats: set exactly one", "faces.admin:", "faces.media:"} {
 			if !strings.Contains(problems, want) {
 				t.Errorf("the error does not mention %q:\n%s", want, problems)
 			}
@@ -42,6 +42,7 @@ func TestFaults(t *testing.T) {
 		"Jobs before the database that they need": {"minimal", "migrations.mode=job", "migrations.mode"},
 		"routes without a Gateway":                {"external", "gateway.enabled=true", "gateway.parentRefs"},
 		"certificates without an issuer":          {"external", "grpcTLS.certManager.enabled=true", "issuerRef"},
+		"a directory as the bucket":               {"minimal", "media.bucket=file:///tmp/media", "media.bucket"},
 		"an invalid host":                         {"external", "faces.admin.host=https://dashboard.example.com", "host"},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {

@@ -155,7 +155,7 @@ func TestFacesAndStrangers(t *testing.T) {
 	stranger := end{labels: labels.Set{"app": "stranger"}}
 	for _, part := range parts {
 		to := n.m.labelsOf("external", part)
-		if got, want := n.arrives(stranger, to, 8080), !slices.Contains(services, part); got != want {
+		if got, want := n.arrives(stranger, to, 8080), part == "media" || !slices.Contains(services, part); got != want {
 			t.Errorf("another pod reaches port 8080 of %s: %v, want %v", part, got, want)
 		}
 		for _, port := range []int32{9090, 9100} {
@@ -164,7 +164,7 @@ func TestFacesAndStrangers(t *testing.T) {
 			}
 		}
 	}
-	for _, part := range []string{"gateway-a", "gateway-b", "admin"} {
+	for _, part := range []string{"gateway-a", "gateway-b", "admin", "media"} {
 		if n := (network{t, render(t, "everything")}); n.arrives(stranger, n.m.labelsOf("everything", part), 8080) {
 			t.Errorf("%s is open to pods outside networkPolicy.faces", part)
 		}
@@ -237,8 +237,33 @@ func TestWhereWebhooksGo(t *testing.T) {
 		}
 	}
 	for _, part := range parts {
-		if part != "webhook" && n.leaves(n.m.labelsOf("external", part), end{addr: netip.MustParseAddr("93.184.216.34")}, 443) {
+		if part != "webhook" && part != "media" && n.leaves(n.m.labelsOf("external", part), end{addr: netip.MustParseAddr("93.184.216.34")}, 443) {
 			t.Errorf("%s reaches the internet", part)
 		}
 	}
+}
+
+func TestWhereMediaFilesGo(t *testing.T) {
+	bucket, other := end{addr: netip.MustParseAddr("10.30.1.2")}, end{addr: netip.MustParseAddr("93.184.216.34")}
+	identity := end{addr: netip.MustParseAddr("169.254.169.254")}
+	reaches := func(n network, to end, port int32) bool {
+		return n.leaves(n.m.labelsOf("everything", "media"), to, port)
+	}
+	t.Run("a volume needs no connection", func(t *testing.T) {
+		n := network{t, render(t, "everything")}
+		for _, to := range []end{bucket, other, identity} {
+			if reaches(n, to, 443) || reaches(n, to, 80) {
+				t.Errorf("media reaches %v", to.addr)
+			}
+		}
+	})
+	t.Run("a bucket is reached at the configured addresses only, and so is the cloud's identity", func(t *testing.T) {
+		n := network{t, render(t, "everything", "--set", "media.bucket=gs://studio-media")}
+		if !reaches(n, bucket, 443) || !reaches(n, identity, 80) {
+			t.Error("media cannot use its bucket")
+		}
+		if reaches(n, other, 443) || reaches(n, bucket, 22) {
+			t.Error("media reaches more than its bucket")
+		}
+	})
 }

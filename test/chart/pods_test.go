@@ -142,7 +142,11 @@ func TestEveryPart(t *testing.T) {
 
 func TestFaces(t *testing.T) {
 	external, everything := render(t, "external"), render(t, "everything")
-	for part, host := range map[string]string{"gateway-a": "api.example.com", "gateway-b": "www.example.com", "admin": "dashboard.example.com"} {
+	for part, host := range map[string]string{"gateway-a": "api.example.com", "gateway-b": "www.example.com", "admin": "dashboard.example.com", "media": "media.example.com"} {
+		service := fullname("external") + "-" + part
+		if part == "media" {
+			service += "-files"
+		}
 		i := external.ingresses[fullname("external")+"-"+part]
 		if i == nil {
 			t.Errorf("%s has no Ingress", part)
@@ -150,14 +154,19 @@ func TestFaces(t *testing.T) {
 		}
 		backend := i.Spec.Rules[0].HTTP.Paths[0].Backend.Service
 		s := external.services[backend.Name]
-		if i.Spec.Rules[0].Host != host || len(i.Spec.TLS) != 1 || i.Spec.TLS[0].Hosts[0] != host || s == nil || s.Name != fullname("external")+"-"+part || s.Spec.Ports[0].Name != backend.Port.Name {
+		if i.Spec.Rules[0].Host != host || len(i.Spec.TLS) != 1 || i.Spec.TLS[0].Hosts[0] != host || s == nil || s.Name != service || s.Spec.Ports[0].Name != backend.Port.Name {
 			t.Errorf("the Ingress of %s is %v", part, i.Spec)
+			continue
+		}
+		pod := external.deployments[fullname("external")+"-"+part].Spec.Template
+		if port := portOf(pod.Spec.Containers[0], s.Spec.Ports[0].TargetPort.StrVal); port != 8080 || !labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
+			t.Errorf("the Service %s leads to port %d of %v", s.Name, port, s.Spec.Selector)
 		}
 		if everything.custom["HTTPRoute/studio-"+part] == nil {
 			t.Errorf("%s has no HTTPRoute", part)
 		}
 	}
-	if len(external.ingresses) != 3 || len(render(t, "minimal").ingresses) != 0 {
+	if len(external.ingresses) != 4 || len(render(t, "minimal").ingresses) != 0 {
 		t.Error("only the configured interfaces may be exposed")
 	}
 }

@@ -132,7 +132,7 @@ func TestGeneratedSecrets(t *testing.T) {
 		}
 		seen[b.ID], seen[b.Secret] = true, true
 	}
-	if len(bootstrap) != 5 {
+	if len(bootstrap) != 7 {
 		t.Errorf("got %d credentials", len(bootstrap))
 	}
 	var operator struct {
@@ -147,7 +147,7 @@ func TestGeneratedSecrets(t *testing.T) {
 	if g := operator.GRPC; g.Auth != fullname("minimal")+"-auth:9090" || g.Credential.ID != data("operator", "credential-id") || g.Credential.Secret != data("operator", "credential-secret") {
 		t.Errorf("the operator's credentials.json has %s and %s", g.Auth, g.Credential.ID)
 	}
-	for _, part := range []string{"auth", "webhook"} {
+	for _, part := range []string{"auth", "media", "webhook"} {
 		key := data(part, "master-key")
 		if raw, err := base64.StdEncoding.DecodeString(key); err != nil || len(raw) != 32 || seen[key] {
 			t.Errorf("the master key of %s is invalid or shared: %d bytes, %v", part, len(raw), err)

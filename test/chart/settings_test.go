@@ -13,7 +13,7 @@ import (
 
 // services are the services with a database; parts are all services.
 var (
-	services = []string{"auth", "customer", "booking", "pass", "webhook"}
+	services = []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook"}
 	parts    = append(slices.Clone(services), "admin", "gateway-a", "gateway-b")
 )
 
@@ -126,6 +126,9 @@ func TestListeningAddresses(t *testing.T) {
 		if !slices.Contains(services, part) {
 			name, want = "HTTP_ADDR", ":8080"
 		}
+		if part == "media" && env["HTTP_ADDR"] != ":8080" {
+			t.Errorf("media serves files on %q", env["HTTP_ADDR"])
+		}
 		if env[name] != want || env["ADMIN_ADDR"] != ":9100" {
 			t.Errorf("%s listens on %s=%q, ADMIN_ADDR=%q", part, name, env[name], env["ADMIN_ADDR"])
 		}
@@ -135,11 +138,37 @@ func TestListeningAddresses(t *testing.T) {
 	}
 }
 
+func TestMediaFiles(t *testing.T) {
+	for values, want := range map[string]struct{ url, bucket, claim string }{
+		"external":   {"https://media.example.com", "s3://reservation-media?region=eu-west-2", ""},
+		"everything": {"https://media.example.com", "file:///data?no_tmp_dir=true&metadata=skip", "studio-media"},
+		"minimal":    {"http://localhost:8083", "file:///data?no_tmp_dir=true&metadata=skip", fullname("minimal") + "-media"},
+	} {
+		m := render(t, values)
+		spec := m.deployments[fullname(values)+"-media"].Spec.Template.Spec
+		env := environment(spec.Containers[0])
+		if env["MEDIA_URL"] != want.url || env["MEDIA_BUCKET"] != want.bucket {
+			t.Errorf("%s: the files are in %s at %s, want %+v", values, env["MEDIA_BUCKET"], env["MEDIA_URL"], want)
+		}
+		claim := ""
+		for _, v := range spec.Volumes {
+			if v.PersistentVolumeClaim != nil {
+				claim = v.PersistentVolumeClaim.ClaimName
+			}
+		}
+		mounted := slices.ContainsFunc(spec.Containers[0].VolumeMounts, func(v corev1.VolumeMount) bool { return v.MountPath == "/data" })
+		if claim != want.claim || mounted != (want.claim != "") {
+			t.Errorf("%s: the volume is %q and mounted: %v, want %q", values, claim, mounted, want.claim)
+		}
+	}
+}
+
 func TestDashboardAddresses(t *testing.T) {
 	m := render(t, "external")
 	env := environment(m.deployments[fullname("external")+"-admin"].Spec.Template.Spec.Containers[0])
 	for name, want := range map[string]string{
 		"ADMIN_URL": "https://dashboard.example.com", "INTERFACE_A_URL": "https://api.example.com", "INTERFACE_B_URL": "https://www.example.com/api/v1",
+		"MEDIA_URL": "https://media.example.com",
 	} {
 		if env[name] != want {
 			t.Errorf("%s is %q, want %q", name, env[name], want)

@@ -27,25 +27,30 @@ func stepsOfA(t *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		},
 		{operation: "listNotes", path: []string{"$customer"}},
 		{operation: "getNote", path: []string{"$customer", "$note"}},
+		{operation: "listSubscriptions", path: []string{"$customer"}, query: object{"status": "active"}},
+		{operation: "getSubscription", path: []string{"$customer", "$subscription"}},
+		{operation: "listMedia", path: []string{"$customer"}, query: object{"page": 0, "pageSize": 10}},
+		{operation: "getMedia", path: []string{"$customer", "$film"}},
 		{operation: "updateNote", path: []string{"$customer", "$note"}, body: object{"body": "Prefers the back row.", "pinned": false}},
 		{operation: "deleteNote", path: []string{"$customer", "$note"}},
 	}, given
 }
 
-// purchases makes a customer who has booked an event and holds a pass.
+// purchases makes a customer who has booked an event, holds a pass, has a subscription and can play an item.
 func purchases(t *testing.T, c *harness.Credentials) map[string]string {
 	t.Helper()
-	b := harness.NewB(t, c.InterfaceB.BaseURL)
-	token := b.Token(t, harness.Credential{ID: c.InterfaceB.APIKey, Secret: c.InterfaceB.APISecret})
-	create := func(path string, body object) (made struct{ ID, TransactionID string }) {
-		b.Do(t, harness.Request{Method: http.MethodPost, Path: path, Token: token, Body: jsonText(body)}).Into(t, http.StatusCreated, &made)
-		return made
-	}
-	customer := create("/customers", object{"firstName": "Zoë", "lastName": "Núñez", "email": "zoe@example.com"}).ID
-	event := create("/events", object{"title": "Pottery", "startsAt": soon(5), "duration": 90, "pricingOptions": []object{{"name": "Seat", "price": 20}}}).ID
-	pass := create("/passes", object{"title": "Five classes", "totalUses": 5, "validityCount": 1, "validityUnit": "year", "price": 50}).ID
+	s := newStudio(t, c)
+	customer := s.create("/customers", object{"firstName": "Zoë", "lastName": "Núñez", "email": "zoe@example.com"}).ID
+	event := s.create("/events", object{"title": "Pottery", "startsAt": soon(5), "duration": 90, "pricingOptions": []object{{"name": "Seat", "price": 20}}}).ID
+	pass := s.create("/passes", object{"title": "Five classes", "totalUses": 5, "validityCount": 1, "validityUnit": "year", "price": 50}).ID
+	plan := s.create("/plans", object{"title": "Eight classes a month", "price": 64, "interval": "month", "credits": 8}).ID
+	film, upload := s.film()
+	s.do(http.MethodPost, "/media/"+film+"/uploads/"+upload+"/complete", object{})
+	s.do(http.MethodPatch, "/media/"+film, object{"status": "published"})
+	s.create("/media-entitlements", object{"mediaId": film, "customerId": customer})
 	return map[string]string{
-		"customer": customer, "transaction": create("/events/"+event+"/registrations", object{"customerId": customer}).TransactionID,
-		"customerPass": create("/customer-passes", object{"customerId": customer, "passId": pass, "startDate": soon(0)[:10]}).ID,
+		"customer": customer, "transaction": s.create("/events/"+event+"/registrations", object{"customerId": customer}).TransactionID,
+		"customerPass": s.create("/customer-passes", object{"customerId": customer, "passId": pass, "startDate": soon(0)[:10]}).ID,
+		"subscription": s.create("/subscriptions", object{"customerId": customer, "planId": plan, "payment": object{"method": "CASH"}}).ID, "film": film,
 	}
 }

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -13,9 +14,16 @@ func soon(days int) string {
 }
 
 // stepsOfB is a scenario that calls every operation of Interface B, with a key in test mode.
-func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) {
+func stepsOfB(t *testing.T, c *harness.Credentials) ([]step, map[string]string) {
 	given := map[string]string{"apiKey": c.InterfaceB.APIKey, "apiSecret": c.InterfaceB.APISecret}
-	steps := []step{
+	given["film"], given["arrived"] = newStudio(t, c).film()
+	return slices.Concat(bookingSteps(), mediaSteps(), subscriptionSteps(), lastSteps()), given
+}
+
+// bookingSteps calls the operations of customers, events, registrations, passes, webhooks and the request
+// log.
+func bookingSteps() []step {
+	return []step{
 		{operation: "createToken", body: object{"apiKey": "$apiKey", "apiSecret": "$apiSecret"}, save: map[string]string{"accessToken": "token"}},
 		// Customers.
 		{
@@ -156,7 +164,89 @@ func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		// The request log.
 		{operation: "listRequests", query: object{"interface": "b", "method": "POST", "status": "2xx", "since": soon(-1)}, save: map[string]string{"request": "requests.0.id"}},
 		{operation: "getRequest", path: []string{"$request"}},
-		// The end.
+	}
+}
+
+// mediaSteps calls the operations of media. The parts of the upload $arrived of $film have arrived.
+func mediaSteps() []step {
+	return []step{
+		{operation: "createMediaCollection", status: 201, save: map[string]string{"collection": "id"}, body: object{"title": "Mornings", "description": "Before work."}},
+		{operation: "createMediaCollection", status: 201, save: map[string]string{"shelf": "id"}, body: object{"title": "Evenings"}},
+		{operation: "listMediaCollections", query: object{"sort": "-updatedAt"}},
+		{operation: "getMediaCollection", path: []string{"$collection"}},
+		{operation: "updateMediaCollection", path: []string{"$collection"}, body: object{"title": "Early mornings"}},
+		{operation: "patchMediaCollection", path: []string{"$collection"}, body: object{"description": ""}},
+		{
+			operation: "createMediaItem", status: 201, save: map[string]string{"draft": "id"},
+			body: object{"title": "Warming up", "kind": "video", "durationSeconds": 600, "tags": []any{"yoga"}, "collectionIds": []any{"$collection"}, "reference": "film-1"},
+		},
+		{operation: "listMedia", query: object{"status": "draft", "kind": "video", "collectionId": "$collection", "tag": "yoga"}},
+		{operation: "createUpload", status: 201, path: []string{"$draft"}, save: map[string]string{"upload": "id"}, body: object{"fileName": "warming-up.mp4", "contentType": "video/mp4", "size": 1000}},
+		{operation: "getUpload", path: []string{"$draft", "$upload"}},
+		{operation: "cancelUpload", path: []string{"$draft", "$upload"}},
+		{operation: "completeUpload", path: []string{"$film", "$arrived"}},
+		{operation: "getMediaItem", path: []string{"$film"}},
+		{operation: "updateMediaItem", path: []string{"$film"}, body: object{"status": "published", "collectionIds": []any{"$collection"}}},
+		{operation: "patchMediaItem", path: []string{"$film"}, body: object{"tags": []any{"poster"}, "durationSeconds": nil}},
+		{operation: "createMediaEntitlement", status: 201, save: map[string]string{"entitlement": "id"}, body: object{"mediaId": "$film", "customerId": "$friend", "lastDay": soon(30)[:10]}},
+		{operation: "listMediaEntitlements", query: object{"mediaId": "$film", "customerId": "$friend"}},
+		{operation: "getMediaEntitlement", path: []string{"$entitlement"}},
+		{operation: "listCustomerMedia", path: []string{"$friend"}},
+		{operation: "getCustomerMedia", path: []string{"$friend", "$film"}},
+		{operation: "createPlaybackLink", status: 201, path: []string{"$film"}, body: object{"customerId": "$friend", "minutes": 30}},
+		{operation: "recordProgress", path: []string{"$film"}, body: object{"customerId": "$friend", "positionSeconds": 12, "completed": true}},
+	}
+}
+
+// subscriptionSteps calls the operations of plans and subscriptions.
+func subscriptionSteps() []step {
+	return []step{
+		{
+			operation: "createPlan", status: 201, save: map[string]string{"plan": "id"}, body: object{
+				"title": "Eight classes a month", "price": 64, "interval": "month", "bookings": "credits", "credits": 8, "maxRollover": 4,
+				"eligibleEventTypes": []any{"class"}, "mediaCollectionIds": []any{"$collection"},
+			},
+		},
+		{operation: "createPlan", status: 201, save: map[string]string{"larger": "id"}, body: object{"title": "All classes", "price": 110, "interval": "month", "bookings": "unlimited"}},
+		{operation: "listPlans", query: object{"status": "active"}},
+		{operation: "getPlan", path: []string{"$plan"}},
+		{operation: "updatePlan", path: []string{"$plan"}, body: object{"description": "For two classes a week."}},
+		{operation: "patchPlan", path: []string{"$plan"}, body: object{"maxRollover": 2}},
+		{operation: "getSubscriptionSettings"},
+		{operation: "updateSubscriptionSettings", body: object{"pastDueAfterDays": 5, "graceDays": 7, "reminderDays": []any{0, 5}, "endAfterDays": 30}},
+		{
+			operation: "createSubscription", status: 201, save: map[string]string{"subscription": "id"},
+			body: object{"customerId": "$customer", "planId": "$plan", "payment": object{"method": "CARD", "reference": "pi_3", "amount": 64}},
+		},
+		{operation: "createSubscription", status: 201, save: map[string]string{"unpaid": "id"}, body: object{"customerId": "$friend", "planId": "$plan", "startDate": soon(0)[:10]}},
+		{operation: "listSubscriptions", query: object{"customerId": "$customer", "planId": "$plan", "status": "active"}},
+		{operation: "getSubscription", path: []string{"$subscription"}},
+		{operation: "listSubscriptionPeriods", path: []string{"$subscription"}, query: object{"sort": "-createdAt"}},
+		{operation: "pauseSubscription", path: []string{"$subscription"}, body: object{"firstDay": soon(5)[:10], "resumesOn": soon(12)[:10], "reason": "Holiday"}},
+		{operation: "resumeSubscription", path: []string{"$subscription"}, body: object{}},
+		{operation: "changePlan", path: []string{"$subscription"}, body: object{"planId": "$larger", "when": "period_end"}},
+		{operation: "withdrawPlanChange", path: []string{"$subscription"}},
+		{operation: "previewPlanChange", path: []string{"$subscription"}, query: object{"planId": "$larger", "when": "now"}},
+		{operation: "changePlan", path: []string{"$subscription"}, body: object{"planId": "$larger", "when": "now", "payment": object{"method": "CASH"}}},
+		{operation: "cancelSubscription", path: []string{"$subscription"}, body: object{"when": "period_end", "reason": "Moving away"}},
+		{operation: "withdrawCancellation", path: []string{"$subscription"}},
+		{operation: "previewSubscriptionCancellation", path: []string{"$subscription"}, query: object{"when": "now", "prorate": true}},
+		{operation: "cancelSubscription", path: []string{"$subscription"}, body: object{"when": "now", "prorate": true}},
+		{operation: "recordRefund", path: []string{"$subscription"}, body: object{"reference": "re_1"}},
+		{operation: "listAccountEntries", path: []string{"$subscription"}, query: object{"perPage": 10}},
+		{operation: "recordPaymentFailure", path: []string{"$unpaid"}, body: object{"period": 1, "reason": "The card was declined."}},
+		{operation: "recordPayment", path: []string{"$unpaid"}, body: object{"period": 1, "payment": object{"method": "BANK_TRANSFER", "reference": "2026-11", "amount": 64}}},
+		{operation: "createSubscription", status: 201, save: map[string]string{"waived": "id"}, body: object{"customerId": "$friend", "planId": "$larger", "skipTrial": true}},
+		{operation: "waivePayment", path: []string{"$waived"}, body: object{"period": 1, "reason": "A present."}},
+	}
+}
+
+// lastSteps deletes what the steps before have made.
+func lastSteps() []step {
+	return []step{
+		{operation: "deleteMediaEntitlement", path: []string{"$entitlement"}},
+		{operation: "deleteMediaItem", path: []string{"$draft"}},
+		{operation: "deleteMediaCollection", path: []string{"$shelf"}},
 		{operation: "cancelRegistrationById", path: []string{"$mine"}},
 		{operation: "deleteEvent", path: []string{"$event"}},
 		{operation: "deleteCustomer", path: []string{"$customer"}},
@@ -165,5 +255,4 @@ func stepsOfB(_ *testing.T, c *harness.Credentials) ([]step, map[string]string) 
 		{operation: "advanceTestClock", body: object{"to": soon(90)}},
 		{operation: "resetTestData"},
 	}
-	return steps, given
 }

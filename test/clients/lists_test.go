@@ -21,6 +21,7 @@ func pagingParameters() []string {
 func filterPrefixes() map[string]string {
 	return map[string]string{
 		"customerId": "cust_", "purchasedById": "cust_", "eventId": "evt_", "eventDateId": "date_", "passId": "pass_", "endpointId": "whe_", "credentialId": "key_", "requestId": "req_",
+		"planId": "plan_", "collectionId": "col_", "mediaId": "media_",
 	}
 }
 

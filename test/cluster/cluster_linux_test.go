@@ -27,7 +27,7 @@ const (
 )
 
 func parts() []string {
-	return []string{"auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b", "admin"}
+	return []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook", "gateway-a", "gateway-b", "admin"}
 }
 
 // testInside is the test itself, in separate namespaces.
@@ -68,11 +68,12 @@ metadata:
 ---
 `
 
-// volumes provides directories of this machine as volumes for PostgreSQL and NATS.
+// volumes provides directories of this machine as volumes for PostgreSQL, NATS and two installations
+// of media.
 func (c *cluster) volumes(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
-	for _, name := range []string{"one", "two"} {
+	for _, name := range []string{"one", "two", "three", "four"} {
 		dir := filepath.Join(c.dir, "volumes", name)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -81,7 +82,7 @@ func (c *cluster) volumes(t *testing.T) string {
 kind: PersistentVolume
 metadata: {name: %s}
 spec:
-  capacity: {storage: 10Gi}
+  capacity: {storage: 20Gi}
   accessModes: [ReadWriteOnce]
   local: {path: %s}
   nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [%s]}]}]}}
@@ -200,7 +201,7 @@ func (c *cluster) demonstration(t *testing.T, dir, zone string, flags []string) 
 	t.Helper()
 	face := "http://" + fullname + "-"
 	c.run(t, 10*time.Minute, "bin/reservectl", append(flags, "demonstration", "--dir", dir,
-		"--interface-a", face+"gateway-a"+zone, "--interface-b", face+"gateway-b"+zone+"/api/v1", "--dashboard", face+"admin"+zone)...)
+		"--interface-a", face+"gateway-a"+zone, "--interface-b", face+"gateway-b"+zone+"/api/v1", "--dashboard", face+"admin"+zone, "--media", face+"media-files"+zone)...)
 	text, err := os.ReadFile(dir + "/credentials.json")
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +227,7 @@ func (c *cluster) testUninstall(t *testing.T) {
 		kept = append(kept, strings.TrimPrefix(name, "secret/"+fullname+"-"))
 	}
 	slices.Sort(kept)
-	if want := []string{"auth", "booking", "customer", "operator", "pass", "postgresql", "webhook"}; !slices.Equal(kept, want) {
+	if want := []string{"auth", "booking", "customer", "media", "operator", "pass", "postgresql", "subscription", "webhook"}; !slices.Equal(kept, want) {
 		t.Errorf("the Secrets %v are kept, want %v", kept, want)
 	}
 	out, err := exec.CommandContext(t.Context(), "ctr", "--address", containerdSocket, "--namespace", "k8s.io", "tasks", "ls", "-q").Output()

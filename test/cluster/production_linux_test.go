@@ -12,9 +12,10 @@ const (
 	live = "live" // namespace of another installation, and prefix of its external databases and streams
 	// liveValues override values of ci/external-values.yaml.
 	liveValues = `image: {registry: "", tag: ` + version + `, pullSecrets: []}
-secrets: {generate: true, existing: {auth: "", customer: "", booking: "", pass: "", webhook: ""}}
-database: {roles: {auth: live_auth, customer: live_customer, booking: live_booking, pass: live_pass, webhook: live_webhook}}
+secrets: {generate: true, existing: {auth: "", customer: "", booking: "", pass: "", subscription: "", media: "", webhook: ""}}
+database: {roles: {auth: live_auth, customer: live_customer, booking: live_booking, pass: live_pass, subscription: live_subscription, media: live_media, webhook: live_webhook}}
 nats: {url: "", urlSecret: bus, prefix: ` + live + `, replicas: 1}
+media: {bucket: "", volume: {accessMode: ReadWriteOnce}}
 grpcTLS: {enabled: true}
 defaults: {replicas: 1, resources: {requests: {cpu: 20m}}}
 `
@@ -32,7 +33,7 @@ grant connect on database live_%[1]s to live_%[1]s`
 // anything else starts, TLS between the services, and an external address for each interface.
 func (c *cluster) testProduction(t *testing.T) {
 	c.apply(t, strings.ReplaceAll(restricted, "name: "+namespace, "name: "+live))
-	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
+	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook"} {
 		psql := []string{"--namespace", namespace, "exec", "statefulset/" + fullname + "-postgresql", "--", "psql", "--username", "postgres", "-v", "ON_ERROR_STOP=1"}
 		for statement := range strings.SplitSeq(fmt.Sprintf(databases, part), "\n") {
 			psql = append(psql, "--command", statement)
@@ -50,8 +51,8 @@ func (c *cluster) testProduction(t *testing.T) {
 	write(t, values, liveValues)
 	c.run(t, installLimit+time.Minute, "helm", "install", release, chart, "--namespace", live, "--values", chart+"/ci/external-values.yaml", "--values", values,
 		"--wait", "--timeout", installLimit.String())
-	if jobs := c.run(t, commandLimit, "kubectl", "--namespace", live, "get", "events", "--field-selector", "reason=Completed,involvedObject.kind=Job", "-o", "name"); len(strings.Fields(jobs)) != 5 {
-		t.Errorf("want the Jobs of five services to have ended, got: %s", jobs)
+	if jobs := c.run(t, commandLimit, "kubectl", "--namespace", live, "get", "events", "--field-selector", "reason=Completed,involvedObject.kind=Job", "-o", "name"); len(strings.Fields(jobs)) != 7 {
+		t.Errorf("want the Jobs of seven services to have ended, got: %s", jobs)
 	}
 	var list podList
 	c.get(t, live, &list, "pods")
@@ -67,7 +68,7 @@ func (c *cluster) testProduction(t *testing.T) {
 	dir := filepath.Join(c.dir, live)
 	write(t, dir+"/operator.json", operator)
 	flags := append([]string{"--credentials", dir + "/operator.json"}, shown...)
-	for _, part := range []string{"auth", "customer", "booking", "pass"} {
+	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media"} {
 		flags = append(flags, "--"+part, fullname+"-"+part+"."+live+":9090")
 	}
 	trade(t, c.demonstration(t, dir, "."+live, flags))

@@ -29,7 +29,7 @@ const (
 // replicated lists the programs that can have several replicas, in the order in which
 // docs/UPGRADES.md replaces them.
 func replicated() []string {
-	return []string{"booking", "pass", "customer", "auth", "webhook", "gateway-a", "gateway-b", "admin"}
+	return []string{"booking", "pass", "subscription", "media", "customer", "auth", "webhook", "gateway-a", "gateway-b", "admin"}
 }
 
 // platform is docker-compose.yml with the settings of a test.
@@ -45,12 +45,13 @@ type platform struct {
 func newPlatform(t *testing.T, d *docker, certificate []byte) *platform {
 	t.Helper()
 	p := &platform{docker: d, dir: t.TempDir()}
-	a, b, dashboard, grafana := freePort(t), freePort(t), freePort(t), freePort(t)
+	a, b, dashboard, media, grafana := freePort(t), freePort(t), freePort(t), freePort(t), freePort(t)
 	p.env = []string{
 		"VERSION=" + version, "RATE_LIMIT=10000",
 		fmt.Sprint("INTERFACE_A_PORT=", a), fmt.Sprintf("INTERFACE_A_URL=http://127.0.0.1:%d", a),
 		fmt.Sprint("INTERFACE_B_PORT=", b), fmt.Sprintf("INTERFACE_B_URL=http://127.0.0.1:%d/api/v1", b),
 		fmt.Sprint("DASHBOARD_PORT=", dashboard), fmt.Sprintf("ADMIN_URL=http://127.0.0.1:%d", dashboard),
+		fmt.Sprint("MEDIA_PORT=", media), fmt.Sprintf("MEDIA_URL=http://127.0.0.1:%d", media),
 		fmt.Sprint("GRAFANA_PORT=", grafana), "COMPOSE_ENV_FILES=deploy/compose/observability.env",
 		"COMPOSE_FILE=docker-compose.yml:" + p.dir + "/receiver.yml",
 	}
@@ -212,7 +213,7 @@ func (p *platform) awaitHealthy(t *testing.T, n int) {
 func (p *platform) roll(t *testing.T) {
 	t.Helper()
 	var migrations, ended []string
-	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
+	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook"} {
 		migrations, ended = append(migrations, part+"-migrate"), append(ended, "reservation-"+part+"-migrate-1")
 	}
 	p.compose(t, startLimit, append([]string{"up", "-d"}, migrations...)...)

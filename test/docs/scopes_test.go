@@ -18,8 +18,10 @@ import (
 	_ "reservation.dev/proto/gen/reservation/auth/v1"
 	_ "reservation.dev/proto/gen/reservation/booking/v1"
 	_ "reservation.dev/proto/gen/reservation/customer/v1"
+	_ "reservation.dev/proto/gen/reservation/media/v1"
 	_ "reservation.dev/proto/gen/reservation/pass/v1"
 	_ "reservation.dev/proto/gen/reservation/privacy/v1"
+	_ "reservation.dev/proto/gen/reservation/subscription/v1"
 	_ "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -59,8 +61,8 @@ func TestPolicies(t *testing.T) {
 // TestScopes checks that the services use the constants of platform/scopes.
 func TestScopes(t *testing.T) {
 	t.Parallel()
-	scope := regexp.MustCompile(`\b[a-z-]+:(read|write|admin)\b`)
-	for _, service := range []string{"auth", "booking", "customer", "pass", "webhook"} {
+	scope := regexp.MustCompile(`\b[a-z-]+:(read|write|play|admin)\b`)
+	for _, service := range []string{"auth", "booking", "customer", "media", "pass", "subscription", "webhook"} {
 		for _, file := range walledFiles(t, service) {
 			ast.Inspect(file.syntax, func(n ast.Node) bool {
 				if text, ok := n.(*ast.BasicLit); ok && text.Kind == gotoken.STRING && scope.MatchString(text.Value) {

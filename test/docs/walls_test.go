@@ -25,6 +25,7 @@ func wallLayers() []string {
 func wallProcesses() map[string][]string {
 	return map[string][]string{
 		"auth":    {"keyring", "identity", "hashing", "throttle"},
+		"media":   {"bucket", "http"},
 		"webhook": {"claim", "engine", "intake", "outcome", "retention", "send", "trace", "worker"},
 	}
 }
@@ -49,7 +50,7 @@ type walled struct {
 // clock, and only the store has SQL, which uses no proto.
 func TestWalls(t *testing.T) {
 	t.Parallel()
-	for _, service := range []string{"auth", "booking", "customer", "pass", "webhook"} {
+	for _, service := range []string{"auth", "booking", "customer", "media", "pass", "subscription", "webhook"} {
 		t.Run(service, func(t *testing.T) {
 			t.Parallel()
 			if slices.Contains(wallExceptions(), service) {

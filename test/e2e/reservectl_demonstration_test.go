@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -39,6 +40,21 @@ func TestReservectlDemonstration(t *testing.T) {
 		if page.Total < 100 || made.Admin.Email == "" || made.Admin.Password == "" {
 			t.Errorf("%d customers, the owner is %q", page.Total, made.Admin.Email)
 		}
+	})
+	t.Run("the company has subscriptions in every state and a library, and nothing differs", func(t *testing.T) {
+		states := map[string]int{}
+		for _, s := range decode[[]printed](t, op.ok(t, "subscription", "list", "--company", made.CompanyID, "-o", "json")) {
+			states[s["status"].(string)]++
+		}
+		want := map[string]int{"active": 6, "trialing": 1, "past_due": 1, "paused": 1, "ending": 1, "ended": 1}
+		if !maps.Equal(states, want) { // the payment of one active one is due
+			t.Errorf("the subscriptions are %v", states)
+		}
+		published := decode[[]printed](t, op.ok(t, "media", "list", "--status", "published", "--company", made.CompanyID, "-o", "json"))
+		if len(published) != 3 {
+			t.Errorf("the library has %v", published)
+		}
+		op.ok(t, "verify", "--company", made.CompanyID)
 	})
 	t.Run("a second run creates nothing and renews the token", func(t *testing.T) {
 		again := read()

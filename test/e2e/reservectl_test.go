@@ -85,6 +85,7 @@ func TestReservectl(t *testing.T) {
 	t.Run("customer import", func(t *testing.T) { o.testCustomerImport(t, c.ID, n) })
 	t.Run("transaction import", func(t *testing.T) { o.testTransactionImport(t, c.ID, n) })
 	t.Run("resources", func(t *testing.T) { o.testResources(t, c.ID) })
+	t.Run("imports of subscriptions and media", o.testSubscriptionImports)
 	t.Run("seed", o.testSeed)
 	t.Run("credential", func(t *testing.T) { o.testCredential(t, c.ID) })
 	t.Run("without a platform", o.testAlone)
@@ -99,7 +100,7 @@ func (o operator) testHelp(t *testing.T) {
 			"key end-previous-secret", "key disable", "key enable", "key delete", "credential", "credential create", "credential list", "credential rotate",
 			"credential end-previous-secret", "credential disable", "signing-key", "signing-key rotate", "signing-key list",
 			"admin", "admin create", "admin list", "admin disable", "admin enable", "admin reset-password",
-			"customer", "customer import", "transaction", "transaction import", "seed",
+			"customer", "customer import", "transaction", "transaction import", "plan import", "subscription import", "media import", "media upload", "seed",
 		} {
 			out := o.ok(t, append(strings.Fields(command), "--help")...)
 			if !strings.Contains(out, "Usage:") || !strings.Contains(out, "reservectl "+command) {

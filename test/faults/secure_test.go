@@ -149,7 +149,7 @@ func (w *secureCluster) testSessions(t *testing.T) {
 
 func (w *secureCluster) testCommand(t *testing.T) {
 	text, err := json.Marshal(map[string]any{"grpc": map[string]any{
-		"auth": w.Auth, "customer": w.Customer, "booking": w.Booking, "pass": w.Pass, "webhook": w.Webhook,
+		"auth": w.Auth, "customer": w.Customer, "booking": w.Booking, "pass": w.Pass, "subscription": w.Subscription, "media": w.Media, "webhook": w.Webhook,
 		"service_credential": w.OperatorCredential,
 	}})
 	if err != nil {
@@ -309,8 +309,16 @@ func (w *secureCluster) restart(t *testing.T, part string, settings map[string]s
 	w.Part(part).Restart(t)
 }
 
+// restartAll restarts the services that have a master key.
+func (w *secureCluster) restartAll(t *testing.T, settings map[string]string) {
+	t.Helper()
+	for _, part := range []string{"auth", "media", "webhook"} {
+		w.restart(t, part, settings)
+	}
+}
+
 // testSecrets follows the steps of the operations page. Booking has two replicas and is always
-// available. Auth and webhook have one, but requests with a token do not need them during their
+// available. Auth, media and webhook have one, but requests with a token do not need them during their
 // restart.
 func (w *secureCluster) testSecrets(t *testing.T) {
 	old, next := w.MasterKey(), base64.StdEncoding.EncodeToString([]byte("a master key of thirty-two bytes"))
@@ -320,8 +328,8 @@ func (w *secureCluster) testSecrets(t *testing.T) {
 	}
 	own := map[string]string{"SERVICE_CREDENTIAL_ID": credential.ID, "SERVICE_CREDENTIAL_SECRET": credential.Secret}
 	w.underLoad(t,
-		func() { w.restart(t, "auth", keys(old, next)); w.restart(t, "webhook", keys(old, next)) },
-		func() { w.restart(t, "auth", keys(next, old)); w.restart(t, "webhook", keys(next, old)) },
+		func() { w.restartAll(t, keys(old, next)) },
+		func() { w.restartAll(t, keys(next, old)) },
 		// Callers need a moment to find a restarted process.
 		func() { w.restart(t, "booking", own) },
 		func() { w.restart(t, "booking-2", own) },

@@ -29,11 +29,11 @@ func TestSlowTestModeDespiteKills(t *testing.T) {
 	t.Parallel()
 	c := newModeCluster(t)
 	before := harness.SettledRows(t, c.databases, c.live.ID)
-	for _, part := range []string{"booking", "pass", "customer", "webhook"} {
+	for _, part := range []string{"booking", "pass", "subscription", "media", "customer", "webhook"} {
 		t.Run("auth is killed while "+part+" deletes test data", func(t *testing.T) { c.testReset(t, part, "auth") })
 		t.Run(part+" is killed while it deletes test data", func(t *testing.T) { c.testReset(t, part, part) })
 	}
-	for _, part := range []string{"booking", "pass", "customer"} {
+	for _, part := range []string{"booking", "pass", "subscription", "media", "customer"} {
 		t.Run("auth is killed while "+part+" gets the new time", func(t *testing.T) { c.testAdvance(t, part, "auth") })
 		t.Run(part+" is killed before it gets the new time", func(t *testing.T) { c.testAdvance(t, part, part) })
 	}
@@ -62,14 +62,16 @@ func newModeCluster(t *testing.T) *modeCluster {
 		kept:    harness.KeptTestData(t),
 	}
 	env := map[string]string{}
-	for part, addr := range map[string]string{"booking": c.Booking, "pass": c.Pass, "customer": c.Customer, "webhook": c.Webhook} {
+	for part, addr := range map[string]string{
+		"booking": c.Booking, "pass": c.Pass, "subscription": c.Subscription, "media": c.Media, "customer": c.Customer, "webhook": c.Webhook,
+	} {
 		c.gates[part] = harness.NewCallGate(t, addr)
 		env[strings.ToUpper(part)+"_ADDR"] = c.gates[part].Addr()
 	}
 	c.Part("auth").Stop(t)
 	c.Part("auth").Set(env)
 	c.Part("auth").Restart(t)
-	for _, part := range []string{"auth", "booking", "pass", "customer", "webhook"} {
+	for _, part := range []string{"auth", "booking", "pass", "subscription", "media", "customer", "webhook"} {
 		conn, err := pgx.Connect(t.Context(), c.OwnerURL(part))
 		if err != nil {
 			t.Fatal(err)

@@ -25,9 +25,10 @@ type ClusterOptions struct {
 	Gateways int
 	// GatewaysB is the number of replicas of the gateway for Interface B; 0 means none.
 	GatewaysB int
-	// Auths, Customers, Bookings and Passes are the numbers of replicas of these services, at
-	// most mostReplicas; 0 means one. Every caller gets the addresses of all of them.
-	Auths, Customers, Bookings, Passes int
+	// Auths, Customers, Bookings, Passes, Subscriptions and Medias are the numbers of replicas of
+	// these services, at most mostReplicas; 0 means one. Every caller gets the addresses of all of
+	// them.
+	Auths, Customers, Bookings, Passes, Subscriptions, Medias int
 	// Dashboards is the number of replicas of the dashboard, at DashboardHost; 0 means none.
 	Dashboards int
 	// Webhooks is the number of replicas of the webhook service, at most mostReplicas; 0 means
@@ -65,6 +66,7 @@ type Cluster struct {
 	dir         string
 	env         map[string]string
 	credentials map[string]Credential // by service
+	mediaFiles  []string              // HTTP addresses of media's replicas
 	parts       map[string]*Part
 	programs    map[string]string
 	owner, app  map[string]string // database URLs of the owners and the services, by service
@@ -85,15 +87,14 @@ const DashboardHost = "dashboard.test"
 // busPrefix is the subject prefix that a cluster uses on its NATS.
 const busPrefix = "reservation"
 
-// mostReplicas is the largest number of replicas of a service: two services share a block of
-// ports.
+// mostReplicas is the largest number of replicas of a service: services share a block of ports.
 const mostReplicas = 4
 
 // StartCluster starts every service and returns when all are ready.
 func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	t.Helper()
 	if o.Programs == nil {
-		Program(t, "auth", "customer", "booking", "pass", "webhook", "gateway-a", "gateway-b")
+		Program(t, "auth", "customer", "booking", "pass", "subscription", "media", "webhook", "gateway-a", "gateway-b")
 	}
 	dir := TempDir(t)
 	c := &Cluster{
@@ -114,7 +115,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	for _, part := range []struct {
 		name string
 		grpc string
-	}{{"auth", c.Auth}, {"customer", c.Customer}, {"booking", c.Booking}, {"pass", c.Pass}, {"webhook", c.Webhook}} {
+	}{{"auth", c.Auth}, {"customer", c.Customer}, {"booking", c.Booking}, {"pass", c.Pass}, {"subscription", c.Subscription}, {"media", c.Media}, {"webhook", c.Webhook}} {
 		if part.grpc == "" {
 			continue
 		}
@@ -125,7 +126,11 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 		c.owner[part.name], c.app[part.name] = ownerURL, appURL
 		c.migrateWith(t, part.name, c.program(t, part.name))
 		for i, addr := range strings.Split(part.grpc, ",") {
-			c.add(t, replica(part.name, i), part.name, map[string]string{"GRPC_ADDR": addr, "DATABASE_URL": appURL})
+			own := map[string]string{"GRPC_ADDR": addr, "DATABASE_URL": appURL}
+			if part.name == "media" {
+				own["HTTP_ADDR"] = c.mediaFiles[i]
+			}
+			c.add(t, replica(part.name, i), part.name, own)
 		}
 	}
 	for i := range max(1, o.Gateways) {
@@ -154,6 +159,10 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 	c.Auth, c.Customer = loopbacks(t, base, o.Auths), loopbacks(t, base+mostReplicas, o.Customers)
 	base = freePorts(t)
 	c.Booking, c.Pass = loopbacks(t, base, o.Bookings), loopbacks(t, base+mostReplicas, o.Passes)
+	base = freePorts(t)
+	c.Subscription, c.Media = loopbacks(t, base, o.Subscriptions), loopbacks(t, base+mostReplicas, o.Medias)
+	c.mediaFiles = strings.Split(loopbacks(t, base+2*mostReplicas, o.Medias), ",")
+	c.MediaURL = "http://" + c.mediaFiles[0]
 	if o.Webhooks > 0 {
 		c.Webhook = loopbacks(t, freePorts(t), o.Webhooks)
 	}
@@ -161,6 +170,8 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 		"LOG_LEVEL": "info", "LOG_FORMAT": "text",
 		"NATS_URL": c.NATS.URL(), "BUS_PREFIX": busPrefix,
 		"AUTH_ADDR": c.Auth, "CUSTOMER_ADDR": c.Customer, "BOOKING_ADDR": c.Booking, "PASS_ADDR": c.Pass,
+		"SUBSCRIPTION_ADDR": c.Subscription, "MEDIA_ADDR": c.Media, "MEDIA_URL": c.MediaURL,
+		"MEDIA_BUCKET": "file://" + filepath.ToSlash(c.MediaDir()) + "?create_dir=true&no_tmp_dir=true&metadata=skip",
 		"WEBHOOK_ADDR": c.Webhook, "WEBHOOK_CA_FILE": c.authority.file, "WEBHOOK_PRIVATE_ADDRESSES": "allow",
 		"MASTER_KEY": base64.StdEncoding.EncodeToString(random(32)),
 	}
@@ -170,7 +181,7 @@ func (c *Cluster) settings(t testing.TB, o ClusterOptions) {
 		Scopes []string `json:"scopes"`
 	}
 	var entries []entry
-	for _, name := range []string{"operator", "booking", "customer", "pass", "webhook"} {
+	for _, name := range []string{"operator", "booking", "customer", "pass", "subscription", "media", "webhook"} {
 		credential := Credential{ID: id.New[id.ServiceCredential]().String(), Secret: hex.EncodeToString(random(32))}
 		c.credentials[name] = credential
 		entries = append(entries, entry{Credential: credential, Name: name, Scopes: []string{"platform:admin"}})
@@ -315,6 +326,9 @@ func (p *Part) AdminAddr() string { return p.admin }
 // Dir returns the cluster's directory, with PostgreSQL's and NATS's data and the services' logs.
 func (c *Cluster) Dir() string { return c.dir }
 
+// MediaDir returns the directory with the files of media.
+func (c *Cluster) MediaDir() string { return filepath.Join(c.dir, "media") }
+
 // Connect connects to a service's gRPC address. The connection ends with the test.
 func (c *Cluster) Connect(t testing.TB, addr string) *grpc.ClientConn {
 	t.Helper()
@@ -326,7 +340,7 @@ func (c *Cluster) Connect(t testing.TB, addr string) *grpc.ClientConn {
 	return conn
 }
 
-// Destroy kills every service, and removes the databases and the streams with all their data.
+// Destroy kills every service, and removes the databases, the streams and the files of media.
 func (c *Cluster) Destroy(t testing.TB) {
 	t.Helper()
 	for _, p := range c.parts {
@@ -337,8 +351,10 @@ func (c *Cluster) Destroy(t testing.TB) {
 	}
 	c.Postgres.remove(t)
 	c.NATS.Stop(t)
-	if err := os.RemoveAll(c.NATS.opts.StoreDir); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{c.NATS.opts.StoreDir, c.MediaDir()} {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

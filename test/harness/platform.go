@@ -17,7 +17,9 @@ import (
 	authv1 "reservation.dev/proto/gen/reservation/auth/v1"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 	webhookv1 "reservation.dev/proto/gen/reservation/webhook/v1"
 )
 
@@ -26,11 +28,13 @@ import (
 type Platform struct {
 	// BaseURL is the base address of Interface A.
 	BaseURL string
-	// Auth, Customer, Booking, Pass and Webhook are gRPC addresses. If a service has several
-	// replicas, their addresses are separated by commas. Webhook is empty if there is no webhook
-	// service.
-	Auth, Customer, Booking, Pass, Webhook string
-	OperatorCredential                     Credential
+	// Auth, Customer, Booking, Pass, Subscription, Media and Webhook are gRPC addresses. If a
+	// service has several replicas, their addresses are separated by commas. Webhook is empty if
+	// there is no webhook service.
+	Auth, Customer, Booking, Pass, Subscription, Media, Webhook string
+	// MediaURL is the base address of the files of media.
+	MediaURL           string
+	OperatorCredential Credential
 	// TLS is the operator's certificate; nil: the platform uses gRPC without TLS.
 	TLS *mtls.Files
 }
@@ -59,6 +63,9 @@ type Operator struct {
 	Bookings        bookingv1.BookingServiceClient
 	Waitlist        bookingv1.WaitlistServiceClient
 	Passes          passv1.PassServiceClient
+	Plans           subscriptionv1.PlanServiceClient
+	Subscriptions   subscriptionv1.SubscriptionServiceClient
+	Media           mediav1.MediaServiceClient
 	Webhooks        webhookv1.WebhookServiceClient // nil: there is no webhook service
 
 	source *token.Source
@@ -81,6 +88,7 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 		return conn
 	}
 	auth, customer, booking, pass := dial("auth", p.Auth), dial("customer", p.Customer), dial("booking", p.Booking), dial("pass", p.Pass)
+	subscription, media := dial("subscription", p.Subscription), dial("media", p.Media)
 	op := &Operator{
 		Tokens: authv1.NewTokenServiceClient(auth), Companies: authv1.NewCompanyServiceClient(auth),
 		Clients: authv1.NewApiClientServiceClient(auth), APIKeys: authv1.NewApiKeyServiceClient(auth), PublishableKeys: authv1.NewPublishableKeyServiceClient(auth),
@@ -90,6 +98,8 @@ func (p *Platform) Operator(t testing.TB) *Operator {
 		Customers: customerv1.NewCustomerServiceClient(customer), Notes: customerv1.NewNoteServiceClient(customer),
 		Events: bookingv1.NewEventServiceClient(booking), Bookings: bookingv1.NewBookingServiceClient(booking), Waitlist: bookingv1.NewWaitlistServiceClient(booking),
 		Passes: passv1.NewPassServiceClient(pass),
+		Plans:  subscriptionv1.NewPlanServiceClient(subscription), Subscriptions: subscriptionv1.NewSubscriptionServiceClient(subscription),
+		Media: mediav1.NewMediaServiceClient(media),
 	}
 	if p.Webhook != "" {
 		op.Webhooks = webhookv1.NewWebhookServiceClient(dial("webhook", p.Webhook))

@@ -17,7 +17,7 @@ import (
 const (
 	firstPort  = 12000
 	lastPort   = 32000
-	portsBlock = 10
+	portsBlock = 16
 )
 
 // ports are the blocks that this process has reserved. A file lock per block keeps other test
@@ -27,7 +27,7 @@ type ports struct {
 	locks []*os.File
 }
 
-// freePorts reserves ten consecutive ports for the rest of the process and returns the first.
+// freePorts reserves portsBlock consecutive ports for the rest of the process and returns the first.
 func freePorts(t testing.TB) int {
 	t.Helper()
 	base, err := process.ports.take()

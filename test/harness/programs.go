@@ -16,18 +16,20 @@ import (
 // packages returns the packages of the programs that tests run, by program name.
 func packages() map[string]string {
 	return map[string]string{
-		"standalone": "./deploy/standalone",
-		"reservectl": "./services/reservectl/cmd/reservectl",
-		"auth":       "./services/auth/cmd/auth",
-		"customer":   "./services/customer/cmd/customer",
-		"booking":    "./services/booking/cmd/booking",
-		"pass":       "./services/pass/cmd/pass",
-		"webhook":    "./services/webhook/cmd/webhook",
-		"admin":      "./services/admin/cmd/admin",
-		"gateway-a":  "./gateway-a/cmd/gateway-a",
-		"gateway-b":  "./gateway-b/cmd/gateway-b",
-		"m":          "./test/load/m",
-		"nats":       "./test/load/nats",
+		"standalone":   "./deploy/standalone",
+		"reservectl":   "./services/reservectl/cmd/reservectl",
+		"auth":         "./services/auth/cmd/auth",
+		"customer":     "./services/customer/cmd/customer",
+		"booking":      "./services/booking/cmd/booking",
+		"pass":         "./services/pass/cmd/pass",
+		"subscription": "./services/subscription/cmd/subscription",
+		"media":        "./services/media/cmd/media",
+		"webhook":      "./services/webhook/cmd/webhook",
+		"admin":        "./services/admin/cmd/admin",
+		"gateway-a":    "./gateway-a/cmd/gateway-a",
+		"gateway-b":    "./gateway-b/cmd/gateway-b",
+		"m":            "./test/load/m",
+		"nats":         "./test/load/nats",
 	}
 }
 

@@ -30,7 +30,7 @@ type Standalone struct {
 	*Process
 	Platform
 	Dir string
-	// PortBase is the first of its ten ports.
+	// PortBase is the first of its ports.
 	PortBase int
 	// Credentials is the content of credentials.json.
 	Credentials Credentials
@@ -55,10 +55,15 @@ type Credentials struct {
 		Customer          string     `json:"customer"`
 		Booking           string     `json:"booking"`
 		Pass              string     `json:"pass"`
+		Subscription      string     `json:"subscription"`
+		Media             string     `json:"media"`
 		Webhook           string     `json:"webhook"`
 		ServiceToken      string     `json:"service_token"`
 		ServiceCredential Credential `json:"service_credential"`
 	} `json:"grpc"`
+	Media struct {
+		BaseURL string `json:"base_url"`
+	} `json:"media"`
 	Admin struct {
 		URL      string `json:"url"`
 		Email    string `json:"email"`
@@ -153,7 +158,8 @@ func (s *Standalone) AwaitReady(t testing.TB) {
 	}
 	c := &s.Credentials
 	s.Platform = Platform{
-		BaseURL: c.InterfaceA.BaseURL, Auth: c.GRPC.Auth, Customer: c.GRPC.Customer, Booking: c.GRPC.Booking, Pass: c.GRPC.Pass, Webhook: c.GRPC.Webhook,
+		BaseURL: c.InterfaceA.BaseURL, Auth: c.GRPC.Auth, Customer: c.GRPC.Customer, Booking: c.GRPC.Booking, Pass: c.GRPC.Pass,
+		Subscription: c.GRPC.Subscription, Media: c.GRPC.Media, MediaURL: c.Media.BaseURL, Webhook: c.GRPC.Webhook,
 		OperatorCredential: c.GRPC.ServiceCredential,
 	}
 }

@@ -17,7 +17,9 @@ const (
 )
 
 // routeTable returns every operation of both interfaces.
-func routeTable() []route { return slices.Concat(tableOfB(), tableOfA()) }
+func routeTable() []route {
+	return slices.Concat(tableOfB(), tableOfSubscriptions(), tableOfMedia(), tableOfA())
+}
 
 func (r route) making(pool string) route { r.makes = pool; return r }
 func (r route) atMost(n int) route       { r.most = n; return r }
@@ -137,6 +139,10 @@ func tableOfA() []route {
 		read("/customer/{reader}/booking/{readerTransaction}"),
 		read("/customer/{reader}/passes?pageSize=25"),
 		read("/customer/{reader}/pass/{readerPass}"),
+		read("/customer/{reader}/subscriptions?pageSize=25"),
+		read("/customer/{reader}/subscription/{readerSubscription}"),
+		read("/customer/{reader}/media?pageSize=25"),
+		read("/customer/{reader}/media/{film}"),
 		{gateway: gatewayA, method: http.MethodPost, path: "/customer/{reader}/notes", body: note, makes: "note"},
 		read("/customer/{reader}/notes?pageSize=25"),
 		read("/customer/{reader}/note/{note}"),

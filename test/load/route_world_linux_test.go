@@ -37,6 +37,7 @@ func newRouteWorld(b *testing.B) *routeWorld {
 	w.add("customer", w.company.ImportCustomers(b, "buyer", 400)...)
 	w.catalogue(b)
 	w.records(b)
+	w.library(b)
 	w.messages(b)
 	w.add("request", w.company.AwaitRequests(b, &authv1.ListRequestsRequest{})[0].GetId())
 	return w

@@ -87,7 +87,7 @@ func (r route) reference() string {
 	switch {
 	case r.method != http.MethodGet:
 		return "B PATCH /customers/{}"
-	case strings.HasSuffix(r.template(), "s") || strings.HasSuffix(r.template(), "ledger"):
+	case strings.HasSuffix(r.template(), "s") || strings.HasSuffix(r.template(), "ledger") || strings.HasSuffix(r.template(), "entries") || strings.HasSuffix(r.template(), "media"):
 		return "B GET /events"
 	}
 	return "B GET /customers/{}"
@@ -140,8 +140,11 @@ func (w *routeWorld) provide(b *testing.B, r route) {
 		if found[2] != "" {
 			want = r.requests()
 		}
-		if pool == "offer" {
+		switch pool {
+		case "offer":
 			w.offer(b, want)
+		case "arrived":
+			w.arrive(b, want-len(w.pools[pool]))
 		}
 		if missing := want - len(w.pools[pool]); pool != "n" && pool != "start" && missing > 0 {
 			maker := w.maker(b, pool)
@@ -152,7 +155,7 @@ func (w *routeWorld) provide(b *testing.B, r route) {
 }
 
 func (w *routeWorld) maker(b *testing.B, pool string) route {
-	all := routeTable()
+	all := makers()
 	i := slices.IndexFunc(all, func(r route) bool { return r.makes == pool })
 	if i < 0 {
 		b.Fatalf("no route makes a %s", pool)
@@ -190,7 +193,7 @@ func (w *routeWorld) state(b *testing.B, r route) (c routeCost) {
 	b.Helper()
 	c.edge = float64(used(b, w.Part(r.gateway).PID()).Microseconds())
 	behind := tree(b, w.Postgres.PID(b)) + used(b, w.NATS.PID())
-	for _, part := range []string{"auth", "customer", "booking", "pass", "webhook"} {
+	for _, part := range []string{"auth", "customer", "booking", "pass", "subscription", "media", "webhook"} {
 		behind += used(b, w.Part(part).PID())
 		c.rpcs += w.rpcs(b, part)
 	}

@@ -170,7 +170,7 @@ func usedMetrics(t *testing.T) map[string][]string {
 		}
 	}
 	// In a page, text in backquotes that looks like a metric's name is one.
-	like := regexp.MustCompile("`((?:http_server|rpc_server|outbox|bus|pg_pool|pg|job|booking|webhook|ratelimit|process|go)_[a-z_]+(?:_total|_seconds|_pending|_connected|_fallback|_info|_bytes|_fds|_holds|_keys|_alone|_limit|_owed|_purchases|_commit|_unacknowledged|_connections|_flight))`")
+	like := regexp.MustCompile("`((?:http_server|rpc_server|outbox|bus|pg_pool|pg|job|booking|subscription|media|webhook|ratelimit|process|go)_[a-z_]+(?:_total|_seconds|_pending|_connected|_fallback|_info|_bytes|_fds|_holds|_keys|_alone|_limit|_owed|_purchases|_commit|_unacknowledged|_connections|_flight|_removals))`")
 	pages := append(glob(t, filepath.Join(runbooks, "*.md")), root+"/docs/OPERATIONS.md", root+"/docs/OBSERVABILITY.md")
 	for _, page := range pages {
 		for _, m := range like.FindAllStringSubmatch(read(t, page), -1) {
@@ -266,7 +266,7 @@ func TestDashboards(t *testing.T) {
 			t.Errorf("%s has %d panels", d.file, asking)
 		}
 	}
-	if len(uids) != 5 {
+	if len(uids) != 6 {
 		t.Errorf("got %d dashboards", len(uids))
 	}
 }

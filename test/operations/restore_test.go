@@ -53,13 +53,14 @@ func TestRestoreDrill(t *testing.T) {
 	})
 	k := w.newRestoreProbes(t)
 	dir := harness.TempDir(t)
+	w.storeFile(t)
 	var first, second string
 	s.step(t, "a backup, under load", func() { first = w.backup(t, dir) })
 	f.awaitAnswers(t, 200)
 	before := maps.Clone(f.sales())
 	s.step(t, "another one, encrypted, by a role that may only read", func() {
 		w.backupRole(t)
-		second = w.backup(t, dir, "BACKUP_FILTER="+encrypt, "PGUSER=backup", "PGPASSWORD=drill")
+		second = w.backup(t, dir, "BACKUP_FILTER="+encrypt, "PGUSER=backup", "PGPASSWORD=drill", "MEDIA_DIR="+w.MediaDir())
 	})
 	s.step(t, "more that will be lost", func() {
 		f.awaitAnswers(t, 100)
@@ -71,14 +72,23 @@ func TestRestoreDrill(t *testing.T) {
 	s.step(t, "an empty PostgreSQL and an empty NATS", func() { w.Rebuild(t) })
 	s.step(t, "what is no whole backup is refused, and nothing is touched", func() { w.refusals(t, first, second) })
 	mixed := mix(t, dir, first, second)
-	s.step(t, "restore", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome) })
-	s.step(t, "restore again, which finds nothing to do", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome) })
+	if err := os.MkdirAll(w.MediaDir(), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s.step(t, "restore", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome, "MEDIA_DIR="+w.MediaDir()) })
+	s.step(t, "restore again, which finds nothing to do", func() { w.restore(t, mixed, "RESTORE_FILTER="+decryptSome, "MEDIA_DIR="+w.MediaDir()) })
+	s.step(t, "the files of media are back", func() { w.checkFile(t) })
 	s.step(t, "migrate", func() {
 		for _, service := range services() {
 			w.Migrate(t, service)
 		}
 	})
 	s.step(t, "start", func() { w.StartParts(t) })
+	s.step(t, "send the passes of subscriptions again", func() {
+		if out := w.reservectl(t, 0, "subscription", "restore-passes"); !strings.Contains(out, `"subscriptions": `) {
+			t.Errorf("restore-passes printed %s", out)
+		}
+	})
 	s.step(t, "reconcile, which finds differences", func() {
 		out := w.reservectl(t, 1, "reconcile", "--settle", "40s")
 		credits, copies := strings.Count(out, `"credits"`), strings.Count(out, `"customer.version"`)
@@ -141,6 +151,29 @@ func (w *world) script(t *testing.T, name, argument string, env []string) (out s
 	return strings.TrimSpace(stdout.String()), err
 }
 
+// mediaFile is a file of the media service, and its content.
+const mediaFile, mediaContent = "company/item/file", "a recording"
+
+// storeFile adds a file to the directory of media.
+func (w *world) storeFile(t *testing.T) {
+	t.Helper()
+	path := filepath.Join(w.MediaDir(), mediaFile)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(mediaContent), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkFile checks that the file of storeFile exists.
+func (w *world) checkFile(t *testing.T) {
+	t.Helper()
+	if text, err := os.ReadFile(filepath.Join(w.MediaDir(), mediaFile)); err != nil || string(text) != mediaContent {
+		t.Errorf("the file has %q: %v", text, err)
+	}
+}
+
 // backupRole creates the role that docs/BACKUP.md describes.
 func (w *world) backupRole(t *testing.T) {
 	t.Helper()
@@ -151,7 +184,7 @@ func (w *world) backupRole(t *testing.T) {
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
 	for _, sql := range []string{
 		`create role backup login bypassrls password 'drill'`, `grant pg_read_all_data to backup`,
-		`grant connect on database auth, customer, pass, booking, webhook to backup`,
+		`grant connect on database auth, customer, pass, booking, subscription, media, webhook to backup`,
 	} {
 		if _, err := conn.Exec(t.Context(), sql); err != nil {
 			t.Fatal(err)
@@ -226,7 +259,7 @@ func mix(t *testing.T, dir, first, second string) string {
 			t.Fatal(err)
 		}
 	}
-	sum := exec.Command("sh", "-c", "sha256sum MANIFEST ./*.dump >SHA256SUMS")
+	sum := exec.Command("sh", "-c", "sha256sum MANIFEST ./*.dump ./*.tar >SHA256SUMS")
 	sum.Dir = mixed
 	if out, err := sum.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -242,7 +275,8 @@ func (w *world) reservectl(t *testing.T, code int, args ...string) string {
 		t.Fatal(err)
 	}
 	result := harness.Run(t, harness.Command{
-		Program: "reservectl", Args: append(args, "--company", w.company.ID, "--booking", w.Booking, "--pass", w.Pass),
+		Program: "reservectl", Args: append(args, "--company", w.company.ID, "--booking", w.Booking, "--pass", w.Pass,
+			"--subscription", w.Subscription, "--media", w.Media),
 		Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
 	})
 	if result.Code != code {

@@ -22,7 +22,7 @@ func (w *world) reservectl(t *testing.T, args ...string) harness.Result {
 	return harness.Run(t, harness.Command{
 		Program: "reservectl", Env: map[string]string{"RESERVATION_TOKEN": issued.GetAccessToken()},
 		Args: append(args, "--company", w.company.ID, "--auth", w.Auth, "--customer", w.Customer, "--booking", w.Booking, "--pass", w.Pass,
-			"--webhook", w.Webhook, "--output", "json"),
+			"--subscription", w.Subscription, "--media", w.Media, "--webhook", w.Webhook, "--output", "json"),
 	})
 }
 

@@ -134,11 +134,11 @@ func (w *world) testKilled(t *testing.T, p *person) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := res.GetErasure(); e.GetRequestedBy() == "" || e.GetCompletedAt() != nil || len(e.GetServices()) != 4 {
+	if e := res.GetErasure(); e.GetRequestedBy() == "" || e.GetCompletedAt() != nil || len(e.GetServices()) != 6 {
 		t.Errorf("got %v", e)
 	}
 	for round := range 3 {
-		names := []string{"booking", "pass", "webhook", "auth", "customer"}
+		names := []string{"booking", "pass", "subscription", "media", "webhook", "auth", "customer"}
 		for i, name := range names {
 			// Kill at different points of work that takes milliseconds.
 			<-time.After(time.Duration(7*round+3*i) * time.Millisecond)

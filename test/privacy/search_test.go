@@ -15,7 +15,9 @@ import (
 )
 
 // databases returns the names of a cluster's databases.
-func databases() []string { return []string{"auth", "booking", "customer", "pass", "webhook"} }
+func databases() []string {
+	return []string{"auth", "booking", "customer", "pass", "subscription", "media", "webhook"}
+}
 
 // inDatabases returns the tables that contain a text, ignoring case, as "booking.customers".
 func (w *world) inDatabases(t *testing.T, mark string) []string {

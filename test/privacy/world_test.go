@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	w.company = w.op.NewCompany(t, "Europe/London")
 	conns := map[string]*grpc.ClientConn{
 		"auth": w.Connect(t, w.Auth), "customer": w.Connect(t, w.Customer), "booking": w.Connect(t, w.Booking),
-		"pass": w.Connect(t, w.Pass), "webhook": w.Connect(t, w.Webhook),
+		"pass": w.Connect(t, w.Pass), "subscription": w.Connect(t, w.Subscription), "media": w.Connect(t, w.Media), "webhook": w.Connect(t, w.Webhook),
 	}
 	w.stores = map[string]privacyv1.PersonalDataServiceClient{}
 	for name, conn := range conns {

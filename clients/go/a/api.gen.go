@@ -56,28 +56,28 @@ func (e CardPaymentCurrency) Valid() bool {
 
 // Defines values for CardPaymentMethod.
 const (
-	BANKTRANSFER CardPaymentMethod = "BANK_TRANSFER"
-	CARD         CardPaymentMethod = "CARD"
-	CASH         CardPaymentMethod = "CASH"
-	FREE         CardPaymentMethod = "FREE"
-	ONLINE       CardPaymentMethod = "ONLINE"
-	OTHER        CardPaymentMethod = "OTHER"
+	CardPaymentMethodBANKTRANSFER CardPaymentMethod = "BANK_TRANSFER"
+	CardPaymentMethodCARD         CardPaymentMethod = "CARD"
+	CardPaymentMethodCASH         CardPaymentMethod = "CASH"
+	CardPaymentMethodFREE         CardPaymentMethod = "FREE"
+	CardPaymentMethodONLINE       CardPaymentMethod = "ONLINE"
+	CardPaymentMethodOTHER        CardPaymentMethod = "OTHER"
 )
 
 // Valid indicates whether the value is a known member of the CardPaymentMethod enum.
 func (e CardPaymentMethod) Valid() bool {
 	switch e {
-	case BANKTRANSFER:
+	case CardPaymentMethodBANKTRANSFER:
 		return true
-	case CARD:
+	case CardPaymentMethodCARD:
 		return true
-	case CASH:
+	case CardPaymentMethodCASH:
 		return true
-	case FREE:
+	case CardPaymentMethodFREE:
 		return true
-	case ONLINE:
+	case CardPaymentMethodONLINE:
 		return true
-	case OTHER:
+	case CardPaymentMethodOTHER:
 		return true
 	default:
 		return false
@@ -138,6 +138,69 @@ const (
 func (e EventType) Valid() bool {
 	switch e {
 	case EventTypeEvent:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaKind.
+const (
+	Audio    MediaKind = "audio"
+	Document MediaKind = "document"
+	Image    MediaKind = "image"
+	Video    MediaKind = "video"
+)
+
+// Valid indicates whether the value is a known member of the MediaKind enum.
+func (e MediaKind) Valid() bool {
+	switch e {
+	case Audio:
+		return true
+	case Document:
+		return true
+	case Image:
+		return true
+	case Video:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaType.
+const (
+	MediaTypeMedia MediaType = "media"
+)
+
+// Valid indicates whether the value is a known member of the MediaType enum.
+func (e MediaType) Valid() bool {
+	switch e {
+	case MediaTypeMedia:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaReasonType.
+const (
+	MediaReasonTypeBooking      MediaReasonType = "booking"
+	MediaReasonTypeGiven        MediaReasonType = "given"
+	MediaReasonTypePass         MediaReasonType = "pass"
+	MediaReasonTypeSubscription MediaReasonType = "subscription"
+)
+
+// Valid indicates whether the value is a known member of the MediaReasonType enum.
+func (e MediaReasonType) Valid() bool {
+	switch e {
+	case MediaReasonTypeBooking:
+		return true
+	case MediaReasonTypeGiven:
+		return true
+	case MediaReasonTypePass:
+		return true
+	case MediaReasonTypeSubscription:
 		return true
 	default:
 		return false
@@ -342,6 +405,171 @@ func (e ProfileType) Valid() bool {
 	}
 }
 
+// Defines values for SubscriptionBookings.
+const (
+	Credits   SubscriptionBookings = "credits"
+	None      SubscriptionBookings = "none"
+	Unlimited SubscriptionBookings = "unlimited"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionBookings enum.
+func (e SubscriptionBookings) Valid() bool {
+	switch e {
+	case Credits:
+		return true
+	case None:
+		return true
+	case Unlimited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionEndReason.
+const (
+	SubscriptionEndReasonCancelled       SubscriptionEndReason = "cancelled"
+	SubscriptionEndReasonCustomerDeleted SubscriptionEndReason = "customer_deleted"
+	SubscriptionEndReasonUnpaid          SubscriptionEndReason = "unpaid"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionEndReason enum.
+func (e SubscriptionEndReason) Valid() bool {
+	switch e {
+	case SubscriptionEndReasonCancelled:
+		return true
+	case SubscriptionEndReasonCustomerDeleted:
+		return true
+	case SubscriptionEndReasonUnpaid:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionInterval.
+const (
+	Month SubscriptionInterval = "month"
+	Week  SubscriptionInterval = "week"
+	Year  SubscriptionInterval = "year"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionInterval enum.
+func (e SubscriptionInterval) Valid() bool {
+	switch e {
+	case Month:
+		return true
+	case Week:
+		return true
+	case Year:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionStatus.
+const (
+	SubscriptionStatusActive   SubscriptionStatus = "active"
+	SubscriptionStatusEnded    SubscriptionStatus = "ended"
+	SubscriptionStatusEnding   SubscriptionStatus = "ending"
+	SubscriptionStatusPastDue  SubscriptionStatus = "past_due"
+	SubscriptionStatusPaused   SubscriptionStatus = "paused"
+	SubscriptionStatusTrialing SubscriptionStatus = "trialing"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionStatus enum.
+func (e SubscriptionStatus) Valid() bool {
+	switch e {
+	case SubscriptionStatusActive:
+		return true
+	case SubscriptionStatusEnded:
+		return true
+	case SubscriptionStatusEnding:
+		return true
+	case SubscriptionStatusPastDue:
+		return true
+	case SubscriptionStatusPaused:
+		return true
+	case SubscriptionStatusTrialing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionType.
+const (
+	SubscriptionTypeSubscription SubscriptionType = "subscription"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionType enum.
+func (e SubscriptionType) Valid() bool {
+	switch e {
+	case SubscriptionTypeSubscription:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentMethod.
+const (
+	SubscriptionPaymentMethodBANKTRANSFER SubscriptionPaymentMethod = "BANK_TRANSFER"
+	SubscriptionPaymentMethodCARD         SubscriptionPaymentMethod = "CARD"
+	SubscriptionPaymentMethodCASH         SubscriptionPaymentMethod = "CASH"
+	SubscriptionPaymentMethodONLINE       SubscriptionPaymentMethod = "ONLINE"
+	SubscriptionPaymentMethodOTHER        SubscriptionPaymentMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentMethod enum.
+func (e SubscriptionPaymentMethod) Valid() bool {
+	switch e {
+	case SubscriptionPaymentMethodBANKTRANSFER:
+		return true
+	case SubscriptionPaymentMethodCARD:
+		return true
+	case SubscriptionPaymentMethodCASH:
+		return true
+	case SubscriptionPaymentMethodONLINE:
+		return true
+	case SubscriptionPaymentMethodOTHER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPeriodPaymentStatus.
+const (
+	SubscriptionPeriodPaymentStatusCancelled SubscriptionPeriodPaymentStatus = "cancelled"
+	SubscriptionPeriodPaymentStatusDue       SubscriptionPeriodPaymentStatus = "due"
+	SubscriptionPeriodPaymentStatusFailed    SubscriptionPeriodPaymentStatus = "failed"
+	SubscriptionPeriodPaymentStatusNotDue    SubscriptionPeriodPaymentStatus = "not_due"
+	SubscriptionPeriodPaymentStatusPaid      SubscriptionPeriodPaymentStatus = "paid"
+	SubscriptionPeriodPaymentStatusWaived    SubscriptionPeriodPaymentStatus = "waived"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPeriodPaymentStatus enum.
+func (e SubscriptionPeriodPaymentStatus) Valid() bool {
+	switch e {
+	case SubscriptionPeriodPaymentStatusCancelled:
+		return true
+	case SubscriptionPeriodPaymentStatusDue:
+		return true
+	case SubscriptionPeriodPaymentStatusFailed:
+		return true
+	case SubscriptionPeriodPaymentStatusNotDue:
+		return true
+	case SubscriptionPeriodPaymentStatusPaid:
+		return true
+	case SubscriptionPeriodPaymentStatusWaived:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TokenResponseTokenType.
 const (
 	Bearer TokenResponseTokenType = "Bearer"
@@ -420,6 +648,36 @@ func (e ListPassesParamsStatus) Valid() bool {
 	case ListPassesParamsStatusPaused:
 		return true
 	case ListPassesParamsStatusPending:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListSubscriptionsParamsStatus.
+const (
+	ListSubscriptionsParamsStatusActive   ListSubscriptionsParamsStatus = "active"
+	ListSubscriptionsParamsStatusEnded    ListSubscriptionsParamsStatus = "ended"
+	ListSubscriptionsParamsStatusEnding   ListSubscriptionsParamsStatus = "ending"
+	ListSubscriptionsParamsStatusPastDue  ListSubscriptionsParamsStatus = "past_due"
+	ListSubscriptionsParamsStatusPaused   ListSubscriptionsParamsStatus = "paused"
+	ListSubscriptionsParamsStatusTrialing ListSubscriptionsParamsStatus = "trialing"
+)
+
+// Valid indicates whether the value is a known member of the ListSubscriptionsParamsStatus enum.
+func (e ListSubscriptionsParamsStatus) Valid() bool {
+	switch e {
+	case ListSubscriptionsParamsStatusActive:
+		return true
+	case ListSubscriptionsParamsStatusEnded:
+		return true
+	case ListSubscriptionsParamsStatusEnding:
+		return true
+	case ListSubscriptionsParamsStatusPastDue:
+		return true
+	case ListSubscriptionsParamsStatusPaused:
+		return true
+	case ListSubscriptionsParamsStatusTrialing:
 		return true
 	default:
 		return false
@@ -593,6 +851,132 @@ type EventType string
 // LocalDateTime A local date and time without an offset, for example `2026-03-29T09:30:00`.
 type LocalDateTime = string
 
+// Media A media item that a customer can play.
+type Media struct {
+	// CollectionIds The collections that the item is in (`col_…`).
+	CollectionIds []string `json:"collection_ids"`
+
+	// CoverURL The address of the cover, which is valid for some hours. Absent if there is none.
+	CoverURL *string `json:"cover_url,omitempty"`
+
+	// CreatedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	CreatedAt LocalDateTime `json:"created_at"`
+
+	// Description The description. Empty if there is none.
+	Description string `json:"description"`
+
+	// DurationSeconds The duration in seconds. Absent if it is not known.
+	DurationSeconds *int `json:"duration_seconds,omitempty"`
+
+	// File The file of a media item.
+	File *MediaFile `json:"file,omitempty"`
+
+	// ID The item's id.
+	ID string `json:"id"`
+
+	// Kind The kind of item.
+	Kind MediaKind `json:"kind"`
+
+	// Progress How far a customer has watched an item.
+	Progress *MediaProgress `json:"progress,omitempty"`
+
+	// Reason Why a customer can play an item.
+	Reason MediaReason `json:"reason"`
+
+	// Tags The tags.
+	Tags []string `json:"tags"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// Type The type of the object.
+	Type MediaType `json:"type"`
+
+	// Tz The IANA name of the time zone of these times, for example `Europe/London`.
+	Tz string `json:"tz"`
+
+	// UpdatedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	UpdatedAt LocalDateTime `json:"updated_at"`
+}
+
+// MediaKind The kind of item.
+type MediaKind string
+
+// MediaType The type of the object.
+type MediaType string
+
+// MediaFile The file of a media item.
+type MediaFile struct {
+	// ContentType The media type of the content.
+	ContentType string `json:"content_type"`
+
+	// Name The name of the file, without a path.
+	Name string `json:"name"`
+
+	// Size The size in bytes.
+	Size int `json:"size"`
+
+	// UploadedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	UploadedAt LocalDateTime `json:"uploaded_at"`
+}
+
+// MediaList A page of items.
+type MediaList struct {
+	// Data The items of this page.
+	Data []Media `json:"data"`
+
+	// Page The number of this page, counted from 0.
+	Page int `json:"page"`
+
+	// PageSize The page size that was used.
+	PageSize int `json:"pageSize"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// MediaProgress How far a customer has watched an item.
+type MediaProgress struct {
+	// Completed Whether the customer has reached the end once.
+	Completed bool `json:"completed"`
+
+	// PositionSeconds The position at which to continue, in seconds.
+	PositionSeconds int `json:"position_seconds"`
+
+	// UpdatedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	UpdatedAt LocalDateTime `json:"updated_at"`
+}
+
+// MediaReason Why a customer can play an item.
+type MediaReason struct {
+	// BookingID The booking that entitles the customer. Only with `booking`.
+	BookingID *string `json:"booking_id,omitempty"`
+
+	// CustomerPassID The pass that entitles the customer. Only with `pass`.
+	CustomerPassID *string `json:"customer_pass_id,omitempty"`
+
+	// EntitlementID The entitlement. Absent if the plan itself includes the collection.
+	EntitlementID *string `json:"entitlement_id,omitempty"`
+
+	// LastDay The last day, as far as it is known now. Absent if there is no end.
+	LastDay *openapi_types.Date `json:"last_day,omitempty"`
+
+	// SubscriptionID The subscription that entitles the customer. Only with `subscription`.
+	SubscriptionID *string `json:"subscription_id,omitempty"`
+
+	// Type The kind of entitlement.
+	Type MediaReasonType `json:"type"`
+}
+
+// MediaReasonType The kind of entitlement.
+type MediaReasonType string
+
+// MediaResponse A media item.
+type MediaResponse struct {
+	// Data A media item that a customer can play.
+	Data Media `json:"data"`
+}
+
 // Message A confirmation for people to read.
 type Message struct {
 	// Message One sentence that says what happened. Its wording can change.
@@ -743,6 +1127,9 @@ type Pass struct {
 	// Status The status now. A `pending` pass starts later.
 	Status PassStatus `json:"status"`
 
+	// SubscriptionID The id of the subscription that the pass belongs to. Absent if there is none.
+	SubscriptionID *string `json:"subscription_id,omitempty"`
+
 	// Title The title of the pass type.
 	Title string `json:"title"`
 
@@ -807,6 +1194,15 @@ type PassResponse struct {
 	Data Pass `json:"data"`
 }
 
+// PlanChange A scheduled change of plan.
+type PlanChange struct {
+	// On The day on which the plan changes.
+	On openapi_types.Date `json:"on"`
+
+	// PlanID The id of the new plan.
+	PlanID string `json:"plan_id"`
+}
+
 // Profile A customer without `archived`.
 type Profile struct {
 	// Email The e-mail address.
@@ -850,6 +1246,231 @@ type ProfileUpdate struct {
 
 	// Mobile The mobile number. If omitted or null, it does not change; `""` clears it.
 	Mobile *string `json:"mobile,omitempty"`
+}
+
+// Subscription A customer's subscription to a plan.
+type Subscription struct {
+	// Base100AccountCredit The customer's credit in minor units, which the next renewals use.
+	Base100AccountCredit int `json:"base100account_credit"`
+
+	// Base100AmountDue The amount that is due for all periods together, in minor units.
+	Base100AmountDue int `json:"base100amount_due"`
+
+	// Base100Price The price of a period in minor units. It and the following terms are those of the plan when the customer subscribed or last changed the plan.
+	Base100Price int `json:"base100price"`
+
+	// Base100RefundDue The amount in minor units that is still to be refunded.
+	Base100RefundDue int `json:"base100refund_due"`
+
+	// Base100RefundedAmount The amount in minor units that was refunded.
+	Base100RefundedAmount int `json:"base100refunded_amount"`
+
+	// Bookings How the subscription pays for bookings.
+	Bookings SubscriptionBookings `json:"bookings"`
+
+	// Cancellation The cancellation of a subscription.
+	Cancellation *SubscriptionCancellation `json:"cancellation,omitempty"`
+
+	// CreatedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	CreatedAt LocalDateTime `json:"created_at"`
+
+	// Credits The number of credits of a period.
+	Credits int `json:"credits"`
+
+	// Currency The currency (ISO 4217).
+	Currency string `json:"currency"`
+
+	// CurrentPeriod A period of a subscription.
+	CurrentPeriod SubscriptionPeriod `json:"current_period"`
+
+	// CustomerID The customer's id.
+	CustomerID string `json:"customer_id"`
+
+	// CustomerPassID The id of the pass that has the credits. Absent if the plan includes no bookings.
+	CustomerPassID *string `json:"customer_pass_id,omitempty"`
+
+	// EndReason Why the subscription ended. Absent unless it has ended.
+	EndReason *SubscriptionEndReason `json:"end_reason,omitempty"`
+
+	// ID The subscription's id.
+	ID string `json:"id"`
+
+	// Interval The unit of the length of a period.
+	Interval SubscriptionInterval `json:"interval"`
+
+	// IntervalCount The number of units in a period.
+	IntervalCount int `json:"interval_count"`
+
+	// LastDay The last day. Absent unless the subscription is going to end or has ended.
+	LastDay *openapi_types.Date `json:"last_day,omitempty"`
+
+	// MaxRollover The largest number of unused credits that move to the next period.
+	MaxRollover int `json:"max_rollover"`
+
+	// PastDueSince A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	PastDueSince *LocalDateTime `json:"past_due_since,omitempty"`
+
+	// Pause A pause of a subscription, scheduled or current.
+	Pause *SubscriptionPause `json:"pause,omitempty"`
+
+	// PlanChange A scheduled change of plan.
+	PlanChange *PlanChange `json:"plan_change,omitempty"`
+
+	// PlanID The plan's id.
+	PlanID string `json:"plan_id"`
+
+	// PlanTitle The title of the plan.
+	PlanTitle string `json:"plan_title"`
+
+	// RenewsOn The day on which the next period begins. Absent if the subscription is not going to renew, or while it is paused.
+	RenewsOn *openapi_types.Date `json:"renews_on,omitempty"`
+
+	// StartDate The first day.
+	StartDate openapi_types.Date `json:"start_date"`
+
+	// Status The state now. An `ending` subscription ends on `last_day`.
+	Status SubscriptionStatus `json:"status"`
+
+	// SuspendedFrom A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	SuspendedFrom *LocalDateTime `json:"suspended_from,omitempty"`
+
+	// Type The type of the object.
+	Type SubscriptionType `json:"type"`
+
+	// Tz The IANA name of the time zone of these times, for example `Europe/London`.
+	Tz string `json:"tz"`
+
+	// UpdatedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	UpdatedAt LocalDateTime `json:"updated_at"`
+}
+
+// SubscriptionBookings How the subscription pays for bookings.
+type SubscriptionBookings string
+
+// SubscriptionEndReason Why the subscription ended. Absent unless it has ended.
+type SubscriptionEndReason string
+
+// SubscriptionInterval The unit of the length of a period.
+type SubscriptionInterval string
+
+// SubscriptionStatus The state now. An `ending` subscription ends on `last_day`.
+type SubscriptionStatus string
+
+// SubscriptionType The type of the object.
+type SubscriptionType string
+
+// SubscriptionCancellation The cancellation of a subscription.
+type SubscriptionCancellation struct {
+	// AtPeriodEnd Whether it ends at the end of a period. Otherwise it ended at once.
+	AtPeriodEnd bool `json:"at_period_end"`
+
+	// Reason The reason. Empty if none was given.
+	Reason string `json:"reason"`
+
+	// RequestedAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	RequestedAt LocalDateTime `json:"requested_at"`
+}
+
+// SubscriptionList A page of subscriptions.
+type SubscriptionList struct {
+	// Data The subscriptions of this page.
+	Data []Subscription `json:"data"`
+
+	// Page The number of this page, counted from 0.
+	Page int `json:"page"`
+
+	// PageSize The page size that was used.
+	PageSize int `json:"pageSize"`
+
+	// Total The number of matching subscriptions on all pages.
+	Total int `json:"total"`
+}
+
+// SubscriptionPause A pause of a subscription, scheduled or current.
+type SubscriptionPause struct {
+	// FirstDay The first day of the pause.
+	FirstDay openapi_types.Date `json:"first_day"`
+
+	// Reason The reason. Empty if none was given.
+	Reason string `json:"reason"`
+
+	// ResumesOn The day on which the subscription resumes. Absent if it is not set.
+	ResumesOn *openapi_types.Date `json:"resumes_on,omitempty"`
+}
+
+// SubscriptionPayment A recorded payment of a period.
+type SubscriptionPayment struct {
+	// Base100Amount The amount paid in minor units.
+	Base100Amount int `json:"base100amount"`
+
+	// Method The payment method.
+	Method SubscriptionPaymentMethod `json:"method"`
+
+	// PaidAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	PaidAt LocalDateTime `json:"paid_at"`
+}
+
+// SubscriptionPaymentMethod The payment method.
+type SubscriptionPaymentMethod string
+
+// SubscriptionPeriod A period of a subscription.
+type SubscriptionPeriod struct {
+	// Base100AmountDue The amount that is due. 0 once it is paid, waived or cancelled.
+	Base100AmountDue int `json:"base100amount_due"`
+
+	// Base100CreditApplied The part of the price that account credit paid.
+	Base100CreditApplied int `json:"base100credit_applied"`
+
+	// Base100Price The price in minor units. 0 in a trial.
+	Base100Price int `json:"base100price"`
+
+	// CreditsCarriedOver The number of unused credits that moved to this period.
+	CreditsCarriedOver int `json:"credits_carried_over"`
+
+	// CreditsExpired The number of unused credits that expired when this period began.
+	CreditsExpired int `json:"credits_expired"`
+
+	// CreditsGranted The number of credits granted for the period.
+	CreditsGranted int `json:"credits_granted"`
+
+	// Currency The currency (ISO 4217).
+	Currency string `json:"currency"`
+
+	// DueAt A local date and time without an offset, for example `2026-03-29T09:30:00`.
+	DueAt *LocalDateTime `json:"due_at,omitempty"`
+
+	// FirstDay The first day.
+	FirstDay openapi_types.Date `json:"first_day"`
+
+	// LastDay The last day. It moves when a pause ends.
+	LastDay openapi_types.Date `json:"last_day"`
+
+	// Number The number of the period, counted from 1.
+	Number int `json:"number"`
+
+	// PausedDays The number of days for which the period was paused.
+	PausedDays int `json:"paused_days"`
+
+	// Payment A recorded payment of a period.
+	Payment *SubscriptionPayment `json:"payment,omitempty"`
+
+	// PaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due.
+	PaymentStatus SubscriptionPeriodPaymentStatus `json:"payment_status"`
+
+	// PlanID The id of the plan of this period.
+	PlanID string `json:"plan_id"`
+
+	// Trial Whether the period is the trial.
+	Trial bool `json:"trial"`
+}
+
+// SubscriptionPeriodPaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due.
+type SubscriptionPeriodPaymentStatus string
+
+// SubscriptionResponse A subscription.
+type SubscriptionResponse struct {
+	// Data A customer's subscription to a plan.
+	Data Subscription `json:"data"`
 }
 
 // TokenRequest The credentials of an API client, as JSON.
@@ -963,6 +1584,24 @@ type ListBookingsParams struct {
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
+// ListMediaParams defines parameters for ListMedia.
+type ListMediaParams struct {
+	// Page The page to return, counted from 0.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize The number of items on a page. Values over 100 are treated as 100.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetMediaParams defines parameters for GetMedia.
+type GetMediaParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
 // DeleteNoteParams defines parameters for DeleteNote.
 type DeleteNoteParams struct {
 	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
@@ -1060,6 +1699,30 @@ type UpdateProfileParams struct {
 	// request fails with 412. Without this header, or with `*`, the request applies to any version.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
+
+// GetSubscriptionParams defines parameters for GetSubscription.
+type GetSubscriptionParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListSubscriptionsParams defines parameters for ListSubscriptions.
+type ListSubscriptionsParams struct {
+	// Page The page to return, counted from 0.
+	Page *int `form:"page,omitempty" json:"page,omitempty"`
+
+	// PageSize The number of subscriptions on a page. Values over 100 are treated as 100.
+	PageSize *int `form:"pageSize,omitempty" json:"pageSize,omitempty"`
+
+	// Status Return only subscriptions that have this status now.
+	Status *ListSubscriptionsParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListSubscriptionsParamsStatus defines parameters for ListSubscriptions.
+type ListSubscriptionsParamsStatus string
 
 // ListCustomersParams defines parameters for ListCustomers.
 type ListCustomersParams struct {
@@ -1251,6 +1914,26 @@ type ClientInterface interface {
 	// Corresponds with GET /customer/{id}/bookings (the `ListBookings` operationId).
 	ListBookings(ctx context.Context, id CustomerID, params *ListBookingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListMedia List the media that a customer can play
+	//
+	// Requires the scope `media:read`.
+	//
+	// Returns a page of the published items that the customer can play now. Each has the reason and the
+	// progress of the customer.
+	//
+	// Corresponds with GET /customer/{id}/media (the `ListMedia` operationId).
+	ListMedia(ctx context.Context, id CustomerID, params *ListMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMedia Get a media item of a customer
+	//
+	// Requires the scope `media:read`.
+	//
+	// Returns one item in the same form as an item of the list. An item that the customer cannot play gets
+	// 404.
+	//
+	// Corresponds with GET /customer/{id}/media/{mediaId} (the `GetMedia` operationId).
+	GetMedia(ctx context.Context, id CustomerID, mediaID string, params *GetMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// DeleteNote Delete a customer's note
 	//
 	// Requires the scope `notes:write`.
@@ -1377,6 +2060,25 @@ type ClientInterface interface {
 	// Corresponds with PUT /customer/{id}/profile (the `UpdateProfile` operationId).
 	UpdateProfile(ctx context.Context, id CustomerID, params *UpdateProfileParams, body UpdateProfileJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetSubscription Get a customer's subscription
+	//
+	// Requires the scope `subscriptions:read`.
+	//
+	// Returns one subscription in the same form as an item of the list. A subscription of another customer
+	// gets 404.
+	//
+	// Corresponds with GET /customer/{id}/subscription/{subscriptionId} (the `GetSubscription` operationId).
+	GetSubscription(ctx context.Context, id CustomerID, subscriptionID string, params *GetSubscriptionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSubscriptions List a customer's subscriptions
+	//
+	// Requires the scope `subscriptions:read`.
+	//
+	// Returns a page of the subscriptions that the customer has or had, oldest first.
+	//
+	// Corresponds with GET /customer/{id}/subscriptions (the `ListSubscriptions` operationId).
+	ListSubscriptions(ctx context.Context, id CustomerID, params *ListSubscriptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListCustomers List customers
 	//
 	// Requires the scope `customers:read`.
@@ -1483,6 +2185,46 @@ func (c *Client) GetBooking(ctx context.Context, id CustomerID, bookingID string
 // Corresponds with GET /customer/{id}/bookings (the `ListBookings` operationId).
 func (c *Client) ListBookings(ctx context.Context, id CustomerID, params *ListBookingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListBookingsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListMedia List the media that a customer can play
+//
+// Requires the scope `media:read`.
+//
+// Returns a page of the published items that the customer can play now. Each has the reason and the
+// progress of the customer.
+//
+// Corresponds with GET /customer/{id}/media (the `ListMedia` operationId).
+func (c *Client) ListMedia(ctx context.Context, id CustomerID, params *ListMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListMediaRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMedia Get a media item of a customer
+//
+// Requires the scope `media:read`.
+//
+// Returns one item in the same form as an item of the list. An item that the customer cannot play gets
+// 404.
+//
+// Corresponds with GET /customer/{id}/media/{mediaId} (the `GetMedia` operationId).
+func (c *Client) GetMedia(ctx context.Context, id CustomerID, mediaID string, params *GetMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMediaRequest(c.Server, id, mediaID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -1729,6 +2471,45 @@ func (c *Client) UpdateProfileWithBody(ctx context.Context, id CustomerID, param
 // Corresponds with PUT /customer/{id}/profile (the `UpdateProfile` operationId).
 func (c *Client) UpdateProfile(ctx context.Context, id CustomerID, params *UpdateProfileParams, body UpdateProfileJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateProfileRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSubscription Get a customer's subscription
+//
+// Requires the scope `subscriptions:read`.
+//
+// Returns one subscription in the same form as an item of the list. A subscription of another customer
+// gets 404.
+//
+// Corresponds with GET /customer/{id}/subscription/{subscriptionId} (the `GetSubscription` operationId).
+func (c *Client) GetSubscription(ctx context.Context, id CustomerID, subscriptionID string, params *GetSubscriptionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSubscriptionRequest(c.Server, id, subscriptionID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSubscriptions List a customer's subscriptions
+//
+// Requires the scope `subscriptions:read`.
+//
+// Returns a page of the subscriptions that the customer has or had, oldest first.
+//
+// Corresponds with GET /customer/{id}/subscriptions (the `ListSubscriptions` operationId).
+func (c *Client) ListSubscriptions(ctx context.Context, id CustomerID, params *ListSubscriptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSubscriptionsRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2005,6 +2786,150 @@ func NewListBookingsRequest(server string, id CustomerID, params *ListBookingsPa
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListMediaRequest constructs an http.Request for the ListMedia method
+func NewListMediaRequest(server string, id CustomerID, params *ListMediaParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/customer/%s/media", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetMediaRequest constructs an http.Request for the GetMedia method
+func NewGetMediaRequest(server string, id CustomerID, mediaID string, params *GetMediaParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "mediaId", mediaID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/customer/%s/media/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -2673,6 +3598,162 @@ func NewUpdateProfileRequestWithBody(server string, id CustomerID, params *Updat
 	return req, nil
 }
 
+// NewGetSubscriptionRequest constructs an http.Request for the GetSubscription method
+func NewGetSubscriptionRequest(server string, id CustomerID, subscriptionID string, params *GetSubscriptionParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "subscriptionId", subscriptionID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/customer/%s/subscription/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListSubscriptionsRequest constructs an http.Request for the ListSubscriptions method
+func NewListSubscriptionsRequest(server string, id CustomerID, params *ListSubscriptionsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/customer/%s/subscriptions", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PageSize != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "pageSize", *params.PageSize, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListCustomersRequest constructs an http.Request for the ListCustomers method
 func NewListCustomersRequest(server string, params *ListCustomersParams) (*http.Request, error) {
 	var err error
@@ -2889,6 +3970,30 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /customer/{id}/bookings (the `ListBookings` operationId).
 	ListBookingsWithResponse(ctx context.Context, id CustomerID, params *ListBookingsParams, reqEditors ...RequestEditorFn) (*ListBookingsResponse, error)
 
+	// ListMediaWithResponse List the media that a customer can play
+	//
+	// Requires the scope `media:read`.
+	//
+	// Returns a page of the published items that the customer can play now. Each has the reason and the
+	// progress of the customer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /customer/{id}/media (the `ListMedia` operationId).
+	ListMediaWithResponse(ctx context.Context, id CustomerID, params *ListMediaParams, reqEditors ...RequestEditorFn) (*ListMediaResponse, error)
+
+	// GetMediaWithResponse Get a media item of a customer
+	//
+	// Requires the scope `media:read`.
+	//
+	// Returns one item in the same form as an item of the list. An item that the customer cannot play gets
+	// 404.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /customer/{id}/media/{mediaId} (the `GetMedia` operationId).
+	GetMediaWithResponse(ctx context.Context, id CustomerID, mediaID string, params *GetMediaParams, reqEditors ...RequestEditorFn) (*GetMediaResponse, error)
+
 	// DeleteNoteWithResponse Delete a customer's note
 	//
 	// Requires the scope `notes:write`.
@@ -3026,6 +4131,29 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /customer/{id}/profile (the `UpdateProfile` operationId).
 	UpdateProfileWithResponse(ctx context.Context, id CustomerID, params *UpdateProfileParams, body UpdateProfileJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateProfileResponse, error)
+
+	// GetSubscriptionWithResponse Get a customer's subscription
+	//
+	// Requires the scope `subscriptions:read`.
+	//
+	// Returns one subscription in the same form as an item of the list. A subscription of another customer
+	// gets 404.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /customer/{id}/subscription/{subscriptionId} (the `GetSubscription` operationId).
+	GetSubscriptionWithResponse(ctx context.Context, id CustomerID, subscriptionID string, params *GetSubscriptionParams, reqEditors ...RequestEditorFn) (*GetSubscriptionResponse, error)
+
+	// ListSubscriptionsWithResponse List a customer's subscriptions
+	//
+	// Requires the scope `subscriptions:read`.
+	//
+	// Returns a page of the subscriptions that the customer has or had, oldest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /customer/{id}/subscriptions (the `ListSubscriptions` operationId).
+	ListSubscriptionsWithResponse(ctx context.Context, id CustomerID, params *ListSubscriptionsParams, reqEditors ...RequestEditorFn) (*ListSubscriptionsResponse, error)
 
 	// ListCustomersWithResponse List customers
 	//
@@ -3177,6 +4305,88 @@ func (r ListBookingsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListBookingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListMediaResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaList
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListMediaResponse) GetJSON200() *MediaList {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListMediaResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListMediaResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListMediaResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListMediaResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetMediaResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetMediaResponse) GetJSON200() *MediaResponse {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMediaResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMediaResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMediaResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMediaResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -3552,6 +4762,88 @@ func (r UpdateProfileResponse) ContentType() string {
 	return ""
 }
 
+type GetSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SubscriptionResponse
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSubscriptionResponse) GetJSON200() *SubscriptionResponse {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSubscriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListSubscriptionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SubscriptionList
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSubscriptionsResponse) GetJSON200() *SubscriptionList {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSubscriptionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSubscriptionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSubscriptionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSubscriptionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListCustomersResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -3672,6 +4964,42 @@ func (c *ClientWithResponses) ListBookingsWithResponse(ctx context.Context, id C
 		return nil, err
 	}
 	return ParseListBookingsResponse(rsp)
+}
+
+// ListMediaWithResponse List the media that a customer can play
+//
+// Requires the scope `media:read`.
+//
+// Returns a page of the published items that the customer can play now. Each has the reason and the
+// progress of the customer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /customer/{id}/media (the `ListMedia` operationId).
+func (c *ClientWithResponses) ListMediaWithResponse(ctx context.Context, id CustomerID, params *ListMediaParams, reqEditors ...RequestEditorFn) (*ListMediaResponse, error) {
+	rsp, err := c.ListMedia(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListMediaResponse(rsp)
+}
+
+// GetMediaWithResponse Get a media item of a customer
+//
+// Requires the scope `media:read`.
+//
+// Returns one item in the same form as an item of the list. An item that the customer cannot play gets
+// 404.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /customer/{id}/media/{mediaId} (the `GetMedia` operationId).
+func (c *ClientWithResponses) GetMediaWithResponse(ctx context.Context, id CustomerID, mediaID string, params *GetMediaParams, reqEditors ...RequestEditorFn) (*GetMediaResponse, error) {
+	rsp, err := c.GetMedia(ctx, id, mediaID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMediaResponse(rsp)
 }
 
 // DeleteNoteWithResponse Delete a customer's note
@@ -3884,6 +5212,41 @@ func (c *ClientWithResponses) UpdateProfileWithResponse(ctx context.Context, id 
 	return ParseUpdateProfileResponse(rsp)
 }
 
+// GetSubscriptionWithResponse Get a customer's subscription
+//
+// Requires the scope `subscriptions:read`.
+//
+// Returns one subscription in the same form as an item of the list. A subscription of another customer
+// gets 404.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /customer/{id}/subscription/{subscriptionId} (the `GetSubscription` operationId).
+func (c *ClientWithResponses) GetSubscriptionWithResponse(ctx context.Context, id CustomerID, subscriptionID string, params *GetSubscriptionParams, reqEditors ...RequestEditorFn) (*GetSubscriptionResponse, error) {
+	rsp, err := c.GetSubscription(ctx, id, subscriptionID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSubscriptionResponse(rsp)
+}
+
+// ListSubscriptionsWithResponse List a customer's subscriptions
+//
+// Requires the scope `subscriptions:read`.
+//
+// Returns a page of the subscriptions that the customer has or had, oldest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /customer/{id}/subscriptions (the `ListSubscriptions` operationId).
+func (c *ClientWithResponses) ListSubscriptionsWithResponse(ctx context.Context, id CustomerID, params *ListSubscriptionsParams, reqEditors ...RequestEditorFn) (*ListSubscriptionsResponse, error) {
+	rsp, err := c.ListSubscriptions(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSubscriptionsResponse(rsp)
+}
+
 // ListCustomersWithResponse List customers
 //
 // Requires the scope `customers:read`.
@@ -4023,6 +5386,58 @@ func ParseListBookingsResponse(rsp *http.Response) (*ListBookingsResponse, error
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest TransactionList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListMediaResponse parses an HTTP response from a ListMediaWithResponse call
+func ParseListMediaResponse(rsp *http.Response) (*ListMediaResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListMediaResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetMediaResponse parses an HTTP response from a GetMediaWithResponse call
+func ParseGetMediaResponse(rsp *http.Response) (*GetMediaResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMediaResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaResponse
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -4257,6 +5672,58 @@ func ParseUpdateProfileResponse(rsp *http.Response) (*UpdateProfileResponse, err
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Message
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSubscriptionResponse parses an HTTP response from a GetSubscriptionWithResponse call
+func ParseGetSubscriptionResponse(rsp *http.Response) (*GetSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SubscriptionResponse
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSubscriptionsResponse parses an HTTP response from a ListSubscriptionsWithResponse call
+func ParseListSubscriptionsResponse(rsp *http.Response) (*ListSubscriptionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSubscriptionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SubscriptionList
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

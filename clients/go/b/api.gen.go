@@ -17,6 +17,30 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for AccountEntryKind.
+const (
+	Applied      AccountEntryKind = "applied"
+	RefundDue    AccountEntryKind = "refund_due"
+	Refunded     AccountEntryKind = "refunded"
+	UnusedPeriod AccountEntryKind = "unused_period"
+)
+
+// Valid indicates whether the value is a known member of the AccountEntryKind enum.
+func (e AccountEntryKind) Valid() bool {
+	switch e {
+	case Applied:
+		return true
+	case RefundDue:
+		return true
+	case Refunded:
+		return true
+	case UnusedPeriod:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for AttendanceWriteAttendance.
 const (
 	AttendanceWriteAttendanceAttended AttendanceWriteAttendance = "attended"
@@ -68,6 +92,24 @@ func (e CancelledRegistrationStatus) Valid() bool {
 	}
 }
 
+// Defines values for ChangeTime.
+const (
+	Now       ChangeTime = "now"
+	PeriodEnd ChangeTime = "period_end"
+)
+
+// Valid indicates whether the value is a known member of the ChangeTime enum.
+func (e ChangeTime) Valid() bool {
+	switch e {
+	case Now:
+		return true
+	case PeriodEnd:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Currency.
 const (
 	EUR Currency = "EUR"
@@ -83,6 +125,24 @@ func (e Currency) Valid() bool {
 	case GBP:
 		return true
 	case USD:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CustomerMediaStatus.
+const (
+	CustomerMediaStatusDraft     CustomerMediaStatus = "draft"
+	CustomerMediaStatusPublished CustomerMediaStatus = "published"
+)
+
+// Valid indicates whether the value is a known member of the CustomerMediaStatus enum.
+func (e CustomerMediaStatus) Valid() bool {
+	switch e {
+	case CustomerMediaStatusDraft:
+		return true
+	case CustomerMediaStatusPublished:
 		return true
 	default:
 		return false
@@ -307,22 +367,28 @@ func (e HoldStatus) Valid() bool {
 
 // Defines values for LedgerEntryKind.
 const (
-	Adjusted LedgerEntryKind = "adjusted"
-	Assigned LedgerEntryKind = "assigned"
-	Redeemed LedgerEntryKind = "redeemed"
-	Returned LedgerEntryKind = "returned"
+	LedgerEntryKindAdjusted LedgerEntryKind = "adjusted"
+	LedgerEntryKindAssigned LedgerEntryKind = "assigned"
+	LedgerEntryKindExpired  LedgerEntryKind = "expired"
+	LedgerEntryKindGranted  LedgerEntryKind = "granted"
+	LedgerEntryKindRedeemed LedgerEntryKind = "redeemed"
+	LedgerEntryKindReturned LedgerEntryKind = "returned"
 )
 
 // Valid indicates whether the value is a known member of the LedgerEntryKind enum.
 func (e LedgerEntryKind) Valid() bool {
 	switch e {
-	case Adjusted:
+	case LedgerEntryKindAdjusted:
 		return true
-	case Assigned:
+	case LedgerEntryKindAssigned:
 		return true
-	case Redeemed:
+	case LedgerEntryKindExpired:
 		return true
-	case Returned:
+	case LedgerEntryKindGranted:
+		return true
+	case LedgerEntryKindRedeemed:
+		return true
+	case LedgerEntryKindReturned:
 		return true
 	default:
 		return false
@@ -371,6 +437,90 @@ func (e LoggedRequestInterface) Valid() bool {
 	case LoggedRequestInterfaceA:
 		return true
 	case LoggedRequestInterfaceB:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaItemStatus.
+const (
+	MediaItemStatusDraft     MediaItemStatus = "draft"
+	MediaItemStatusPublished MediaItemStatus = "published"
+)
+
+// Valid indicates whether the value is a known member of the MediaItemStatus enum.
+func (e MediaItemStatus) Valid() bool {
+	switch e {
+	case MediaItemStatusDraft:
+		return true
+	case MediaItemStatusPublished:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaItemWriteStatus.
+const (
+	MediaItemWriteStatusDraft     MediaItemWriteStatus = "draft"
+	MediaItemWriteStatusPublished MediaItemWriteStatus = "published"
+)
+
+// Valid indicates whether the value is a known member of the MediaItemWriteStatus enum.
+func (e MediaItemWriteStatus) Valid() bool {
+	switch e {
+	case MediaItemWriteStatusDraft:
+		return true
+	case MediaItemWriteStatusPublished:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaKind.
+const (
+	Audio    MediaKind = "audio"
+	Document MediaKind = "document"
+	Image    MediaKind = "image"
+	Video    MediaKind = "video"
+)
+
+// Valid indicates whether the value is a known member of the MediaKind enum.
+func (e MediaKind) Valid() bool {
+	switch e {
+	case Audio:
+		return true
+	case Document:
+		return true
+	case Image:
+		return true
+	case Video:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaReasonType.
+const (
+	MediaReasonTypeGiven        MediaReasonType = "given"
+	MediaReasonTypePass         MediaReasonType = "pass"
+	MediaReasonTypeRegistration MediaReasonType = "registration"
+	MediaReasonTypeSubscription MediaReasonType = "subscription"
+)
+
+// Valid indicates whether the value is a known member of the MediaReasonType enum.
+func (e MediaReasonType) Valid() bool {
+	switch e {
+	case MediaReasonTypeGiven:
+		return true
+	case MediaReasonTypePass:
+		return true
+	case MediaReasonTypeRegistration:
+		return true
+	case MediaReasonTypeSubscription:
 		return true
 	default:
 		return false
@@ -524,6 +674,105 @@ func (e PaymentWriteMethod) Valid() bool {
 	}
 }
 
+// Defines values for PlanInterval.
+const (
+	PlanIntervalMonth PlanInterval = "month"
+	PlanIntervalWeek  PlanInterval = "week"
+	PlanIntervalYear  PlanInterval = "year"
+)
+
+// Valid indicates whether the value is a known member of the PlanInterval enum.
+func (e PlanInterval) Valid() bool {
+	switch e {
+	case PlanIntervalMonth:
+		return true
+	case PlanIntervalWeek:
+		return true
+	case PlanIntervalYear:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanStatus.
+const (
+	PlanStatusActive   PlanStatus = "active"
+	PlanStatusArchived PlanStatus = "archived"
+)
+
+// Valid indicates whether the value is a known member of the PlanStatus enum.
+func (e PlanStatus) Valid() bool {
+	switch e {
+	case PlanStatusActive:
+		return true
+	case PlanStatusArchived:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanBookings.
+const (
+	Credits   PlanBookings = "credits"
+	None      PlanBookings = "none"
+	Unlimited PlanBookings = "unlimited"
+)
+
+// Valid indicates whether the value is a known member of the PlanBookings enum.
+func (e PlanBookings) Valid() bool {
+	switch e {
+	case Credits:
+		return true
+	case None:
+		return true
+	case Unlimited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanWriteInterval.
+const (
+	PlanWriteIntervalMonth PlanWriteInterval = "month"
+	PlanWriteIntervalWeek  PlanWriteInterval = "week"
+	PlanWriteIntervalYear  PlanWriteInterval = "year"
+)
+
+// Valid indicates whether the value is a known member of the PlanWriteInterval enum.
+func (e PlanWriteInterval) Valid() bool {
+	switch e {
+	case PlanWriteIntervalMonth:
+		return true
+	case PlanWriteIntervalWeek:
+		return true
+	case PlanWriteIntervalYear:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PlanWriteStatus.
+const (
+	PlanWriteStatusActive   PlanWriteStatus = "active"
+	PlanWriteStatusArchived PlanWriteStatus = "archived"
+)
+
+// Valid indicates whether the value is a known member of the PlanWriteStatus enum.
+func (e PlanWriteStatus) Valid() bool {
+	switch e {
+	case PlanWriteStatusActive:
+		return true
+	case PlanWriteStatusArchived:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RegistrationAttendance.
 const (
 	RegistrationAttendanceAttended RegistrationAttendance = "attended"
@@ -644,6 +893,165 @@ func (e ScheduledDateStatus) Valid() bool {
 	}
 }
 
+// Defines values for SubscriptionEndReason.
+const (
+	SubscriptionEndReasonCancelled       SubscriptionEndReason = "cancelled"
+	SubscriptionEndReasonCustomerDeleted SubscriptionEndReason = "customer_deleted"
+	SubscriptionEndReasonLessThanNil     SubscriptionEndReason = "<nil>"
+	SubscriptionEndReasonUnpaid          SubscriptionEndReason = "unpaid"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionEndReason enum.
+func (e SubscriptionEndReason) Valid() bool {
+	switch e {
+	case SubscriptionEndReasonCancelled:
+		return true
+	case SubscriptionEndReasonCustomerDeleted:
+		return true
+	case SubscriptionEndReasonLessThanNil:
+		return true
+	case SubscriptionEndReasonUnpaid:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionInterval.
+const (
+	SubscriptionIntervalMonth SubscriptionInterval = "month"
+	SubscriptionIntervalWeek  SubscriptionInterval = "week"
+	SubscriptionIntervalYear  SubscriptionInterval = "year"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionInterval enum.
+func (e SubscriptionInterval) Valid() bool {
+	switch e {
+	case SubscriptionIntervalMonth:
+		return true
+	case SubscriptionIntervalWeek:
+		return true
+	case SubscriptionIntervalYear:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentMethod.
+const (
+	SubscriptionPaymentMethodBANKTRANSFER SubscriptionPaymentMethod = "BANK_TRANSFER"
+	SubscriptionPaymentMethodCARD         SubscriptionPaymentMethod = "CARD"
+	SubscriptionPaymentMethodCASH         SubscriptionPaymentMethod = "CASH"
+	SubscriptionPaymentMethodONLINE       SubscriptionPaymentMethod = "ONLINE"
+	SubscriptionPaymentMethodOTHER        SubscriptionPaymentMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentMethod enum.
+func (e SubscriptionPaymentMethod) Valid() bool {
+	switch e {
+	case SubscriptionPaymentMethodBANKTRANSFER:
+		return true
+	case SubscriptionPaymentMethodCARD:
+		return true
+	case SubscriptionPaymentMethodCASH:
+		return true
+	case SubscriptionPaymentMethodONLINE:
+		return true
+	case SubscriptionPaymentMethodOTHER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentWriteMethod.
+const (
+	SubscriptionPaymentWriteMethodBANKTRANSFER SubscriptionPaymentWriteMethod = "BANK_TRANSFER"
+	SubscriptionPaymentWriteMethodCARD         SubscriptionPaymentWriteMethod = "CARD"
+	SubscriptionPaymentWriteMethodCASH         SubscriptionPaymentWriteMethod = "CASH"
+	SubscriptionPaymentWriteMethodONLINE       SubscriptionPaymentWriteMethod = "ONLINE"
+	SubscriptionPaymentWriteMethodOTHER        SubscriptionPaymentWriteMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentWriteMethod enum.
+func (e SubscriptionPaymentWriteMethod) Valid() bool {
+	switch e {
+	case SubscriptionPaymentWriteMethodBANKTRANSFER:
+		return true
+	case SubscriptionPaymentWriteMethodCARD:
+		return true
+	case SubscriptionPaymentWriteMethodCASH:
+		return true
+	case SubscriptionPaymentWriteMethodONLINE:
+		return true
+	case SubscriptionPaymentWriteMethodOTHER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPeriodPaymentStatus.
+const (
+	SubscriptionPeriodPaymentStatusCancelled SubscriptionPeriodPaymentStatus = "cancelled"
+	SubscriptionPeriodPaymentStatusDue       SubscriptionPeriodPaymentStatus = "due"
+	SubscriptionPeriodPaymentStatusFailed    SubscriptionPeriodPaymentStatus = "failed"
+	SubscriptionPeriodPaymentStatusNotDue    SubscriptionPeriodPaymentStatus = "not_due"
+	SubscriptionPeriodPaymentStatusPaid      SubscriptionPeriodPaymentStatus = "paid"
+	SubscriptionPeriodPaymentStatusWaived    SubscriptionPeriodPaymentStatus = "waived"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPeriodPaymentStatus enum.
+func (e SubscriptionPeriodPaymentStatus) Valid() bool {
+	switch e {
+	case SubscriptionPeriodPaymentStatusCancelled:
+		return true
+	case SubscriptionPeriodPaymentStatusDue:
+		return true
+	case SubscriptionPeriodPaymentStatusFailed:
+		return true
+	case SubscriptionPeriodPaymentStatusNotDue:
+		return true
+	case SubscriptionPeriodPaymentStatusPaid:
+		return true
+	case SubscriptionPeriodPaymentStatusWaived:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionStatus.
+const (
+	SubscriptionStatusActive   SubscriptionStatus = "active"
+	SubscriptionStatusEnded    SubscriptionStatus = "ended"
+	SubscriptionStatusEnding   SubscriptionStatus = "ending"
+	SubscriptionStatusPastDue  SubscriptionStatus = "past_due"
+	SubscriptionStatusPaused   SubscriptionStatus = "paused"
+	SubscriptionStatusTrialing SubscriptionStatus = "trialing"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionStatus enum.
+func (e SubscriptionStatus) Valid() bool {
+	switch e {
+	case SubscriptionStatusActive:
+		return true
+	case SubscriptionStatusEnded:
+		return true
+	case SubscriptionStatusEnding:
+		return true
+	case SubscriptionStatusPastDue:
+		return true
+	case SubscriptionStatusPaused:
+		return true
+	case SubscriptionStatusTrialing:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TransactionPaymentMethod.
 const (
 	TransactionPaymentMethodBANKTRANSFER TransactionPaymentMethod = "BANK_TRANSFER"
@@ -671,6 +1079,66 @@ func (e TransactionPaymentMethod) Valid() bool {
 	case TransactionPaymentMethodOTHER:
 		return true
 	case TransactionPaymentMethodPASS:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UploadPurpose.
+const (
+	UploadPurposeCover UploadPurpose = "cover"
+	UploadPurposeFile  UploadPurpose = "file"
+)
+
+// Valid indicates whether the value is a known member of the UploadPurpose enum.
+func (e UploadPurpose) Valid() bool {
+	switch e {
+	case UploadPurposeCover:
+		return true
+	case UploadPurposeFile:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UploadStatus.
+const (
+	UploadStatusComplete   UploadStatus = "complete"
+	UploadStatusCompleting UploadStatus = "completing"
+	UploadStatusFailed     UploadStatus = "failed"
+	UploadStatusOpen       UploadStatus = "open"
+)
+
+// Valid indicates whether the value is a known member of the UploadStatus enum.
+func (e UploadStatus) Valid() bool {
+	switch e {
+	case UploadStatusComplete:
+		return true
+	case UploadStatusCompleting:
+		return true
+	case UploadStatusFailed:
+		return true
+	case UploadStatusOpen:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UploadWritePurpose.
+const (
+	UploadWritePurposeCover UploadWritePurpose = "cover"
+	UploadWritePurposeFile  UploadWritePurpose = "file"
+)
+
+// Valid indicates whether the value is a known member of the UploadWritePurpose enum.
+func (e UploadWritePurpose) Valid() bool {
+	switch e {
+	case UploadWritePurposeCover:
+		return true
+	case UploadWritePurposeFile:
 		return true
 	default:
 		return false
@@ -781,22 +1249,22 @@ func (e WebhookDeliveryDetailsStatus) Valid() bool {
 
 // Defines values for WebhookEndpointDisabledReason.
 const (
-	Failing     WebhookEndpointDisabledReason = "failing"
-	Gone        WebhookEndpointDisabledReason = "gone"
-	LessThanNil WebhookEndpointDisabledReason = "<nil>"
-	Requested   WebhookEndpointDisabledReason = "requested"
+	WebhookEndpointDisabledReasonFailing     WebhookEndpointDisabledReason = "failing"
+	WebhookEndpointDisabledReasonGone        WebhookEndpointDisabledReason = "gone"
+	WebhookEndpointDisabledReasonLessThanNil WebhookEndpointDisabledReason = "<nil>"
+	WebhookEndpointDisabledReasonRequested   WebhookEndpointDisabledReason = "requested"
 )
 
 // Valid indicates whether the value is a known member of the WebhookEndpointDisabledReason enum.
 func (e WebhookEndpointDisabledReason) Valid() bool {
 	switch e {
-	case Failing:
+	case WebhookEndpointDisabledReasonFailing:
 		return true
-	case Gone:
+	case WebhookEndpointDisabledReasonGone:
 		return true
-	case LessThanNil:
+	case WebhookEndpointDisabledReasonLessThanNil:
 		return true
-	case Requested:
+	case WebhookEndpointDisabledReasonRequested:
 		return true
 	default:
 		return false
@@ -1064,6 +1532,90 @@ func (e ListRegistrationsParamsStatus) Valid() bool {
 	}
 }
 
+// Defines values for ListMediaParamsSort.
+const (
+	ListMediaParamsSortCreatedAt      ListMediaParamsSort = "createdAt"
+	ListMediaParamsSortMinusCreatedAt ListMediaParamsSort = "-createdAt"
+	ListMediaParamsSortMinusUpdatedAt ListMediaParamsSort = "-updatedAt"
+	ListMediaParamsSortUpdatedAt      ListMediaParamsSort = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the ListMediaParamsSort enum.
+func (e ListMediaParamsSort) Valid() bool {
+	switch e {
+	case ListMediaParamsSortCreatedAt:
+		return true
+	case ListMediaParamsSortMinusCreatedAt:
+		return true
+	case ListMediaParamsSortMinusUpdatedAt:
+		return true
+	case ListMediaParamsSortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListMediaParamsStatus.
+const (
+	ListMediaParamsStatusDraft     ListMediaParamsStatus = "draft"
+	ListMediaParamsStatusPublished ListMediaParamsStatus = "published"
+)
+
+// Valid indicates whether the value is a known member of the ListMediaParamsStatus enum.
+func (e ListMediaParamsStatus) Valid() bool {
+	switch e {
+	case ListMediaParamsStatusDraft:
+		return true
+	case ListMediaParamsStatusPublished:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListMediaCollectionsParamsSort.
+const (
+	ListMediaCollectionsParamsSortCreatedAt      ListMediaCollectionsParamsSort = "createdAt"
+	ListMediaCollectionsParamsSortMinusCreatedAt ListMediaCollectionsParamsSort = "-createdAt"
+	ListMediaCollectionsParamsSortMinusUpdatedAt ListMediaCollectionsParamsSort = "-updatedAt"
+	ListMediaCollectionsParamsSortUpdatedAt      ListMediaCollectionsParamsSort = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the ListMediaCollectionsParamsSort enum.
+func (e ListMediaCollectionsParamsSort) Valid() bool {
+	switch e {
+	case ListMediaCollectionsParamsSortCreatedAt:
+		return true
+	case ListMediaCollectionsParamsSortMinusCreatedAt:
+		return true
+	case ListMediaCollectionsParamsSortMinusUpdatedAt:
+		return true
+	case ListMediaCollectionsParamsSortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListMediaEntitlementsParamsSort.
+const (
+	ListMediaEntitlementsParamsSortCreatedAt      ListMediaEntitlementsParamsSort = "createdAt"
+	ListMediaEntitlementsParamsSortMinusCreatedAt ListMediaEntitlementsParamsSort = "-createdAt"
+)
+
+// Valid indicates whether the value is a known member of the ListMediaEntitlementsParamsSort enum.
+func (e ListMediaEntitlementsParamsSort) Valid() bool {
+	switch e {
+	case ListMediaEntitlementsParamsSortCreatedAt:
+		return true
+	case ListMediaEntitlementsParamsSortMinusCreatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListPassesParamsSort.
 const (
 	ListPassesParamsSortCreatedAt      ListPassesParamsSort = "createdAt"
@@ -1100,6 +1652,48 @@ func (e ListPassesParamsStatus) Valid() bool {
 	case ListPassesParamsStatusActive:
 		return true
 	case ListPassesParamsStatusArchived:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListPlansParamsSort.
+const (
+	ListPlansParamsSortCreatedAt      ListPlansParamsSort = "createdAt"
+	ListPlansParamsSortMinusCreatedAt ListPlansParamsSort = "-createdAt"
+	ListPlansParamsSortMinusUpdatedAt ListPlansParamsSort = "-updatedAt"
+	ListPlansParamsSortUpdatedAt      ListPlansParamsSort = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the ListPlansParamsSort enum.
+func (e ListPlansParamsSort) Valid() bool {
+	switch e {
+	case ListPlansParamsSortCreatedAt:
+		return true
+	case ListPlansParamsSortMinusCreatedAt:
+		return true
+	case ListPlansParamsSortMinusUpdatedAt:
+		return true
+	case ListPlansParamsSortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListPlansParamsStatus.
+const (
+	ListPlansParamsStatusActive   ListPlansParamsStatus = "active"
+	ListPlansParamsStatusArchived ListPlansParamsStatus = "archived"
+)
+
+// Valid indicates whether the value is a known member of the ListPlansParamsStatus enum.
+func (e ListPlansParamsStatus) Valid() bool {
+	switch e {
+	case ListPlansParamsStatusActive:
+		return true
+	case ListPlansParamsStatusArchived:
 		return true
 	default:
 		return false
@@ -1214,6 +1808,66 @@ func (e ListRequestsParamsMethod) Valid() bool {
 	}
 }
 
+// Defines values for ListSubscriptionsParamsSort.
+const (
+	ListSubscriptionsParamsSortCreatedAt      ListSubscriptionsParamsSort = "createdAt"
+	ListSubscriptionsParamsSortMinusCreatedAt ListSubscriptionsParamsSort = "-createdAt"
+	ListSubscriptionsParamsSortMinusUpdatedAt ListSubscriptionsParamsSort = "-updatedAt"
+	ListSubscriptionsParamsSortUpdatedAt      ListSubscriptionsParamsSort = "updatedAt"
+)
+
+// Valid indicates whether the value is a known member of the ListSubscriptionsParamsSort enum.
+func (e ListSubscriptionsParamsSort) Valid() bool {
+	switch e {
+	case ListSubscriptionsParamsSortCreatedAt:
+		return true
+	case ListSubscriptionsParamsSortMinusCreatedAt:
+		return true
+	case ListSubscriptionsParamsSortMinusUpdatedAt:
+		return true
+	case ListSubscriptionsParamsSortUpdatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListAccountEntriesParamsSort.
+const (
+	ListAccountEntriesParamsSortCreatedAt      ListAccountEntriesParamsSort = "createdAt"
+	ListAccountEntriesParamsSortMinusCreatedAt ListAccountEntriesParamsSort = "-createdAt"
+)
+
+// Valid indicates whether the value is a known member of the ListAccountEntriesParamsSort enum.
+func (e ListAccountEntriesParamsSort) Valid() bool {
+	switch e {
+	case ListAccountEntriesParamsSortCreatedAt:
+		return true
+	case ListAccountEntriesParamsSortMinusCreatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListSubscriptionPeriodsParamsSort.
+const (
+	ListSubscriptionPeriodsParamsSortCreatedAt      ListSubscriptionPeriodsParamsSort = "createdAt"
+	ListSubscriptionPeriodsParamsSortMinusCreatedAt ListSubscriptionPeriodsParamsSort = "-createdAt"
+)
+
+// Valid indicates whether the value is a known member of the ListSubscriptionPeriodsParamsSort enum.
+func (e ListSubscriptionPeriodsParamsSort) Valid() bool {
+	switch e {
+	case ListSubscriptionPeriodsParamsSortCreatedAt:
+		return true
+	case ListSubscriptionPeriodsParamsSortMinusCreatedAt:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListTransactionsParamsSort.
 const (
 	ListTransactionsParamsSortCreatedAt      ListTransactionsParamsSort = "createdAt"
@@ -1282,6 +1936,57 @@ func (e ListWebhookDeliveriesParamsStatus) Valid() bool {
 		return false
 	}
 }
+
+// AccountEntriesPage A page of account entries.
+type AccountEntriesPage struct {
+	// AccountEntries The account entries of this page.
+	AccountEntries []AccountEntry `json:"accountEntries"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// AccountEntry A change of the account credit or of the refund due of a subscription.
+type AccountEntry struct {
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Credit The amount added to `accountCredit`. Negative if it was removed.
+	Credit json.Number `json:"credit"`
+
+	// CreditBalance `accountCredit` after the entry.
+	CreditBalance json.Number `json:"creditBalance"`
+
+	// Kind The cause: a period was cut short, credit paid for a part of a period, the subscription ended, or a refund was recorded.
+	Kind AccountEntryKind `json:"kind"`
+
+	// Period The number of the period that the entry concerns, or `null`.
+	Period *int `json:"period"`
+
+	// Reference The refund's reference at your payment provider. Otherwise empty.
+	Reference string `json:"reference"`
+
+	// Refund The amount added to `refundDue`. Negative if it was removed.
+	Refund json.Number `json:"refund"`
+
+	// RefundBalance `refundDue` after the entry.
+	RefundBalance json.Number `json:"refundBalance"`
+
+	// Sequence The number of the entry, counted from 1 for each subscription.
+	Sequence int `json:"sequence"`
+}
+
+// AccountEntryKind The cause: a period was cut short, credit paid for a part of a period, the subscription ended, or a refund was recorded.
+type AccountEntryKind string
 
 // AttendanceWrite The attendance to record.
 type AttendanceWrite struct {
@@ -1383,6 +2088,9 @@ type CancelledRegistrationDeleted bool
 // CancelledRegistrationStatus The new status.
 type CancelledRegistrationStatus string
 
+// ChangeTime When a change takes effect. Defaults to `period_end`.
+type ChangeTime string
+
 // Confirmation How the purchase is paid.
 type Confirmation struct {
 	// Payment How a purchase is paid. Defaults to `CARD`.
@@ -1419,6 +2127,75 @@ type Customer struct {
 	UpdatedAt Timestamp `json:"updatedAt"`
 }
 
+// CustomerMedia A media item as a customer sees it.
+type CustomerMedia struct {
+	// CollectionIds The collections that the item is in (`col_…`).
+	CollectionIds []string `json:"collectionIds"`
+
+	// Cover The file or the cover of a media item.
+	Cover *MediaFile `json:"cover,omitempty"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Description The description. Empty if there is none.
+	Description string `json:"description"`
+
+	// DurationSeconds The duration in seconds. `null` if it is not known.
+	DurationSeconds *int `json:"durationSeconds"`
+
+	// File The file or the cover of a media item.
+	File *MediaFile `json:"file,omitempty"`
+
+	// ID The item's id.
+	ID string `json:"id"`
+
+	// Kind The kind of a media item.
+	Kind MediaKind `json:"kind"`
+
+	// Progress How far a customer has watched an item.
+	Progress *MediaProgress `json:"progress,omitempty"`
+
+	// Reason Why a customer can play an item.
+	Reason *MediaReason `json:"reason,omitempty"`
+
+	// Reference The item's identifier in another system, or `null`.
+	Reference *string `json:"reference"`
+
+	// Status Whether customers can see the item.
+	Status CustomerMediaStatus `json:"status"`
+
+	// Tags The tags.
+	Tags []string `json:"tags"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// CustomerMediaStatus Whether customers can see the item.
+type CustomerMediaStatus string
+
+// CustomerMediaPage A page of items.
+type CustomerMediaPage struct {
+	// Media The items of this page.
+	Media []CustomerMedia `json:"media"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
 // CustomerPass A pass that a customer holds.
 type CustomerPass struct {
 	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
@@ -1451,6 +2228,9 @@ type CustomerPass struct {
 	// Status The status of a customer pass at the time of the response. A `pending` pass has not started, an `exhausted`
 	// one has no uses left, and an `expired` one is past its `expiryDate`.
 	Status CustomerPassStatus `json:"status"`
+
+	// SubscriptionID The subscription that the pass belongs to. `null` if there is none.
+	SubscriptionID *string `json:"subscriptionId"`
 
 	// Title The title of the pass type.
 	Title string `json:"title"`
@@ -2038,8 +2818,11 @@ type LedgerEntry struct {
 	// Change The credits added. Negative if they were removed, and 0 for bookings with unlimited uses.
 	Change int `json:"change"`
 
-	// Kind The cause: the pass was assigned, a booking used it, a booking was undone, or the uses were adjusted.
+	// Kind The cause: the pass was assigned, a booking used it, a booking was undone, the uses were adjusted, a period of a subscription began, or unused credits of a subscription expired.
 	Kind LedgerEntryKind `json:"kind"`
+
+	// Period The number of the subscription's period whose credits were granted or replaced earlier ones. `null` for other entries.
+	Period *int `json:"period"`
 
 	// Reason The recorded reason of an adjustment. Otherwise empty.
 	Reason string `json:"reason"`
@@ -2051,7 +2834,7 @@ type LedgerEntry struct {
 	TransactionID *string `json:"transactionId"`
 }
 
-// LedgerEntryKind The cause: the pass was assigned, a booking used it, a booking was undone, or the uses were adjusted.
+// LedgerEntryKind The cause: the pass was assigned, a booking used it, a booking was undone, the uses were adjusted, a period of a subscription began, or unused credits of a subscription expired.
 type LedgerEntryKind string
 
 // LedgerPage A page of the ledger of a customer pass.
@@ -2162,6 +2945,279 @@ type LoggedRequest struct {
 // LoggedRequestInterface The interface that received the request.
 type LoggedRequestInterface string
 
+// MediaCollection A group of media items.
+type MediaCollection struct {
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Description The description. Empty if there is none.
+	Description string `json:"description"`
+
+	// ID The collection's id.
+	ID string `json:"id"`
+
+	// ItemCount The number of items, drafts included.
+	ItemCount int `json:"itemCount"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// MediaCollectionWrite The members of a collection that you can set.
+type MediaCollectionWrite struct {
+	// Description The description.
+	Description *string `json:"description,omitempty"`
+
+	// Title The title. Required for a new collection.
+	Title *string `json:"title,omitempty"`
+}
+
+// MediaCollectionsPage A page of collections.
+type MediaCollectionsPage struct {
+	// MediaCollections The collections of this page.
+	MediaCollections []MediaCollection `json:"mediaCollections"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// MediaEntitlement A rule that lets customers play a collection or an item.
+type MediaEntitlement struct {
+	// CollectionID The collection that can be played, or `null`.
+	CollectionID *string `json:"collectionId"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// CustomerID This customer is entitled. `null` if it is for others.
+	CustomerID *string `json:"customerId"`
+
+	// EventID Customers who booked this event are entitled. `null` if it is for others.
+	EventID *string `json:"eventId"`
+
+	// ID The entitlement's id.
+	ID string `json:"id"`
+
+	// LastDay The last day (`YYYY-MM-DD`). `null` means without end.
+	LastDay *string `json:"lastDay"`
+
+	// MediaID The item that can be played, or `null`.
+	MediaID *string `json:"mediaId"`
+
+	// PassID Customers with a pass of this type are entitled. `null` if it is for others.
+	PassID *string `json:"passId"`
+
+	// PlanID Subscribers to this plan are entitled. `null` if it is for others.
+	PlanID *string `json:"planId"`
+}
+
+// MediaEntitlementWrite An entitlement to create.
+type MediaEntitlementWrite struct {
+	// CollectionID The collection that can be played (`col_…`). Either this or `mediaId`.
+	CollectionID *string `json:"collectionId,omitempty"`
+
+	// CustomerID The customer who is entitled (`cust_…`).
+	CustomerID *string `json:"customerId,omitempty"`
+
+	// EventID The event whose customers are entitled (`evt_…`).
+	EventID *string `json:"eventId,omitempty"`
+
+	// LastDay The last day (`YYYY-MM-DD`), today or later. By default, the entitlement has no end.
+	LastDay *string `json:"lastDay,omitempty"`
+
+	// MediaID The item that can be played (`media_…`).
+	MediaID *string `json:"mediaId,omitempty"`
+
+	// PassID The pass type whose holders are entitled (`pass_…`). Send one of this and the following three.
+	PassID *string `json:"passId,omitempty"`
+
+	// PlanID The plan whose subscribers are entitled (`plan_…`).
+	PlanID *string `json:"planId,omitempty"`
+}
+
+// MediaEntitlementsPage A page of entitlements.
+type MediaEntitlementsPage struct {
+	// MediaEntitlements The entitlements of this page.
+	MediaEntitlements []MediaEntitlement `json:"mediaEntitlements"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// MediaFile The file or the cover of a media item.
+type MediaFile struct {
+	// ContentType The media type of the content.
+	ContentType string `json:"contentType"`
+
+	// Name The name of the file, without a path.
+	Name string `json:"name"`
+
+	// Sha256 The SHA-256 of the content in hexadecimal.
+	Sha256 string `json:"sha256"`
+
+	// Size The size in bytes.
+	Size int `json:"size"`
+
+	// UploadedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UploadedAt Timestamp `json:"uploadedAt"`
+
+	// URL The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks.
+	URL *string `json:"url,omitempty"`
+}
+
+// MediaItem A video, a recording, a document or an image.
+type MediaItem struct {
+	// CollectionIds The collections that the item is in (`col_…`).
+	CollectionIds []string `json:"collectionIds"`
+
+	// Cover The file or the cover of a media item.
+	Cover *MediaFile `json:"cover,omitempty"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Description The description. Empty if there is none.
+	Description string `json:"description"`
+
+	// DurationSeconds The duration in seconds. `null` if it is not known.
+	DurationSeconds *int `json:"durationSeconds"`
+
+	// File The file or the cover of a media item.
+	File *MediaFile `json:"file,omitempty"`
+
+	// ID The item's id.
+	ID string `json:"id"`
+
+	// Kind The kind of a media item.
+	Kind MediaKind `json:"kind"`
+
+	// Reference The item's identifier in another system, or `null`.
+	Reference *string `json:"reference"`
+
+	// Status Whether customers can see the item.
+	Status MediaItemStatus `json:"status"`
+
+	// Tags The tags.
+	Tags []string `json:"tags"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// MediaItemStatus Whether customers can see the item.
+type MediaItemStatus string
+
+// MediaItemWrite The members of a media item that you can set.
+type MediaItemWrite struct {
+	// CollectionIds The collections that the item is in (`col_…`).
+	CollectionIds *[]string `json:"collectionIds,omitempty"`
+
+	// Description The description.
+	Description *string `json:"description,omitempty"`
+
+	// DurationSeconds The duration in seconds, or `null` if it is not known.
+	DurationSeconds *int `json:"durationSeconds,omitempty"`
+
+	// Kind The kind of a media item.
+	Kind *MediaKind `json:"kind,omitempty"`
+
+	// Reference The item's identifier in another system. It cannot change.
+	Reference *string `json:"reference,omitempty"`
+
+	// Status Whether customers can see the item. A new item is always a `draft`.
+	Status *MediaItemWriteStatus `json:"status,omitempty"`
+
+	// Tags The tags.
+	Tags *[]string `json:"tags,omitempty"`
+
+	// Title The title. Required for a new item.
+	Title *string `json:"title,omitempty"`
+}
+
+// MediaItemWriteStatus Whether customers can see the item. A new item is always a `draft`.
+type MediaItemWriteStatus string
+
+// MediaKind The kind of a media item.
+type MediaKind string
+
+// MediaPage A page of media items.
+type MediaPage struct {
+	// Media The media items of this page.
+	Media []MediaItem `json:"media"`
+
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// MediaProgress How far a customer has watched an item.
+type MediaProgress struct {
+	// Completed Whether the customer has reached the end once.
+	Completed bool `json:"completed"`
+
+	// PositionSeconds The position at which to continue, in seconds.
+	PositionSeconds int `json:"positionSeconds"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// MediaReason Why a customer can play an item.
+type MediaReason struct {
+	// CustomerPassID The pass that entitles the customer, or `null`.
+	CustomerPassID *string `json:"customerPassId"`
+
+	// EntitlementID The entitlement. `null` if the plan itself includes the collection.
+	EntitlementID *string `json:"entitlementId"`
+
+	// LastDay The last day, as far as it is known now. `null` means without end.
+	LastDay *string `json:"lastDay"`
+
+	// RegistrationID The registration that entitles the customer, or `null`.
+	RegistrationID *string `json:"registrationId"`
+
+	// SubscriptionID The subscription that entitles the customer, or `null`.
+	SubscriptionID *string `json:"subscriptionId"`
+
+	// Type The kind of entitlement.
+	Type MediaReasonType `json:"type"`
+}
+
+// MediaReasonType The kind of entitlement.
+type MediaReasonType string
+
 // NextDate The first date to come, which is also the first entry of `dates`. Absent if there is none.
 type NextDate struct {
 	// ID The event date's id.
@@ -2190,6 +3246,9 @@ type Pass struct {
 
 	// NeverExpires Whether a pass has no last day.
 	NeverExpires bool `json:"neverExpires"`
+
+	// PlanID The plan that the pass type belongs to. `null` if it is sold on its own.
+	PlanID *string `json:"planId"`
 
 	// Price The price in major units.
 	Price json.Number `json:"price"`
@@ -2307,6 +3366,24 @@ type PassesPage struct {
 	Total int `json:"total"`
 }
 
+// PaymentRecord A payment of a period.
+type PaymentRecord struct {
+	// Payment A payment that you collected outside the platform.
+	Payment *SubscriptionPaymentWrite `json:"payment,omitempty"`
+
+	// Period The number of the period.
+	Period int `json:"period"`
+}
+
+// PaymentRemark A remark about the payment of a period.
+type PaymentRemark struct {
+	// Period The number of the period.
+	Period int `json:"period"`
+
+	// Reason The reason.
+	Reason *string `json:"reason,omitempty"`
+}
+
 // PaymentWrite How a purchase is paid. Defaults to `CARD`.
 type PaymentWrite struct {
 	// CustomerPassID With `PASS`, the id of the customer pass (`cp_…`). By default, the pass that can pay for the date and
@@ -2318,10 +3395,229 @@ type PaymentWrite struct {
 
 	// Reference The payment's reference at your payment provider. Not with `PASS`.
 	Reference *string `json:"reference,omitempty"`
+
+	// SubscriptionID With `PASS`, the id of the subscription whose credits pay (`sub_…`), instead of `customerPassId`.
+	SubscriptionID *string `json:"subscriptionId,omitempty"`
 }
 
 // PaymentWriteMethod The payment method. With `PASS`, the customer pays with credits of a customer pass. With `FREE`, the amounts are 0. With the other methods, you have collected the money yourself.
 type PaymentWriteMethod string
+
+// Plan A subscription that the company sells.
+type Plan struct {
+	// Bookings How a plan pays for bookings: not at all, with credits, or without a limit.
+	Bookings PlanBookings `json:"bookings"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Credits The number of credits of a period. 0 unless `bookings` is `credits`.
+	Credits int `json:"credits"`
+
+	// Currency The currency (ISO 4217).
+	Currency Currency `json:"currency"`
+
+	// Description The description. Empty if there is none.
+	Description string `json:"description"`
+
+	// EligibleEventTypes The types of events that the plan pays for. If empty, it pays for all.
+	EligibleEventTypes []EventType `json:"eligibleEventTypes"`
+
+	// ID The plan's id.
+	ID string `json:"id"`
+
+	// Interval The unit of the length of a period.
+	Interval PlanInterval `json:"interval"`
+
+	// IntervalCount The number of units in a period.
+	IntervalCount int `json:"intervalCount"`
+
+	// MaxRollover The largest number of unused credits that move to the next period. The others expire.
+	MaxRollover int `json:"maxRollover"`
+
+	// MediaCollectionIds The collections that subscribers can watch (`col_…`).
+	MediaCollectionIds []string `json:"mediaCollectionIds"`
+
+	// MinimumPeriods The number of paid periods before a subscription can end. 0 means no minimum term.
+	MinimumPeriods int `json:"minimumPeriods"`
+
+	// PassID The id of the pass type that the plan owns. `null` if `bookings` is `none`.
+	PassID *string `json:"passId"`
+
+	// Price The price of a period in major units, including tax.
+	Price json.Number `json:"price"`
+
+	// Status Whether customers can subscribe to the plan.
+	Status PlanStatus `json:"status"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// TrialDays The number of days of the trial. 0 means no trial.
+	TrialDays int `json:"trialDays"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// PlanInterval The unit of the length of a period.
+type PlanInterval string
+
+// PlanStatus Whether customers can subscribe to the plan.
+type PlanStatus string
+
+// PlanBookings How a plan pays for bookings: not at all, with credits, or without a limit.
+type PlanBookings string
+
+// PlanChange A scheduled change of plan.
+type PlanChange struct {
+	// On The day on which the plan changes.
+	On string `json:"on"`
+
+	// PlanID The id of the new plan.
+	PlanID string `json:"planId"`
+}
+
+// PlanChangePreview The difference that a change of plan would make.
+type PlanChangePreview struct {
+	// AccountCredit The account credit that is left.
+	AccountCredit json.Number `json:"accountCredit"`
+
+	// AmountDue The amount that becomes due on the day of the change.
+	AmountDue json.Number `json:"amountDue"`
+
+	// CreditApplied The part of the price that account credit pays.
+	CreditApplied json.Number `json:"creditApplied"`
+
+	// CreditsCarriedOver The number of unused credits that move to the new period.
+	CreditsCarriedOver int `json:"creditsCarriedOver"`
+
+	// CreditsExpired The number of unused credits that expire.
+	CreditsExpired int `json:"creditsExpired"`
+
+	// CreditsGranted The number of new credits.
+	CreditsGranted int `json:"creditsGranted"`
+
+	// Currency The currency (ISO 4217).
+	Currency string `json:"currency"`
+
+	// On The day on which the plan changes.
+	On string `json:"on"`
+
+	// Price The price of the first period of the new plan.
+	Price json.Number `json:"price"`
+
+	// RemainingCredits The number of credits that are left now.
+	RemainingCredits int `json:"remainingCredits"`
+
+	// UnusedValue The unused part of what was paid for the current period, which becomes account credit. 0 at the end of a period.
+	UnusedValue json.Number `json:"unusedValue"`
+}
+
+// PlanChangeWrite The new plan of a subscription.
+type PlanChangeWrite struct {
+	// Payment A payment that you collected outside the platform.
+	Payment *SubscriptionPaymentWrite `json:"payment,omitempty"`
+
+	// PlanID The id of the new plan (`plan_…`).
+	PlanID string `json:"planId"`
+
+	// When When a change takes effect. Defaults to `period_end`.
+	When *ChangeTime `json:"when,omitempty"`
+}
+
+// PlanWrite The members of a plan that you can set.
+type PlanWrite struct {
+	// Bookings How a plan pays for bookings: not at all, with credits, or without a limit.
+	Bookings *PlanBookings `json:"bookings,omitempty"`
+
+	// Credits The number of credits of a period. Required if `bookings` is `credits`, otherwise 0.
+	Credits *int `json:"credits,omitempty"`
+
+	// Currency The currency (ISO 4217).
+	Currency *Currency `json:"currency,omitempty"`
+
+	// Description The description.
+	Description *string `json:"description,omitempty"`
+
+	// EligibleEventTypes The types of events that the plan pays for. If empty, it pays for all.
+	EligibleEventTypes *[]EventType `json:"eligibleEventTypes,omitempty"`
+
+	// Interval The unit of the length of a period. Required for a new plan.
+	Interval *PlanWriteInterval `json:"interval,omitempty"`
+
+	// IntervalCount The number of units in a period: up to 52 weeks, 24 months or 5 years. Defaults to 1.
+	IntervalCount *int `json:"intervalCount,omitempty"`
+
+	// MaxRollover The largest number of unused credits that move to the next period. Defaults to 0.
+	MaxRollover *int `json:"maxRollover,omitempty"`
+
+	// MediaCollectionIds The collections that subscribers can watch (`col_…`).
+	MediaCollectionIds *[]string `json:"mediaCollectionIds,omitempty"`
+
+	// MinimumPeriods The number of paid periods before a subscription can end. Defaults to 0.
+	MinimumPeriods *int `json:"minimumPeriods,omitempty"`
+
+	// Price The price of a period in major units with at most two decimals, including tax. Defaults to 0.
+	Price *json.Number `json:"price,omitempty"`
+
+	// Status Whether customers can subscribe to the plan. A new plan is always `active`.
+	Status *PlanWriteStatus `json:"status,omitempty"`
+
+	// Title The title. Required for a new plan.
+	Title *string `json:"title,omitempty"`
+
+	// TrialDays The number of days of the trial. Defaults to 0.
+	TrialDays *int `json:"trialDays,omitempty"`
+}
+
+// PlanWriteInterval The unit of the length of a period. Required for a new plan.
+type PlanWriteInterval string
+
+// PlanWriteStatus Whether customers can subscribe to the plan. A new plan is always `active`.
+type PlanWriteStatus string
+
+// PlansPage A page of plans.
+type PlansPage struct {
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Plans The plans of this page.
+	Plans []Plan `json:"plans"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// PlaybackLink The address at which a customer can play an item.
+type PlaybackLink struct {
+	// ContentType The media type of the file.
+	ContentType string `json:"contentType"`
+
+	// ExpiresAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	ExpiresAt Timestamp `json:"expiresAt"`
+
+	// Reason Why a customer can play an item.
+	Reason MediaReason `json:"reason"`
+
+	// URL The address of the file. It supports range requests.
+	URL string `json:"url"`
+}
+
+// PlaybackLinkWrite The customer, and how long the address works.
+type PlaybackLinkWrite struct {
+	// CustomerID The customer's id (`cust_…`).
+	CustomerID string `json:"customerId"`
+
+	// Minutes The number of minutes for which the address can be used.
+	Minutes *int `json:"minutes,omitempty"`
+}
 
 // PricingOption A price at which an event can be booked.
 type PricingOption struct {
@@ -2369,6 +3665,18 @@ type PricingOptionWrite struct {
 
 	// WholeCourse Whether the price is for a spot on all dates of the course that have not started. Only for events of the type `course`. It cannot change.
 	WholeCourse *bool `json:"wholeCourse,omitempty"`
+}
+
+// ProgressWrite How far a customer has watched an item.
+type ProgressWrite struct {
+	// Completed Whether the customer has reached the end.
+	Completed *bool `json:"completed,omitempty"`
+
+	// CustomerID The customer's id (`cust_…`).
+	CustomerID string `json:"customerId"`
+
+	// PositionSeconds The position at which the customer stopped, in seconds.
+	PositionSeconds int `json:"positionSeconds"`
 }
 
 // Recurrence The rule from which the dates of an event were created.
@@ -2643,6 +3951,363 @@ type ScheduledDate struct {
 // ScheduledDateStatus Whether the date takes place.
 type ScheduledDateStatus string
 
+// Subscription A customer's subscription to a plan.
+type Subscription struct {
+	// AccountCredit The customer's credit in major units, which the next renewals use.
+	AccountCredit json.Number `json:"accountCredit"`
+
+	// AmountDue The amount that is due for all periods together.
+	AmountDue json.Number `json:"amountDue"`
+
+	// Bookings How a plan pays for bookings: not at all, with credits, or without a limit.
+	Bookings PlanBookings `json:"bookings"`
+
+	// Cancellation The cancellation of a subscription.
+	Cancellation *SubscriptionCancellation `json:"cancellation,omitempty"`
+
+	// CreatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	CreatedAt Timestamp `json:"createdAt"`
+
+	// Credits The number of credits of a period.
+	Credits int `json:"credits"`
+
+	// Currency The currency (ISO 4217).
+	Currency string `json:"currency"`
+
+	// CurrentPeriod A period of a subscription.
+	CurrentPeriod SubscriptionPeriod `json:"currentPeriod"`
+
+	// CustomerID The customer's id.
+	CustomerID string `json:"customerId"`
+
+	// CustomerPassID The id of the customer pass that has the credits. `null` if no plan of the subscription includes bookings.
+	CustomerPassID *string `json:"customerPassId"`
+
+	// EndReason Why the subscription ended. `null` unless it has ended.
+	EndReason *SubscriptionEndReason `json:"endReason"`
+
+	// ID The subscription's id.
+	ID string `json:"id"`
+
+	// Interval The unit of the length of a period.
+	Interval SubscriptionInterval `json:"interval"`
+
+	// IntervalCount The number of units in a period.
+	IntervalCount int `json:"intervalCount"`
+
+	// LastDay The last day. `null` unless the subscription is going to end or has ended.
+	LastDay *string `json:"lastDay"`
+
+	// MaxRollover The largest number of unused credits that move to the next period.
+	MaxRollover int `json:"maxRollover"`
+
+	// MediaCollectionIds The collections that the plan includes (`col_…`).
+	MediaCollectionIds []string `json:"mediaCollectionIds"`
+
+	// MinimumPeriods The number of paid periods before the subscription can end.
+	MinimumPeriods int `json:"minimumPeriods"`
+
+	// PastDueSince When the subscription became past due. `null` if it is not.
+	PastDueSince *Timestamp `json:"pastDueSince"`
+
+	// Pause A pause of a subscription, scheduled or current.
+	Pause *SubscriptionPause `json:"pause,omitempty"`
+
+	// PlanChange A scheduled change of plan.
+	PlanChange *PlanChange `json:"planChange,omitempty"`
+
+	// PlanID The plan's id.
+	PlanID string `json:"planId"`
+
+	// PlanTitle The title of the plan.
+	PlanTitle string `json:"planTitle"`
+
+	// Price The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan.
+	Price json.Number `json:"price"`
+
+	// RefundDue The amount that is still to be refunded.
+	RefundDue json.Number `json:"refundDue"`
+
+	// RefundedAmount The amount that was refunded.
+	RefundedAmount json.Number `json:"refundedAmount"`
+
+	// RenewsOn The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused.
+	RenewsOn *string `json:"renewsOn"`
+
+	// StartDate The first day of the subscription (`YYYY-MM-DD`). Days are in the time zone of the company.
+	StartDate string `json:"startDate"`
+
+	// Status The state: in its trial, renewing, with an overdue payment, paused, going to end on `lastDay`, or ended.
+	Status SubscriptionStatus `json:"status"`
+
+	// SuspendedFrom From when the subscription cannot pay for new bookings because a payment is overdue. `null` if none is.
+	SuspendedFrom *Timestamp `json:"suspendedFrom"`
+
+	// UpdatedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	UpdatedAt Timestamp `json:"updatedAt"`
+}
+
+// SubscriptionEndReason Why the subscription ended. `null` unless it has ended.
+type SubscriptionEndReason string
+
+// SubscriptionInterval The unit of the length of a period.
+type SubscriptionInterval string
+
+// SubscriptionCancellation The cancellation of a subscription.
+type SubscriptionCancellation struct {
+	// AtPeriodEnd Whether it ends at the end of a period. Otherwise it ended at once.
+	AtPeriodEnd bool `json:"atPeriodEnd"`
+
+	// Reason The reason. Empty if none was given.
+	Reason string `json:"reason"`
+
+	// RequestedAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	RequestedAt Timestamp `json:"requestedAt"`
+}
+
+// SubscriptionCancellationPreview The effect of a cancellation.
+type SubscriptionCancellationPreview struct {
+	// AmountCancelled The amount that is due and would not be collected.
+	AmountCancelled json.Number `json:"amountCancelled"`
+
+	// Currency The currency (ISO 4217).
+	Currency string `json:"currency"`
+
+	// LastDay The last day of the subscription.
+	LastDay string `json:"lastDay"`
+
+	// MinimumTermApplies Whether the minimum term moves the last day, or refuses a cancellation now.
+	MinimumTermApplies bool `json:"minimumTermApplies"`
+
+	// MinimumTermLastDay The last day of the minimum term. `null` if the plan has none.
+	MinimumTermLastDay *string `json:"minimumTermLastDay"`
+
+	// RefundDue The amount to refund.
+	RefundDue json.Number `json:"refundDue"`
+}
+
+// SubscriptionCancellationWrite When and how to cancel a subscription.
+type SubscriptionCancellationWrite struct {
+	// Prorate Whether the unused part of what was paid becomes a refund due. Only with `now`.
+	Prorate *bool `json:"prorate,omitempty"`
+
+	// Reason The reason.
+	Reason *string `json:"reason,omitempty"`
+
+	// WaiveMinimumTerm Whether to ignore the minimum term.
+	WaiveMinimumTerm *bool `json:"waiveMinimumTerm,omitempty"`
+
+	// When When a change takes effect. Defaults to `period_end`.
+	When *ChangeTime `json:"when,omitempty"`
+}
+
+// SubscriptionCreate A subscription to start.
+type SubscriptionCreate struct {
+	// CustomerID The customer's id (`cust_…`).
+	CustomerID string `json:"customerId"`
+
+	// Payment A payment that you collected outside the platform.
+	Payment *SubscriptionPaymentWrite `json:"payment,omitempty"`
+
+	// PlanID The plan's id (`plan_…`).
+	PlanID string `json:"planId"`
+
+	// SkipTrial Whether to start without the trial of the plan.
+	SkipTrial *bool `json:"skipTrial,omitempty"`
+
+	// StartDate The first day (`YYYY-MM-DD`): today, which is the default, or up to 31 days ago.
+	StartDate *string `json:"startDate,omitempty"`
+}
+
+// SubscriptionPause A pause of a subscription, scheduled or current.
+type SubscriptionPause struct {
+	// FirstDay The first day of the pause.
+	FirstDay string `json:"firstDay"`
+
+	// Reason The reason. Empty if none was given.
+	Reason string `json:"reason"`
+
+	// ResumesOn The day on which the subscription resumes. `null` means when you resume it.
+	ResumesOn *string `json:"resumesOn"`
+}
+
+// SubscriptionPauseWrite When to pause a subscription.
+type SubscriptionPauseWrite struct {
+	// FirstDay The first day of the pause (`YYYY-MM-DD`), up to 3 years ahead. Defaults to today.
+	FirstDay *string `json:"firstDay,omitempty"`
+
+	// Reason The reason.
+	Reason *string `json:"reason,omitempty"`
+
+	// ResumesOn The day on which the subscription resumes (`YYYY-MM-DD`), up to 3 years ahead. By default, you resume it yourself.
+	ResumesOn *string `json:"resumesOn,omitempty"`
+}
+
+// SubscriptionPayment A recorded payment of a period.
+type SubscriptionPayment struct {
+	// Amount The amount paid in major units.
+	Amount json.Number `json:"amount"`
+
+	// Method The payment method.
+	Method SubscriptionPaymentMethod `json:"method"`
+
+	// PaidAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	PaidAt Timestamp `json:"paidAt"`
+
+	// Reference The payment's reference at your payment provider. Empty if there is none.
+	Reference string `json:"reference"`
+}
+
+// SubscriptionPaymentMethod The payment method.
+type SubscriptionPaymentMethod string
+
+// SubscriptionPaymentWrite A payment that you collected outside the platform.
+type SubscriptionPaymentWrite struct {
+	// Amount The amount paid in major units. If you send it, it must be the amount due.
+	Amount *json.Number `json:"amount,omitempty"`
+
+	// Method The payment method.
+	Method *SubscriptionPaymentWriteMethod `json:"method,omitempty"`
+
+	// Reference The payment's reference at your payment provider.
+	Reference *string `json:"reference,omitempty"`
+}
+
+// SubscriptionPaymentWriteMethod The payment method.
+type SubscriptionPaymentWriteMethod string
+
+// SubscriptionPeriod A period of a subscription.
+type SubscriptionPeriod struct {
+	// AmountDue The amount that is due. 0 once it is paid, waived or cancelled.
+	AmountDue json.Number `json:"amountDue"`
+
+	// CreditApplied The part of the price that account credit paid.
+	CreditApplied json.Number `json:"creditApplied"`
+
+	// CreditsCarriedOver The number of unused credits that moved to this period.
+	CreditsCarriedOver int `json:"creditsCarriedOver"`
+
+	// CreditsExpired The number of unused credits that expired when this period began.
+	CreditsExpired int `json:"creditsExpired"`
+
+	// CreditsGranted The number of credits granted for the period.
+	CreditsGranted int `json:"creditsGranted"`
+
+	// Currency The currency (ISO 4217).
+	Currency string `json:"currency"`
+
+	// DueAt When the payment became due. `null` if it never did.
+	DueAt *Timestamp `json:"dueAt"`
+
+	// FailedAttempts The number of attempts that failed.
+	FailedAttempts int `json:"failedAttempts"`
+
+	// FailureReason Why the last attempt to collect the amount failed. Empty if none failed.
+	FailureReason string `json:"failureReason"`
+
+	// FirstDay The first day.
+	FirstDay string `json:"firstDay"`
+
+	// LastDay The last day. It moves when a pause ends.
+	LastDay string `json:"lastDay"`
+
+	// Number The number of the period, counted from 1.
+	Number int `json:"number"`
+
+	// PausedDays The number of days for which the period was paused.
+	PausedDays int `json:"pausedDays"`
+
+	// Payment A recorded payment of a period.
+	Payment *SubscriptionPayment `json:"payment,omitempty"`
+
+	// PaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+	PaymentStatus SubscriptionPeriodPaymentStatus `json:"paymentStatus"`
+
+	// PlanID The id of the plan of this period.
+	PlanID string `json:"planId"`
+
+	// Price The price in major units. 0 in a trial.
+	Price json.Number `json:"price"`
+
+	// Trial Whether the period is the trial.
+	Trial bool `json:"trial"`
+
+	// UnusedValue The unused part of what was paid, if the period was cut short. It became account credit or a refund due.
+	UnusedValue json.Number `json:"unusedValue"`
+}
+
+// SubscriptionPeriodPaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+type SubscriptionPeriodPaymentStatus string
+
+// SubscriptionPeriodsPage A page of periods.
+type SubscriptionPeriodsPage struct {
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Periods The periods of this page.
+	Periods []SubscriptionPeriod `json:"periods"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
+// SubscriptionRefundWrite A refund that you made outside the platform.
+type SubscriptionRefundWrite struct {
+	// Amount The amount in major units, at most `refundDue`, which is the default.
+	Amount *json.Number `json:"amount,omitempty"`
+
+	// Reference The refund's reference at your payment provider.
+	Reference *string `json:"reference,omitempty"`
+}
+
+// SubscriptionResumption When to resume a subscription.
+type SubscriptionResumption struct {
+	// On The day on which the subscription resumes (`YYYY-MM-DD`). Defaults to today.
+	On *string `json:"on,omitempty"`
+}
+
+// SubscriptionSettings The steps while a payment is due. Days count from the time when the payment became due, or when the subscription became past due.
+type SubscriptionSettings struct {
+	// EndAfterDays The number of days after which a subscription that is past due ends. `null` means never.
+	EndAfterDays *int `json:"endAfterDays"`
+
+	// GraceDays The number of days after which a subscription that is past due cannot pay for new bookings.
+	GraceDays int `json:"graceDays"`
+
+	// PastDueAfterDays The number of days after which an unpaid subscription becomes past due.
+	PastDueAfterDays int `json:"pastDueAfterDays"`
+
+	// ReminderDays The days after which `subscription.payment_due` is sent while a payment is due, in ascending order.
+	ReminderDays []int `json:"reminderDays"`
+}
+
+// SubscriptionStatus The state: in its trial, renewing, with an overdue payment, paused, going to end on `lastDay`, or ended.
+type SubscriptionStatus string
+
+// SubscriptionsPage A page of subscriptions.
+type SubscriptionsPage struct {
+	// NextCursor The `cursor` of the next page. Absent on the last page.
+	NextCursor *string `json:"nextCursor,omitempty"`
+
+	// Page The number of this page, or 1 with `cursor`.
+	Page int `json:"page"`
+
+	// PerPage The page size that was used.
+	PerPage int `json:"perPage"`
+
+	// Subscriptions The subscriptions of this page.
+	Subscriptions []Subscription `json:"subscriptions"`
+
+	// Total The number of matching items on all pages.
+	Total int `json:"total"`
+}
+
 // TestClock The clock of a company in test mode.
 type TestClock struct {
 	// Now A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
@@ -2753,6 +4418,75 @@ type TransactionsPage struct {
 	// Transactions The transactions of this page.
 	Transactions []Transaction `json:"transactions"`
 }
+
+// Upload The upload of a file, in parts.
+type Upload struct {
+	// ContentType The media type of the file.
+	ContentType string `json:"contentType"`
+
+	// Error Why the upload failed, or `null`.
+	Error *string `json:"error"`
+
+	// ExpiresAt A time in UTC (ISO 8601), for example `2026-03-29T08:30:00Z`.
+	ExpiresAt Timestamp `json:"expiresAt"`
+
+	// FileName The name of the file.
+	FileName string `json:"fileName"`
+
+	// ID The upload's id.
+	ID string `json:"id"`
+
+	// MediaID The media item's id.
+	MediaID string `json:"mediaId"`
+
+	// PartCount The number of parts.
+	PartCount int `json:"partCount"`
+
+	// PartSize The size of each part except the last one, in bytes.
+	PartSize int `json:"partSize"`
+
+	// PartURL The address of the parts. Send the bytes of a part with `PUT` to this address followed by `/` and its number.
+	PartURL string `json:"partUrl"`
+
+	// Purpose The purpose of the file.
+	Purpose UploadPurpose `json:"purpose"`
+
+	// ReceivedParts The numbers of the parts that have arrived, counted from 1.
+	ReceivedParts []int `json:"receivedParts"`
+
+	// Size The size of the file in bytes.
+	Size int `json:"size"`
+
+	// Status The state of the upload.
+	Status UploadStatus `json:"status"`
+}
+
+// UploadPurpose The purpose of the file.
+type UploadPurpose string
+
+// UploadStatus The state of the upload.
+type UploadStatus string
+
+// UploadWrite A file to upload.
+type UploadWrite struct {
+	// ContentType The media type, which must agree with the kind of the item and with the content.
+	ContentType string `json:"contentType"`
+
+	// FileName The name of the file, without a path.
+	FileName string `json:"fileName"`
+
+	// Purpose The purpose of the file. A cover is a JPEG, PNG or WebP image of at most 10 MiB.
+	Purpose *UploadWritePurpose `json:"purpose,omitempty"`
+
+	// Sha256 The SHA-256 of the file in hexadecimal. Without it, only the parts are checked.
+	Sha256 *string `json:"sha256,omitempty"`
+
+	// Size The size in bytes.
+	Size int `json:"size"`
+}
+
+// UploadWritePurpose The purpose of the file. A cover is a JPEG, PNG or WebP image of at most 10 MiB.
+type UploadWritePurpose string
 
 // WaitlistEntriesPage A page of waitlist entries.
 type WaitlistEntriesPage struct {
@@ -3206,6 +4940,9 @@ type Cursor = string
 // CustomerID defines model for CustomerId.
 type CustomerID = string
 
+// CustomerMediaID defines model for CustomerMediaId.
+type CustomerMediaID = string
+
 // CustomerPassID defines model for CustomerPassId.
 type CustomerPassID = string
 
@@ -3233,6 +4970,15 @@ type IfNoneMatch = string
 // LoggedRequestID defines model for LoggedRequestId.
 type LoggedRequestID = string
 
+// MediaCollectionID defines model for MediaCollectionId.
+type MediaCollectionID = string
+
+// MediaEntitlementID defines model for MediaEntitlementId.
+type MediaEntitlementID = string
+
+// MediaID defines model for MediaId.
+type MediaID = string
+
 // Page defines model for Page.
 type Page = int
 
@@ -3241,6 +4987,9 @@ type PassID = string
 
 // PerPage defines model for PerPage.
 type PerPage = int
+
+// PlanID defines model for PlanId.
+type PlanID = string
 
 // RegistrationID defines model for RegistrationId.
 type RegistrationID = string
@@ -3254,11 +5003,17 @@ type Sort string
 // SortByCreation defines model for SortByCreation.
 type SortByCreation string
 
+// SubscriptionID defines model for SubscriptionId.
+type SubscriptionID = string
+
 // TransactionID defines model for TransactionId.
 type TransactionID = string
 
 // UpdatedSince defines model for UpdatedSince.
 type UpdatedSince = time.Time
+
+// UploadID defines model for UploadId.
+type UploadID = string
 
 // WaitlistEntryID defines model for WaitlistEntryId.
 type WaitlistEntryID = string
@@ -3275,8 +5030,17 @@ type CustomerUpdate = CustomerWrite
 // EventUpdate The members of an event that you can set.
 type EventUpdate = EventWrite
 
+// MediaCollectionUpdate The members of a collection that you can set.
+type MediaCollectionUpdate = MediaCollectionWrite
+
+// MediaItemUpdate The members of a media item that you can set.
+type MediaItemUpdate = MediaItemWrite
+
 // PassUpdate The members of a pass type that you can set.
 type PassUpdate = PassWrite
+
+// PlanUpdate The members of a plan that you can set.
+type PlanUpdate = PlanWrite
 
 // ListCustomerPassesParams defines parameters for ListCustomerPasses.
 type ListCustomerPassesParams struct {
@@ -3454,6 +5218,28 @@ type UpdateCustomerParams struct {
 	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
 	// request fails with 412. Without this header, or with `*`, the change applies to any version.
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListCustomerMediaParams defines parameters for ListCustomerMedia.
+type ListCustomerMediaParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetCustomerMediaParams defines parameters for GetCustomerMedia.
+type GetCustomerMediaParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
 // ListDiscountCodesParams defines parameters for ListDiscountCodes.
@@ -3805,6 +5591,264 @@ type ConfirmHoldParams struct {
 	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
+// ListMediaParams defines parameters for ListMedia.
+type ListMediaParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list: by the time of creation or of the last update. A `-` puts the newest first.
+	Sort *ListMediaParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// UpdatedSince Return only items that changed at or after this time (RFC 3339, with an offset).
+	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// Status Return only items with this status.
+	Status *ListMediaParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Kind Return only items of this kind.
+	Kind *MediaKind `form:"kind,omitempty" json:"kind,omitempty"`
+
+	// CollectionID Return only items of this collection (`col_…`).
+	CollectionID *string `form:"collectionId,omitempty" json:"collectionId,omitempty"`
+
+	// Tag Return only items with this tag.
+	Tag *string `form:"tag,omitempty" json:"tag,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListMediaParamsSort defines parameters for ListMedia.
+type ListMediaParamsSort string
+
+// ListMediaParamsStatus defines parameters for ListMedia.
+type ListMediaParamsStatus string
+
+// CreateMediaItemParams defines parameters for CreateMediaItem.
+type CreateMediaItemParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListMediaCollectionsParams defines parameters for ListMediaCollections.
+type ListMediaCollectionsParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list: by the time of creation or of the last update. A `-` puts the newest first.
+	Sort *ListMediaCollectionsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// UpdatedSince Return only items that changed at or after this time (RFC 3339, with an offset).
+	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListMediaCollectionsParamsSort defines parameters for ListMediaCollections.
+type ListMediaCollectionsParamsSort string
+
+// CreateMediaCollectionParams defines parameters for CreateMediaCollection.
+type CreateMediaCollectionParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteMediaCollectionParams defines parameters for DeleteMediaCollection.
+type DeleteMediaCollectionParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetMediaCollectionParams defines parameters for GetMediaCollection.
+type GetMediaCollectionParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// PatchMediaCollectionParams defines parameters for PatchMediaCollection.
+type PatchMediaCollectionParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateMediaCollectionParams defines parameters for UpdateMediaCollection.
+type UpdateMediaCollectionParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListMediaEntitlementsParams defines parameters for ListMediaEntitlements.
+type ListMediaEntitlementsParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list, by the time of creation. A `-` puts the newest first.
+	Sort *ListMediaEntitlementsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// CollectionID Return only entitlements to this collection (`col_…`).
+	CollectionID *string `form:"collectionId,omitempty" json:"collectionId,omitempty"`
+
+	// MediaID Return only entitlements to this item (`media_…`).
+	MediaID *string `form:"mediaId,omitempty" json:"mediaId,omitempty"`
+
+	// CustomerID Return only entitlements of this customer (`cust_…`).
+	CustomerID *string `form:"customerId,omitempty" json:"customerId,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListMediaEntitlementsParamsSort defines parameters for ListMediaEntitlements.
+type ListMediaEntitlementsParamsSort string
+
+// CreateMediaEntitlementParams defines parameters for CreateMediaEntitlement.
+type CreateMediaEntitlementParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// DeleteMediaEntitlementParams defines parameters for DeleteMediaEntitlement.
+type DeleteMediaEntitlementParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetMediaEntitlementParams defines parameters for GetMediaEntitlement.
+type GetMediaEntitlementParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// DeleteMediaItemParams defines parameters for DeleteMediaItem.
+type DeleteMediaItemParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// GetMediaItemParams defines parameters for GetMediaItem.
+type GetMediaItemParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// PatchMediaItemParams defines parameters for PatchMediaItem.
+type PatchMediaItemParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdateMediaItemParams defines parameters for UpdateMediaItem.
+type UpdateMediaItemParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// CreatePlaybackLinkParams defines parameters for CreatePlaybackLink.
+type CreatePlaybackLinkParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RecordProgressParams defines parameters for RecordProgress.
+type RecordProgressParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CreateUploadParams defines parameters for CreateUpload.
+type CreateUploadParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CancelUploadParams defines parameters for CancelUpload.
+type CancelUploadParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CompleteUploadParams defines parameters for CompleteUpload.
+type CompleteUploadParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListPassesParams defines parameters for ListPasses.
 type ListPassesParams struct {
 	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
@@ -3825,6 +5869,9 @@ type ListPassesParams struct {
 
 	// Status Return only pass types with this status.
 	Status *ListPassesParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// IncludePlans If `true`, return the pass types of plans too.
+	IncludePlans *bool `form:"includePlans,omitempty" json:"includePlans,omitempty"`
 
 	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
@@ -3864,6 +5911,75 @@ type PatchPassParams struct {
 
 // UpdatePassParams defines parameters for UpdatePass.
 type UpdatePassParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListPlansParams defines parameters for ListPlans.
+type ListPlansParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list: by the time of creation or of the last update. A `-` puts the newest first.
+	Sort *ListPlansParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// UpdatedSince Return only items that changed at or after this time (RFC 3339, with an offset).
+	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// Status Return only plans with this status.
+	Status *ListPlansParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListPlansParamsSort defines parameters for ListPlans.
+type ListPlansParamsSort string
+
+// ListPlansParamsStatus defines parameters for ListPlans.
+type ListPlansParamsStatus string
+
+// CreatePlanParams defines parameters for CreatePlan.
+type CreatePlanParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetPlanParams defines parameters for GetPlan.
+type GetPlanParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// PatchPlanParams defines parameters for PatchPlan.
+type PatchPlanParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// UpdatePlanParams defines parameters for UpdatePlan.
+type UpdatePlanParams struct {
 	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
 	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
 	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
@@ -4024,6 +6140,266 @@ type ListRequestsParamsMethod string
 type GetRequestParams struct {
 	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// GetSubscriptionSettingsParams defines parameters for GetSubscriptionSettings.
+type GetSubscriptionSettingsParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// UpdateSubscriptionSettingsParams defines parameters for UpdateSubscriptionSettings.
+type UpdateSubscriptionSettingsParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListSubscriptionsParams defines parameters for ListSubscriptions.
+type ListSubscriptionsParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list: by the time of creation or of the last update. A `-` puts the newest first.
+	Sort *ListSubscriptionsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// UpdatedSince Return only items that changed at or after this time (RFC 3339, with an offset).
+	UpdatedSince *UpdatedSince `form:"updatedSince,omitempty" json:"updatedSince,omitempty"`
+
+	// CustomerID Return only subscriptions of this customer (`cust_…`).
+	CustomerID *string `form:"customerId,omitempty" json:"customerId,omitempty"`
+
+	// PlanID Return only subscriptions to this plan (`plan_…`).
+	PlanID *string `form:"planId,omitempty" json:"planId,omitempty"`
+
+	// Status Return only subscriptions with this status.
+	Status *SubscriptionStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// PaymentDue If `true`, return only subscriptions with an amount due.
+	PaymentDue *bool `form:"paymentDue,omitempty" json:"paymentDue,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListSubscriptionsParamsSort defines parameters for ListSubscriptions.
+type ListSubscriptionsParamsSort string
+
+// CreateSubscriptionParams defines parameters for CreateSubscription.
+type CreateSubscriptionParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// GetSubscriptionParams defines parameters for GetSubscription.
+type GetSubscriptionParams struct {
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListAccountEntriesParams defines parameters for ListAccountEntries.
+type ListAccountEntriesParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list, by the time of creation. A `-` puts the newest first.
+	Sort *ListAccountEntriesParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListAccountEntriesParamsSort defines parameters for ListAccountEntries.
+type ListAccountEntriesParamsSort string
+
+// CancelSubscriptionParams defines parameters for CancelSubscription.
+type CancelSubscriptionParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PreviewSubscriptionCancellationParams defines parameters for PreviewSubscriptionCancellation.
+type PreviewSubscriptionCancellationParams struct {
+	// When When the subscription would end.
+	When *ChangeTime `form:"when,omitempty" json:"when,omitempty"`
+
+	// Prorate Whether the unused part of what was paid becomes a refund due. Only with `now`.
+	Prorate *bool `form:"prorate,omitempty" json:"prorate,omitempty"`
+
+	// WaiveMinimumTerm Whether to ignore the minimum term.
+	WaiveMinimumTerm *bool `form:"waiveMinimumTerm,omitempty" json:"waiveMinimumTerm,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ChangePlanParams defines parameters for ChangePlan.
+type ChangePlanParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// PauseSubscriptionParams defines parameters for PauseSubscription.
+type PauseSubscriptionParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ListSubscriptionPeriodsParams defines parameters for ListSubscriptionPeriods.
+type ListSubscriptionPeriodsParams struct {
+	// Page The page to return, counted from 1. Cannot be used together with `cursor`.
+	Page *Page `form:"page,omitempty" json:"page,omitempty"`
+
+	// PerPage The number of items on a page. Values over 100 are treated as 100.
+	PerPage *PerPage `form:"perPage,omitempty" json:"perPage,omitempty"`
+
+	// Cursor The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+	// `page`.
+	Cursor *Cursor `form:"cursor,omitempty" json:"cursor,omitempty"`
+
+	// Sort The order of the list, by the time of creation. A `-` puts the newest first.
+	Sort *ListSubscriptionPeriodsParamsSort `form:"sort,omitempty" json:"sort,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// ListSubscriptionPeriodsParamsSort defines parameters for ListSubscriptionPeriods.
+type ListSubscriptionPeriodsParamsSort string
+
+// PreviewPlanChangeParams defines parameters for PreviewPlanChange.
+type PreviewPlanChangeParams struct {
+	// PlanID The id of the new plan (`plan_…`).
+	PlanID string `form:"planId" json:"planId"`
+
+	// When When the plan would change.
+	When *ChangeTime `form:"when,omitempty" json:"when,omitempty"`
+
+	// IfNoneMatch The `ETag` of the response that you have. If the body is still the same, the response is 304.
+	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
+}
+
+// RecordPaymentFailureParams defines parameters for RecordPaymentFailure.
+type RecordPaymentFailureParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RecordPaymentParams defines parameters for RecordPayment.
+type RecordPaymentParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// RecordRefundParams defines parameters for RecordRefund.
+type RecordRefundParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// ResumeSubscriptionParams defines parameters for ResumeSubscription.
+type ResumeSubscriptionParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// WaivePaymentParams defines parameters for WaivePayment.
+type WaivePaymentParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// WithdrawCancellationParams defines parameters for WithdrawCancellation.
+type WithdrawCancellationParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
+}
+
+// WithdrawPlanChangeParams defines parameters for WithdrawPlanChange.
+type WithdrawPlanChangeParams struct {
+	// IdempotencyKey Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+	// stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+	// key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+
+	// IfMatch The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+	// request fails with 412. Without this header, or with `*`, the change applies to any version.
+	IfMatch *IfMatch `json:"If-Match,omitempty"`
 }
 
 // GetTestClockParams defines parameters for GetTestClock.
@@ -4377,6 +6753,36 @@ type CreateHoldJSONRequestBody = HoldWrite
 // ConfirmHoldJSONRequestBody defines body for ConfirmHold for application/json ContentType.
 type ConfirmHoldJSONRequestBody = Confirmation
 
+// CreateMediaItemJSONRequestBody defines body for CreateMediaItem for application/json ContentType.
+type CreateMediaItemJSONRequestBody = MediaItemWrite
+
+// CreateMediaCollectionJSONRequestBody defines body for CreateMediaCollection for application/json ContentType.
+type CreateMediaCollectionJSONRequestBody = MediaCollectionWrite
+
+// PatchMediaCollectionJSONRequestBody defines body for PatchMediaCollection for application/json ContentType.
+type PatchMediaCollectionJSONRequestBody = MediaCollectionWrite
+
+// UpdateMediaCollectionJSONRequestBody defines body for UpdateMediaCollection for application/json ContentType.
+type UpdateMediaCollectionJSONRequestBody = MediaCollectionWrite
+
+// CreateMediaEntitlementJSONRequestBody defines body for CreateMediaEntitlement for application/json ContentType.
+type CreateMediaEntitlementJSONRequestBody = MediaEntitlementWrite
+
+// PatchMediaItemJSONRequestBody defines body for PatchMediaItem for application/json ContentType.
+type PatchMediaItemJSONRequestBody = MediaItemWrite
+
+// UpdateMediaItemJSONRequestBody defines body for UpdateMediaItem for application/json ContentType.
+type UpdateMediaItemJSONRequestBody = MediaItemWrite
+
+// CreatePlaybackLinkJSONRequestBody defines body for CreatePlaybackLink for application/json ContentType.
+type CreatePlaybackLinkJSONRequestBody = PlaybackLinkWrite
+
+// RecordProgressJSONRequestBody defines body for RecordProgress for application/json ContentType.
+type RecordProgressJSONRequestBody = ProgressWrite
+
+// CreateUploadJSONRequestBody defines body for CreateUpload for application/json ContentType.
+type CreateUploadJSONRequestBody = UploadWrite
+
 // CreatePassJSONRequestBody defines body for CreatePass for application/json ContentType.
 type CreatePassJSONRequestBody = PassWrite
 
@@ -4386,6 +6792,15 @@ type PatchPassJSONRequestBody = PassWrite
 // UpdatePassJSONRequestBody defines body for UpdatePass for application/json ContentType.
 type UpdatePassJSONRequestBody = PassWrite
 
+// CreatePlanJSONRequestBody defines body for CreatePlan for application/json ContentType.
+type CreatePlanJSONRequestBody = PlanWrite
+
+// PatchPlanJSONRequestBody defines body for PatchPlan for application/json ContentType.
+type PatchPlanJSONRequestBody = PlanWrite
+
+// UpdatePlanJSONRequestBody defines body for UpdatePlan for application/json ContentType.
+type UpdatePlanJSONRequestBody = PlanWrite
+
 // RecordAttendanceJSONRequestBody defines body for RecordAttendance for application/json ContentType.
 type RecordAttendanceJSONRequestBody = AttendanceWrite
 
@@ -4394,6 +6809,36 @@ type CancelRegistrationByIDJSONRequestBody = CancellationWrite
 
 // RefundRegistrationJSONRequestBody defines body for RefundRegistration for application/json ContentType.
 type RefundRegistrationJSONRequestBody = RefundWrite
+
+// UpdateSubscriptionSettingsJSONRequestBody defines body for UpdateSubscriptionSettings for application/json ContentType.
+type UpdateSubscriptionSettingsJSONRequestBody = SubscriptionSettings
+
+// CreateSubscriptionJSONRequestBody defines body for CreateSubscription for application/json ContentType.
+type CreateSubscriptionJSONRequestBody = SubscriptionCreate
+
+// CancelSubscriptionJSONRequestBody defines body for CancelSubscription for application/json ContentType.
+type CancelSubscriptionJSONRequestBody = SubscriptionCancellationWrite
+
+// ChangePlanJSONRequestBody defines body for ChangePlan for application/json ContentType.
+type ChangePlanJSONRequestBody = PlanChangeWrite
+
+// PauseSubscriptionJSONRequestBody defines body for PauseSubscription for application/json ContentType.
+type PauseSubscriptionJSONRequestBody = SubscriptionPauseWrite
+
+// RecordPaymentFailureJSONRequestBody defines body for RecordPaymentFailure for application/json ContentType.
+type RecordPaymentFailureJSONRequestBody = PaymentRemark
+
+// RecordPaymentJSONRequestBody defines body for RecordPayment for application/json ContentType.
+type RecordPaymentJSONRequestBody = PaymentRecord
+
+// RecordRefundJSONRequestBody defines body for RecordRefund for application/json ContentType.
+type RecordRefundJSONRequestBody = SubscriptionRefundWrite
+
+// ResumeSubscriptionJSONRequestBody defines body for ResumeSubscription for application/json ContentType.
+type ResumeSubscriptionJSONRequestBody = SubscriptionResumption
+
+// WaivePaymentJSONRequestBody defines body for WaivePayment for application/json ContentType.
+type WaivePaymentJSONRequestBody = PaymentRemark
 
 // AdvanceTestClockJSONRequestBody defines body for AdvanceTestClock for application/json ContentType.
 type AdvanceTestClockJSONRequestBody = TestClockAdvance
@@ -4859,6 +7304,25 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /customers/{id} (the `UpdateCustomer` operationId).
 	UpdateCustomer(ctx context.Context, id CustomerID, params *UpdateCustomerParams, body UpdateCustomerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListCustomerMedia List the media of a customer
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns a page of the published items that the customer can play now. Each has the reason and the
+	// progress of the customer.
+	//
+	// Corresponds with GET /customers/{id}/media (the `ListCustomerMedia` operationId).
+	ListCustomerMedia(ctx context.Context, id CustomerID, params *ListCustomerMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetCustomerMedia Get a media item of a customer
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns one published item. `reason` is absent if the customer cannot play it.
+	//
+	// Corresponds with GET /customers/{id}/media/{mediaId} (the `GetCustomerMedia` operationId).
+	GetCustomerMedia(ctx context.Context, id CustomerID, mediaID CustomerMediaID, params *GetCustomerMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDiscountCodes List discount codes
 	//
@@ -5393,11 +7857,375 @@ type ClientInterface interface {
 	// Corresponds with POST /holds/{id}/confirm (the `ConfirmHold` operationId).
 	ConfirmHold(ctx context.Context, id HoldID, params *ConfirmHoldParams, body ConfirmHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListMedia List media
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns a page of the items of the library, drafts included. You can filter them by status, kind,
+	// collection and tag.
+	//
+	// Corresponds with GET /media (the `ListMedia` operationId).
+	ListMedia(ctx context.Context, params *ListMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateMediaItemWithBody Create a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+	// upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /media (the `CreateMediaItem` operationId).
+	CreateMediaItemWithBody(ctx context.Context, params *CreateMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateMediaItem Create a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+	// upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /media (the `CreateMediaItem` operationId).
+	CreateMediaItem(ctx context.Context, params *CreateMediaItemParams, body CreateMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListMediaCollections List media collections
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns a page of the company's collections.
+	//
+	// Corresponds with GET /media-collections (the `ListMediaCollections` operationId).
+	ListMediaCollections(ctx context.Context, params *ListMediaCollectionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateMediaCollectionWithBody Create a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Creates a collection and returns it. `title` is required.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /media-collections (the `CreateMediaCollection` operationId).
+	CreateMediaCollectionWithBody(ctx context.Context, params *CreateMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateMediaCollection Create a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Creates a collection and returns it. `title` is required.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /media-collections (the `CreateMediaCollection` operationId).
+	CreateMediaCollection(ctx context.Context, params *CreateMediaCollectionParams, body CreateMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteMediaCollection Delete a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Deletes the collection and the entitlements to it. Its items are kept.
+	//
+	// Corresponds with DELETE /media-collections/{id} (the `DeleteMediaCollection` operationId).
+	DeleteMediaCollection(ctx context.Context, id MediaCollectionID, params *DeleteMediaCollectionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMediaCollection Get a media collection
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns one collection. `GET /media?collectionId=…` lists its items.
+	//
+	// Corresponds with GET /media-collections/{id} (the `GetMediaCollection` operationId).
+	GetMediaCollection(ctx context.Context, id MediaCollectionID, params *GetMediaCollectionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchMediaCollectionWithBody Update a media collection (PATCH)
+	//
+	// Requires the permission `media:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /media-collections/{id} (the `PatchMediaCollection` operationId).
+	PatchMediaCollectionWithBody(ctx context.Context, id MediaCollectionID, params *PatchMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchMediaCollection Update a media collection (PATCH)
+	//
+	// Requires the permission `media:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /media-collections/{id} (the `PatchMediaCollection` operationId).
+	PatchMediaCollection(ctx context.Context, id MediaCollectionID, params *PatchMediaCollectionParams, body PatchMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateMediaCollectionWithBody Update a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Updates the members that you send and returns the collection. Omitted members do not change.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /media-collections/{id} (the `UpdateMediaCollection` operationId).
+	UpdateMediaCollectionWithBody(ctx context.Context, id MediaCollectionID, params *UpdateMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateMediaCollection Update a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Updates the members that you send and returns the collection. Omitted members do not change.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /media-collections/{id} (the `UpdateMediaCollection` operationId).
+	UpdateMediaCollection(ctx context.Context, id MediaCollectionID, params *UpdateMediaCollectionParams, body UpdateMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListMediaEntitlements List media entitlements
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns a page of the entitlements. You can filter them by collection, item and customer.
+	//
+	// Corresponds with GET /media-entitlements (the `ListMediaEntitlements` operationId).
+	ListMediaEntitlements(ctx context.Context, params *ListMediaEntitlementsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateMediaEntitlementWithBody Entitle customers to media
+	//
+	// Requires the permission `media:write`.
+	//
+	// Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+	// and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+	// it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /media-entitlements (the `CreateMediaEntitlement` operationId).
+	CreateMediaEntitlementWithBody(ctx context.Context, params *CreateMediaEntitlementParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateMediaEntitlement Entitle customers to media
+	//
+	// Requires the permission `media:write`.
+	//
+	// Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+	// and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+	// it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /media-entitlements (the `CreateMediaEntitlement` operationId).
+	CreateMediaEntitlement(ctx context.Context, params *CreateMediaEntitlementParams, body CreateMediaEntitlementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteMediaEntitlement Delete a media entitlement
+	//
+	// Requires the permission `media:write`.
+	//
+	// Deletes the entitlement. Playback links that rely on it stop working at once.
+	//
+	// Corresponds with DELETE /media-entitlements/{id} (the `DeleteMediaEntitlement` operationId).
+	DeleteMediaEntitlement(ctx context.Context, id MediaEntitlementID, params *DeleteMediaEntitlementParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMediaEntitlement Get a media entitlement
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns one entitlement.
+	//
+	// Corresponds with GET /media-entitlements/{id} (the `GetMediaEntitlement` operationId).
+	GetMediaEntitlement(ctx context.Context, id MediaEntitlementID, params *GetMediaEntitlementParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteMediaItem Delete a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Deletes the item, its files and the customers' progress. Playback links stop working at once.
+	//
+	// Corresponds with DELETE /media/{id} (the `DeleteMediaItem` operationId).
+	DeleteMediaItem(ctx context.Context, id MediaID, params *DeleteMediaItemParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetMediaItem Get a media item
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns one item.
+	//
+	// Corresponds with GET /media/{id} (the `GetMediaItem` operationId).
+	GetMediaItem(ctx context.Context, id MediaID, params *GetMediaItemParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchMediaItemWithBody Update a media item (PATCH)
+	//
+	// Requires the permission `media:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /media/{id} (the `PatchMediaItem` operationId).
+	PatchMediaItemWithBody(ctx context.Context, id MediaID, params *PatchMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchMediaItem Update a media item (PATCH)
+	//
+	// Requires the permission `media:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /media/{id} (the `PatchMediaItem` operationId).
+	PatchMediaItem(ctx context.Context, id MediaID, params *PatchMediaItemParams, body PatchMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateMediaItemWithBody Update a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+	// `reference` cannot change and are ignored.
+	//
+	// If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /media/{id} (the `UpdateMediaItem` operationId).
+	UpdateMediaItemWithBody(ctx context.Context, id MediaID, params *UpdateMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateMediaItem Update a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+	// `reference` cannot change and are ignored.
+	//
+	// If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /media/{id} (the `UpdateMediaItem` operationId).
+	UpdateMediaItem(ctx context.Context, id MediaID, params *UpdateMediaItemParams, body UpdateMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePlaybackLinkWithBody Create a playback link
+	//
+	// Requires the permission `media:play`.
+	//
+	// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+	// is required. Everyone who has the address can play the item, so send it only to that customer. It
+	// stops working when the customer can no longer play the item.
+	//
+	// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+	// if the item is a draft or has no file.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /media/{id}/playback-links (the `CreatePlaybackLink` operationId).
+	CreatePlaybackLinkWithBody(ctx context.Context, id MediaID, params *CreatePlaybackLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePlaybackLink Create a playback link
+	//
+	// Requires the permission `media:play`.
+	//
+	// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+	// is required. Everyone who has the address can play the item, so send it only to that customer. It
+	// stops working when the customer can no longer play the item.
+	//
+	// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+	// if the item is a draft or has no file.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /media/{id}/playback-links (the `CreatePlaybackLink` operationId).
+	CreatePlaybackLink(ctx context.Context, id MediaID, params *CreatePlaybackLinkParams, body CreatePlaybackLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecordProgressWithBody Record how far a customer has watched
+	//
+	// Requires the permission `media:play`.
+	//
+	// Records where the customer stopped, and whether the customer has reached the end, and returns the
+	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /media/{id}/progress (the `RecordProgress` operationId).
+	RecordProgressWithBody(ctx context.Context, id MediaID, params *RecordProgressParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecordProgress Record how far a customer has watched
+	//
+	// Requires the permission `media:play`.
+	//
+	// Records where the customer stopped, and whether the customer has reached the end, and returns the
+	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /media/{id}/progress (the `RecordProgress` operationId).
+	RecordProgress(ctx context.Context, id MediaID, params *RecordProgressParams, body RecordProgressJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateUploadWithBody Begin the upload of a file
+	//
+	// Requires the permission `media:write`.
+	//
+	// Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+	// `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+	// `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+	// keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+	// the upload.
+	//
+	// The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+	// uploads of the company are open.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /media/{id}/uploads (the `CreateUpload` operationId).
+	CreateUploadWithBody(ctx context.Context, id MediaID, params *CreateUploadParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateUpload Begin the upload of a file
+	//
+	// Requires the permission `media:write`.
+	//
+	// Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+	// `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+	// `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+	// keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+	// the upload.
+	//
+	// The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+	// uploads of the company are open.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /media/{id}/uploads (the `CreateUpload` operationId).
+	CreateUpload(ctx context.Context, id MediaID, params *CreateUploadParams, body CreateUploadJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelUpload Cancel an upload
+	//
+	// Requires the permission `media:write`.
+	//
+	// Removes an upload and its parts. If it is complete, the request fails with `UPLOAD_COMPLETE`.
+	//
+	// Corresponds with DELETE /media/{id}/uploads/{uploadId} (the `CancelUpload` operationId).
+	CancelUpload(ctx context.Context, id MediaID, uploadID UploadID, params *CancelUploadParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetUpload Get an upload
+	//
+	// Requires the permission `media:write`.
+	//
+	// Returns an upload and the parts that have arrived, so that you can continue after an interruption.
+	//
+	// Corresponds with GET /media/{id}/uploads/{uploadId} (the `GetUpload` operationId).
+	GetUpload(ctx context.Context, id MediaID, uploadID UploadID, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CompleteUpload Complete an upload
+	//
+	// Requires the permission `media:write`.
+	//
+	// Checks the parts, the checksum and the type of the content, makes the upload the file or cover of the
+	// item, and returns the upload. Repeating the request returns the same. The request needs no body.
+	//
+	// The request fails with `UPLOAD_INCOMPLETE` (`details.missingParts` has the missing parts),
+	// `CHECKSUM_MISMATCH`, `FILE_TYPE_NOT_SUPPORTED` if the content is of another type, or `UPLOAD_EXPIRED`.
+	//
+	// Corresponds with POST /media/{id}/uploads/{uploadId}/complete (the `CompleteUpload` operationId).
+	CompleteUpload(ctx context.Context, id MediaID, uploadID UploadID, params *CompleteUploadParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListPasses List passes
 	//
 	// Requires the permission `passes:read`.
 	//
-	// Returns a page of the company's pass types, including archived ones. You can filter them by status.
+	// Returns a page of the company's pass types, including archived ones. You can filter them by status. Pass types
+	// that belong to plans are left out, unless `includePlans` is true.
 	//
 	// Corresponds with GET /passes (the `ListPasses` operationId).
 	ListPasses(ctx context.Context, params *ListPassesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5474,6 +8302,95 @@ type ClientInterface interface {
 	//
 	// Corresponds with PUT /passes/{id} (the `UpdatePass` operationId).
 	UpdatePass(ctx context.Context, id PassID, params *UpdatePassParams, body UpdatePassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListPlans List plans
+	//
+	// Requires the permission `plans:read`.
+	//
+	// Returns a page of the company's plans, including archived ones. You can filter them by status. A
+	// publishable key only sees active plans.
+	//
+	// Corresponds with GET /plans (the `ListPlans` operationId).
+	ListPlans(ctx context.Context, params *ListPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePlanWithBody Create a plan
+	//
+	// Requires the permission `plans:write`.
+	//
+	// Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+	// `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+	// and it is not sold on its own.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /plans (the `CreatePlan` operationId).
+	CreatePlanWithBody(ctx context.Context, params *CreatePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreatePlan Create a plan
+	//
+	// Requires the permission `plans:write`.
+	//
+	// Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+	// `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+	// and it is not sold on its own.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /plans (the `CreatePlan` operationId).
+	CreatePlan(ctx context.Context, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetPlan Get a plan
+	//
+	// Requires the permission `plans:read`.
+	//
+	// Returns one plan. A publishable key only sees active plans.
+	//
+	// Corresponds with GET /plans/{id} (the `GetPlan` operationId).
+	GetPlan(ctx context.Context, id PlanID, params *GetPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchPlanWithBody Update a plan (PATCH)
+	//
+	// Requires the permission `plans:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /plans/{id} (the `PatchPlan` operationId).
+	PatchPlanWithBody(ctx context.Context, id PlanID, params *PatchPlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PatchPlan Update a plan (PATCH)
+	//
+	// Requires the permission `plans:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /plans/{id} (the `PatchPlan` operationId).
+	PatchPlan(ctx context.Context, id PlanID, params *PatchPlanParams, body PatchPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdatePlanWithBody Update a plan
+	//
+	// Requires the permission `plans:write`.
+	//
+	// Updates the members that you send and returns the plan. Omitted members do not change. Existing
+	// subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+	// `mediaCollectionIds` apply to them too.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /plans/{id} (the `UpdatePlan` operationId).
+	UpdatePlanWithBody(ctx context.Context, id PlanID, params *UpdatePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdatePlan Update a plan
+	//
+	// Requires the permission `plans:write`.
+	//
+	// Updates the members that you send and returns the plan. Omitted members do not change. Existing
+	// subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+	// `mediaCollectionIds` apply to them too.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /plans/{id} (the `UpdatePlan` operationId).
+	UpdatePlan(ctx context.Context, id PlanID, params *UpdatePlanParams, body UpdatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAllRegistrations List registrations of all events
 	//
@@ -5615,6 +8532,397 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
 	GetRequest(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSubscriptionSettings Get the subscription settings
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns what happens while a payment is due.
+	//
+	// Corresponds with GET /subscription-settings (the `GetSubscriptionSettings` operationId).
+	GetSubscriptionSettings(ctx context.Context, params *GetSubscriptionSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSubscriptionSettingsWithBody Replace the subscription settings
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Replaces all settings and returns them. All members are required. They apply to payments that become
+	// due later.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PUT /subscription-settings (the `UpdateSubscriptionSettings` operationId).
+	UpdateSubscriptionSettingsWithBody(ctx context.Context, params *UpdateSubscriptionSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateSubscriptionSettings Replace the subscription settings
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Replaces all settings and returns them. All members are required. They apply to payments that become
+	// due later.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PUT /subscription-settings (the `UpdateSubscriptionSettings` operationId).
+	UpdateSubscriptionSettings(ctx context.Context, params *UpdateSubscriptionSettingsParams, body UpdateSubscriptionSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSubscriptions List subscriptions
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns a page of subscriptions, each with its current period. You can filter them by customer, plan,
+	// status, and whether a payment is due.
+	//
+	// Corresponds with GET /subscriptions (the `ListSubscriptions` operationId).
+	ListSubscriptions(ctx context.Context, params *ListSubscriptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSubscriptionWithBody Subscribe a customer to a plan
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+	// are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+	//
+	// You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+	// price becomes due. A trial has no payment.
+	//
+	// If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /subscriptions (the `CreateSubscription` operationId).
+	CreateSubscriptionWithBody(ctx context.Context, params *CreateSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateSubscription Subscribe a customer to a plan
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+	// are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+	//
+	// You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+	// price becomes due. A trial has no payment.
+	//
+	// If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /subscriptions (the `CreateSubscription` operationId).
+	CreateSubscription(ctx context.Context, params *CreateSubscriptionParams, body CreateSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetSubscription Get a subscription
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns one subscription with its current period.
+	//
+	// Corresponds with GET /subscriptions/{id} (the `GetSubscription` operationId).
+	GetSubscription(ctx context.Context, id SubscriptionID, params *GetSubscriptionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAccountEntries List the account entries of a subscription
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns a page of the changes of the account credit and of the refund due. The sum of all `credit`
+	// values is `accountCredit`, and the sum of all `refund` values is `refundDue`.
+	//
+	// Corresponds with GET /subscriptions/{id}/account-entries (the `ListAccountEntries` operationId).
+	ListAccountEntries(ctx context.Context, id SubscriptionID, params *ListAccountEntriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelSubscriptionWithBody Cancel a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+	// term is over, it ends with the last period of the minimum term instead. A trial can always be
+	// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+	// body.
+	//
+	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+	// period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+	// ignores the minimum term.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+	CancelSubscriptionWithBody(ctx context.Context, id SubscriptionID, params *CancelSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CancelSubscription Cancel a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+	// term is over, it ends with the last period of the minimum term instead. A trial can always be
+	// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+	// body.
+	//
+	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+	// period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+	// ignores the minimum term.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+	CancelSubscription(ctx context.Context, id SubscriptionID, params *CancelSubscriptionParams, body CancelSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewSubscriptionCancellation Preview the cancellation of a subscription
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns what a cancellation would do now: the last day, the refund due, and the amount that would no
+	// longer be collected.
+	//
+	// Corresponds with GET /subscriptions/{id}/cancellation-preview (the `PreviewSubscriptionCancellation` operationId).
+	PreviewSubscriptionCancellation(ctx context.Context, id SubscriptionID, params *PreviewSubscriptionCancellationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangePlanWithBody Change the plan of a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+	// ends the current period: the unused part of what was paid becomes account credit, and a period of the
+	// new plan begins today. Use the same plan at the period's end to take over its current terms. A
+	// scheduled change is replaced.
+	//
+	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+	// `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+	// due).
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/change-plan (the `ChangePlan` operationId).
+	ChangePlanWithBody(ctx context.Context, id SubscriptionID, params *ChangePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ChangePlan Change the plan of a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+	// ends the current period: the unused part of what was paid becomes account credit, and a period of the
+	// new plan begins today. Use the same plan at the period's end to take over its current terms. A
+	// scheduled change is replaced.
+	//
+	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+	// `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+	// due).
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/change-plan (the `ChangePlan` operationId).
+	ChangePlan(ctx context.Context, id SubscriptionID, params *ChangePlanParams, body ChangePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PauseSubscriptionWithBody Pause a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+	// until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+	// pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+	// pause. A pause that has not begun is replaced. The request needs no body.
+	//
+	// The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+	// past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/pause (the `PauseSubscription` operationId).
+	PauseSubscriptionWithBody(ctx context.Context, id SubscriptionID, params *PauseSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PauseSubscription Pause a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+	// until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+	// pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+	// pause. A pause that has not begun is replaced. The request needs no body.
+	//
+	// The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+	// past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/pause (the `PauseSubscription` operationId).
+	PauseSubscription(ctx context.Context, id SubscriptionID, params *PauseSubscriptionParams, body PauseSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListSubscriptionPeriods List the periods of a subscription
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns a page of the periods, each with its payment and its credits.
+	//
+	// Corresponds with GET /subscriptions/{id}/periods (the `ListSubscriptionPeriods` operationId).
+	ListSubscriptionPeriods(ctx context.Context, id SubscriptionID, params *ListSubscriptionPeriodsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// PreviewPlanChange Preview a change of plan
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns what a change of plan would do now: the amount that would become due, and the credits that
+	// would expire, move and be granted. It fails as the change itself would.
+	//
+	// Corresponds with GET /subscriptions/{id}/plan-change-preview (the `PreviewPlanChange` operationId).
+	PreviewPlanChange(ctx context.Context, id SubscriptionID, params *PreviewPlanChangeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecordPaymentFailureWithBody Record a failed payment
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+	// `period` is required. The amount is still due, and the subscription becomes past due.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/record-failure (the `RecordPaymentFailure` operationId).
+	RecordPaymentFailureWithBody(ctx context.Context, id SubscriptionID, params *RecordPaymentFailureParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecordPaymentFailure Record a failed payment
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+	// `period` is required. The amount is still due, and the subscription becomes past due.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/record-failure (the `RecordPaymentFailure` operationId).
+	RecordPaymentFailure(ctx context.Context, id SubscriptionID, params *RecordPaymentFailureParams, body RecordPaymentFailureJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecordPaymentWithBody Record the payment of a period
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+	// When nothing is overdue any more, a subscription that was past due becomes active.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/record-payment (the `RecordPayment` operationId).
+	RecordPaymentWithBody(ctx context.Context, id SubscriptionID, params *RecordPaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecordPayment Record the payment of a period
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+	// When nothing is overdue any more, a subscription that was past due becomes active.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/record-payment (the `RecordPayment` operationId).
+	RecordPayment(ctx context.Context, id SubscriptionID, params *RecordPaymentParams, body RecordPaymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecordRefundWithBody Record a refund to the customer
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+	// request needs no body.
+	//
+	// If no refund is due, the request fails with `NO_REFUND_DUE`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/record-refund (the `RecordRefund` operationId).
+	RecordRefundWithBody(ctx context.Context, id SubscriptionID, params *RecordRefundParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RecordRefund Record a refund to the customer
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+	// request needs no body.
+	//
+	// If no refund is due, the request fails with `NO_REFUND_DUE`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/record-refund (the `RecordRefund` operationId).
+	RecordRefund(ctx context.Context, id SubscriptionID, params *RecordRefundParams, body RecordRefundJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResumeSubscriptionWithBody Resume a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+	// subscription. The request needs no body.
+	//
+	// The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+	ResumeSubscriptionWithBody(ctx context.Context, id SubscriptionID, params *ResumeSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResumeSubscription Resume a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+	// subscription. The request needs no body.
+	//
+	// The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+	ResumeSubscription(ctx context.Context, id SubscriptionID, params *ResumeSubscriptionParams, body ResumeSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// WaivePaymentWithBody Waive the payment of a period
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that the amount due of a period will not be collected, and returns the subscription. `period`
+	// is required.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/waive-payment (the `WaivePayment` operationId).
+	WaivePaymentWithBody(ctx context.Context, id SubscriptionID, params *WaivePaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// WaivePayment Waive the payment of a period
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that the amount due of a period will not be collected, and returns the subscription. `period`
+	// is required.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /subscriptions/{id}/waive-payment (the `WaivePayment` operationId).
+	WaivePayment(ctx context.Context, id SubscriptionID, params *WaivePaymentParams, body WaivePaymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// WithdrawCancellation Withdraw the cancellation of a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Keeps a subscription that is going to end, and returns it. The request fails with `NOT_ENDING` or
+	// `SUBSCRIPTION_ENDED`. The request needs no body.
+	//
+	// Corresponds with POST /subscriptions/{id}/withdraw-cancellation (the `WithdrawCancellation` operationId).
+	WithdrawCancellation(ctx context.Context, id SubscriptionID, params *WithdrawCancellationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// WithdrawPlanChange Withdraw a scheduled change of plan
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Removes the scheduled change of plan and returns the subscription. If none is scheduled, the request
+	// fails with `NO_PLAN_CHANGE`. The request needs no body.
+	//
+	// Corresponds with POST /subscriptions/{id}/withdraw-plan-change (the `WithdrawPlanChange` operationId).
+	WithdrawPlanChange(ctx context.Context, id SubscriptionID, params *WithdrawPlanChangeParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetTestClock Get the test clock
 	//
@@ -6419,6 +9727,45 @@ func (c *Client) UpdateCustomerWithBody(ctx context.Context, id CustomerID, para
 // Corresponds with PUT /customers/{id} (the `UpdateCustomer` operationId).
 func (c *Client) UpdateCustomer(ctx context.Context, id CustomerID, params *UpdateCustomerParams, body UpdateCustomerJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateCustomerRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListCustomerMedia List the media of a customer
+//
+// Requires the permission `media:read`.
+//
+// Returns a page of the published items that the customer can play now. Each has the reason and the
+// progress of the customer.
+//
+// Corresponds with GET /customers/{id}/media (the `ListCustomerMedia` operationId).
+func (c *Client) ListCustomerMedia(ctx context.Context, id CustomerID, params *ListCustomerMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListCustomerMediaRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetCustomerMedia Get a media item of a customer
+//
+// Requires the permission `media:read`.
+//
+// Returns one published item. `reason` is absent if the customer cannot play it.
+//
+// Corresponds with GET /customers/{id}/media/{mediaId} (the `GetCustomerMedia` operationId).
+func (c *Client) GetCustomerMedia(ctx context.Context, id CustomerID, mediaID CustomerMediaID, params *GetCustomerMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCustomerMediaRequest(c.Server, id, mediaID, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7362,11 +10709,695 @@ func (c *Client) ConfirmHold(ctx context.Context, id HoldID, params *ConfirmHold
 	return c.Client.Do(req)
 }
 
+// ListMedia List media
+//
+// Requires the permission `media:read`.
+//
+// Returns a page of the items of the library, drafts included. You can filter them by status, kind,
+// collection and tag.
+//
+// Corresponds with GET /media (the `ListMedia` operationId).
+func (c *Client) ListMedia(ctx context.Context, params *ListMediaParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListMediaRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateMediaItemWithBody Create a media item
+//
+// Requires the permission `media:write`.
+//
+// Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+// upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /media (the `CreateMediaItem` operationId).
+func (c *Client) CreateMediaItemWithBody(ctx context.Context, params *CreateMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateMediaItemRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateMediaItem Create a media item
+//
+// Requires the permission `media:write`.
+//
+// Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+// upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /media (the `CreateMediaItem` operationId).
+func (c *Client) CreateMediaItem(ctx context.Context, params *CreateMediaItemParams, body CreateMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateMediaItemRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListMediaCollections List media collections
+//
+// Requires the permission `media:read`.
+//
+// Returns a page of the company's collections.
+//
+// Corresponds with GET /media-collections (the `ListMediaCollections` operationId).
+func (c *Client) ListMediaCollections(ctx context.Context, params *ListMediaCollectionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListMediaCollectionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateMediaCollectionWithBody Create a media collection
+//
+// Requires the permission `media:write`.
+//
+// Creates a collection and returns it. `title` is required.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /media-collections (the `CreateMediaCollection` operationId).
+func (c *Client) CreateMediaCollectionWithBody(ctx context.Context, params *CreateMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateMediaCollectionRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateMediaCollection Create a media collection
+//
+// Requires the permission `media:write`.
+//
+// Creates a collection and returns it. `title` is required.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /media-collections (the `CreateMediaCollection` operationId).
+func (c *Client) CreateMediaCollection(ctx context.Context, params *CreateMediaCollectionParams, body CreateMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateMediaCollectionRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteMediaCollection Delete a media collection
+//
+// Requires the permission `media:write`.
+//
+// Deletes the collection and the entitlements to it. Its items are kept.
+//
+// Corresponds with DELETE /media-collections/{id} (the `DeleteMediaCollection` operationId).
+func (c *Client) DeleteMediaCollection(ctx context.Context, id MediaCollectionID, params *DeleteMediaCollectionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteMediaCollectionRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMediaCollection Get a media collection
+//
+// Requires the permission `media:read`.
+//
+// Returns one collection. `GET /media?collectionId=…` lists its items.
+//
+// Corresponds with GET /media-collections/{id} (the `GetMediaCollection` operationId).
+func (c *Client) GetMediaCollection(ctx context.Context, id MediaCollectionID, params *GetMediaCollectionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMediaCollectionRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchMediaCollectionWithBody Update a media collection (PATCH)
+//
+// Requires the permission `media:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /media-collections/{id} (the `PatchMediaCollection` operationId).
+func (c *Client) PatchMediaCollectionWithBody(ctx context.Context, id MediaCollectionID, params *PatchMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchMediaCollectionRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchMediaCollection Update a media collection (PATCH)
+//
+// Requires the permission `media:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /media-collections/{id} (the `PatchMediaCollection` operationId).
+func (c *Client) PatchMediaCollection(ctx context.Context, id MediaCollectionID, params *PatchMediaCollectionParams, body PatchMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchMediaCollectionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateMediaCollectionWithBody Update a media collection
+//
+// Requires the permission `media:write`.
+//
+// Updates the members that you send and returns the collection. Omitted members do not change.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /media-collections/{id} (the `UpdateMediaCollection` operationId).
+func (c *Client) UpdateMediaCollectionWithBody(ctx context.Context, id MediaCollectionID, params *UpdateMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateMediaCollectionRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateMediaCollection Update a media collection
+//
+// Requires the permission `media:write`.
+//
+// Updates the members that you send and returns the collection. Omitted members do not change.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /media-collections/{id} (the `UpdateMediaCollection` operationId).
+func (c *Client) UpdateMediaCollection(ctx context.Context, id MediaCollectionID, params *UpdateMediaCollectionParams, body UpdateMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateMediaCollectionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListMediaEntitlements List media entitlements
+//
+// Requires the permission `media:read`.
+//
+// Returns a page of the entitlements. You can filter them by collection, item and customer.
+//
+// Corresponds with GET /media-entitlements (the `ListMediaEntitlements` operationId).
+func (c *Client) ListMediaEntitlements(ctx context.Context, params *ListMediaEntitlementsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListMediaEntitlementsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateMediaEntitlementWithBody Entitle customers to media
+//
+// Requires the permission `media:write`.
+//
+// Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+// and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+// it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /media-entitlements (the `CreateMediaEntitlement` operationId).
+func (c *Client) CreateMediaEntitlementWithBody(ctx context.Context, params *CreateMediaEntitlementParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateMediaEntitlementRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateMediaEntitlement Entitle customers to media
+//
+// Requires the permission `media:write`.
+//
+// Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+// and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+// it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /media-entitlements (the `CreateMediaEntitlement` operationId).
+func (c *Client) CreateMediaEntitlement(ctx context.Context, params *CreateMediaEntitlementParams, body CreateMediaEntitlementJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateMediaEntitlementRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteMediaEntitlement Delete a media entitlement
+//
+// Requires the permission `media:write`.
+//
+// Deletes the entitlement. Playback links that rely on it stop working at once.
+//
+// Corresponds with DELETE /media-entitlements/{id} (the `DeleteMediaEntitlement` operationId).
+func (c *Client) DeleteMediaEntitlement(ctx context.Context, id MediaEntitlementID, params *DeleteMediaEntitlementParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteMediaEntitlementRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMediaEntitlement Get a media entitlement
+//
+// Requires the permission `media:read`.
+//
+// Returns one entitlement.
+//
+// Corresponds with GET /media-entitlements/{id} (the `GetMediaEntitlement` operationId).
+func (c *Client) GetMediaEntitlement(ctx context.Context, id MediaEntitlementID, params *GetMediaEntitlementParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMediaEntitlementRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteMediaItem Delete a media item
+//
+// Requires the permission `media:write`.
+//
+// Deletes the item, its files and the customers' progress. Playback links stop working at once.
+//
+// Corresponds with DELETE /media/{id} (the `DeleteMediaItem` operationId).
+func (c *Client) DeleteMediaItem(ctx context.Context, id MediaID, params *DeleteMediaItemParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteMediaItemRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetMediaItem Get a media item
+//
+// Requires the permission `media:read`.
+//
+// Returns one item.
+//
+// Corresponds with GET /media/{id} (the `GetMediaItem` operationId).
+func (c *Client) GetMediaItem(ctx context.Context, id MediaID, params *GetMediaItemParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetMediaItemRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchMediaItemWithBody Update a media item (PATCH)
+//
+// Requires the permission `media:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /media/{id} (the `PatchMediaItem` operationId).
+func (c *Client) PatchMediaItemWithBody(ctx context.Context, id MediaID, params *PatchMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchMediaItemRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchMediaItem Update a media item (PATCH)
+//
+// Requires the permission `media:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /media/{id} (the `PatchMediaItem` operationId).
+func (c *Client) PatchMediaItem(ctx context.Context, id MediaID, params *PatchMediaItemParams, body PatchMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchMediaItemRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateMediaItemWithBody Update a media item
+//
+// Requires the permission `media:write`.
+//
+// Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+// `reference` cannot change and are ignored.
+//
+// If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /media/{id} (the `UpdateMediaItem` operationId).
+func (c *Client) UpdateMediaItemWithBody(ctx context.Context, id MediaID, params *UpdateMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateMediaItemRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateMediaItem Update a media item
+//
+// Requires the permission `media:write`.
+//
+// Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+// `reference` cannot change and are ignored.
+//
+// If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /media/{id} (the `UpdateMediaItem` operationId).
+func (c *Client) UpdateMediaItem(ctx context.Context, id MediaID, params *UpdateMediaItemParams, body UpdateMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateMediaItemRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePlaybackLinkWithBody Create a playback link
+//
+// Requires the permission `media:play`.
+//
+// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+// is required. Everyone who has the address can play the item, so send it only to that customer. It
+// stops working when the customer can no longer play the item.
+//
+// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+// if the item is a draft or has no file.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /media/{id}/playback-links (the `CreatePlaybackLink` operationId).
+func (c *Client) CreatePlaybackLinkWithBody(ctx context.Context, id MediaID, params *CreatePlaybackLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePlaybackLinkRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePlaybackLink Create a playback link
+//
+// Requires the permission `media:play`.
+//
+// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+// is required. Everyone who has the address can play the item, so send it only to that customer. It
+// stops working when the customer can no longer play the item.
+//
+// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+// if the item is a draft or has no file.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /media/{id}/playback-links (the `CreatePlaybackLink` operationId).
+func (c *Client) CreatePlaybackLink(ctx context.Context, id MediaID, params *CreatePlaybackLinkParams, body CreatePlaybackLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePlaybackLinkRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecordProgressWithBody Record how far a customer has watched
+//
+// Requires the permission `media:play`.
+//
+// Records where the customer stopped, and whether the customer has reached the end, and returns the
+// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /media/{id}/progress (the `RecordProgress` operationId).
+func (c *Client) RecordProgressWithBody(ctx context.Context, id MediaID, params *RecordProgressParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecordProgressRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecordProgress Record how far a customer has watched
+//
+// Requires the permission `media:play`.
+//
+// Records where the customer stopped, and whether the customer has reached the end, and returns the
+// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /media/{id}/progress (the `RecordProgress` operationId).
+func (c *Client) RecordProgress(ctx context.Context, id MediaID, params *RecordProgressParams, body RecordProgressJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecordProgressRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateUploadWithBody Begin the upload of a file
+//
+// Requires the permission `media:write`.
+//
+// Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+// `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+// `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+// keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+// the upload.
+//
+// The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+// uploads of the company are open.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /media/{id}/uploads (the `CreateUpload` operationId).
+func (c *Client) CreateUploadWithBody(ctx context.Context, id MediaID, params *CreateUploadParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateUploadRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateUpload Begin the upload of a file
+//
+// Requires the permission `media:write`.
+//
+// Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+// `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+// `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+// keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+// the upload.
+//
+// The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+// uploads of the company are open.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /media/{id}/uploads (the `CreateUpload` operationId).
+func (c *Client) CreateUpload(ctx context.Context, id MediaID, params *CreateUploadParams, body CreateUploadJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateUploadRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelUpload Cancel an upload
+//
+// Requires the permission `media:write`.
+//
+// Removes an upload and its parts. If it is complete, the request fails with `UPLOAD_COMPLETE`.
+//
+// Corresponds with DELETE /media/{id}/uploads/{uploadId} (the `CancelUpload` operationId).
+func (c *Client) CancelUpload(ctx context.Context, id MediaID, uploadID UploadID, params *CancelUploadParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelUploadRequest(c.Server, id, uploadID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetUpload Get an upload
+//
+// Requires the permission `media:write`.
+//
+// Returns an upload and the parts that have arrived, so that you can continue after an interruption.
+//
+// Corresponds with GET /media/{id}/uploads/{uploadId} (the `GetUpload` operationId).
+func (c *Client) GetUpload(ctx context.Context, id MediaID, uploadID UploadID, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetUploadRequest(c.Server, id, uploadID)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CompleteUpload Complete an upload
+//
+// Requires the permission `media:write`.
+//
+// Checks the parts, the checksum and the type of the content, makes the upload the file or cover of the
+// item, and returns the upload. Repeating the request returns the same. The request needs no body.
+//
+// The request fails with `UPLOAD_INCOMPLETE` (`details.missingParts` has the missing parts),
+// `CHECKSUM_MISMATCH`, `FILE_TYPE_NOT_SUPPORTED` if the content is of another type, or `UPLOAD_EXPIRED`.
+//
+// Corresponds with POST /media/{id}/uploads/{uploadId}/complete (the `CompleteUpload` operationId).
+func (c *Client) CompleteUpload(ctx context.Context, id MediaID, uploadID UploadID, params *CompleteUploadParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCompleteUploadRequest(c.Server, id, uploadID, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListPasses List passes
 //
 // Requires the permission `passes:read`.
 //
-// Returns a page of the company's pass types, including archived ones. You can filter them by status.
+// Returns a page of the company's pass types, including archived ones. You can filter them by status. Pass types
+// that belong to plans are left out, unless `includePlans` is true.
 //
 // Corresponds with GET /passes (the `ListPasses` operationId).
 func (c *Client) ListPasses(ctx context.Context, params *ListPassesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7514,6 +11545,175 @@ func (c *Client) UpdatePassWithBody(ctx context.Context, id PassID, params *Upda
 // Corresponds with PUT /passes/{id} (the `UpdatePass` operationId).
 func (c *Client) UpdatePass(ctx context.Context, id PassID, params *UpdatePassParams, body UpdatePassJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdatePassRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListPlans List plans
+//
+// Requires the permission `plans:read`.
+//
+// Returns a page of the company's plans, including archived ones. You can filter them by status. A
+// publishable key only sees active plans.
+//
+// Corresponds with GET /plans (the `ListPlans` operationId).
+func (c *Client) ListPlans(ctx context.Context, params *ListPlansParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListPlansRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePlanWithBody Create a plan
+//
+// Requires the permission `plans:write`.
+//
+// Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+// `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+// and it is not sold on its own.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /plans (the `CreatePlan` operationId).
+func (c *Client) CreatePlanWithBody(ctx context.Context, params *CreatePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePlanRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreatePlan Create a plan
+//
+// Requires the permission `plans:write`.
+//
+// Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+// `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+// and it is not sold on its own.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /plans (the `CreatePlan` operationId).
+func (c *Client) CreatePlan(ctx context.Context, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreatePlanRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetPlan Get a plan
+//
+// Requires the permission `plans:read`.
+//
+// Returns one plan. A publishable key only sees active plans.
+//
+// Corresponds with GET /plans/{id} (the `GetPlan` operationId).
+func (c *Client) GetPlan(ctx context.Context, id PlanID, params *GetPlanParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPlanRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchPlanWithBody Update a plan (PATCH)
+//
+// Requires the permission `plans:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /plans/{id} (the `PatchPlan` operationId).
+func (c *Client) PatchPlanWithBody(ctx context.Context, id PlanID, params *PatchPlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchPlanRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PatchPlan Update a plan (PATCH)
+//
+// Requires the permission `plans:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /plans/{id} (the `PatchPlan` operationId).
+func (c *Client) PatchPlan(ctx context.Context, id PlanID, params *PatchPlanParams, body PatchPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPatchPlanRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdatePlanWithBody Update a plan
+//
+// Requires the permission `plans:write`.
+//
+// Updates the members that you send and returns the plan. Omitted members do not change. Existing
+// subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+// `mediaCollectionIds` apply to them too.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /plans/{id} (the `UpdatePlan` operationId).
+func (c *Client) UpdatePlanWithBody(ctx context.Context, id PlanID, params *UpdatePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdatePlanRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdatePlan Update a plan
+//
+// Requires the permission `plans:write`.
+//
+// Updates the members that you send and returns the plan. Omitted members do not change. Existing
+// subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+// `mediaCollectionIds` apply to them too.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /plans/{id} (the `UpdatePlan` operationId).
+func (c *Client) UpdatePlan(ctx context.Context, id PlanID, params *UpdatePlanParams, body UpdatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdatePlanRequest(c.Server, id, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -7765,6 +11965,687 @@ func (c *Client) ListRequests(ctx context.Context, params *ListRequestsParams, r
 // Corresponds with GET /requests/{id} (the `GetRequest` operationId).
 func (c *Client) GetRequest(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetRequestRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSubscriptionSettings Get the subscription settings
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns what happens while a payment is due.
+//
+// Corresponds with GET /subscription-settings (the `GetSubscriptionSettings` operationId).
+func (c *Client) GetSubscriptionSettings(ctx context.Context, params *GetSubscriptionSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSubscriptionSettingsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSubscriptionSettingsWithBody Replace the subscription settings
+//
+// Requires the permission `subscriptions:write`.
+//
+// Replaces all settings and returns them. All members are required. They apply to payments that become
+// due later.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PUT /subscription-settings (the `UpdateSubscriptionSettings` operationId).
+func (c *Client) UpdateSubscriptionSettingsWithBody(ctx context.Context, params *UpdateSubscriptionSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSubscriptionSettingsRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateSubscriptionSettings Replace the subscription settings
+//
+// Requires the permission `subscriptions:write`.
+//
+// Replaces all settings and returns them. All members are required. They apply to payments that become
+// due later.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PUT /subscription-settings (the `UpdateSubscriptionSettings` operationId).
+func (c *Client) UpdateSubscriptionSettings(ctx context.Context, params *UpdateSubscriptionSettingsParams, body UpdateSubscriptionSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateSubscriptionSettingsRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSubscriptions List subscriptions
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns a page of subscriptions, each with its current period. You can filter them by customer, plan,
+// status, and whether a payment is due.
+//
+// Corresponds with GET /subscriptions (the `ListSubscriptions` operationId).
+func (c *Client) ListSubscriptions(ctx context.Context, params *ListSubscriptionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSubscriptionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSubscriptionWithBody Subscribe a customer to a plan
+//
+// Requires the permission `subscriptions:write`.
+//
+// Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+// are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+//
+// You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+// price becomes due. A trial has no payment.
+//
+// If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /subscriptions (the `CreateSubscription` operationId).
+func (c *Client) CreateSubscriptionWithBody(ctx context.Context, params *CreateSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSubscriptionRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateSubscription Subscribe a customer to a plan
+//
+// Requires the permission `subscriptions:write`.
+//
+// Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+// are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+//
+// You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+// price becomes due. A trial has no payment.
+//
+// If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /subscriptions (the `CreateSubscription` operationId).
+func (c *Client) CreateSubscription(ctx context.Context, params *CreateSubscriptionParams, body CreateSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateSubscriptionRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetSubscription Get a subscription
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns one subscription with its current period.
+//
+// Corresponds with GET /subscriptions/{id} (the `GetSubscription` operationId).
+func (c *Client) GetSubscription(ctx context.Context, id SubscriptionID, params *GetSubscriptionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetSubscriptionRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAccountEntries List the account entries of a subscription
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns a page of the changes of the account credit and of the refund due. The sum of all `credit`
+// values is `accountCredit`, and the sum of all `refund` values is `refundDue`.
+//
+// Corresponds with GET /subscriptions/{id}/account-entries (the `ListAccountEntries` operationId).
+func (c *Client) ListAccountEntries(ctx context.Context, id SubscriptionID, params *ListAccountEntriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAccountEntriesRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelSubscriptionWithBody Cancel a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+// term is over, it ends with the last period of the minimum term instead. A trial can always be
+// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+// body.
+//
+// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+// period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+// ignores the minimum term.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+func (c *Client) CancelSubscriptionWithBody(ctx context.Context, id SubscriptionID, params *CancelSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelSubscriptionRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CancelSubscription Cancel a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+// term is over, it ends with the last period of the minimum term instead. A trial can always be
+// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+// body.
+//
+// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+// period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+// ignores the minimum term.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+func (c *Client) CancelSubscription(ctx context.Context, id SubscriptionID, params *CancelSubscriptionParams, body CancelSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelSubscriptionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewSubscriptionCancellation Preview the cancellation of a subscription
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns what a cancellation would do now: the last day, the refund due, and the amount that would no
+// longer be collected.
+//
+// Corresponds with GET /subscriptions/{id}/cancellation-preview (the `PreviewSubscriptionCancellation` operationId).
+func (c *Client) PreviewSubscriptionCancellation(ctx context.Context, id SubscriptionID, params *PreviewSubscriptionCancellationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewSubscriptionCancellationRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangePlanWithBody Change the plan of a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+// ends the current period: the unused part of what was paid becomes account credit, and a period of the
+// new plan begins today. Use the same plan at the period's end to take over its current terms. A
+// scheduled change is replaced.
+//
+// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+// `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+// due).
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /subscriptions/{id}/change-plan (the `ChangePlan` operationId).
+func (c *Client) ChangePlanWithBody(ctx context.Context, id SubscriptionID, params *ChangePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangePlanRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ChangePlan Change the plan of a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+// ends the current period: the unused part of what was paid becomes account credit, and a period of the
+// new plan begins today. Use the same plan at the period's end to take over its current terms. A
+// scheduled change is replaced.
+//
+// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+// `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+// due).
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /subscriptions/{id}/change-plan (the `ChangePlan` operationId).
+func (c *Client) ChangePlan(ctx context.Context, id SubscriptionID, params *ChangePlanParams, body ChangePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewChangePlanRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PauseSubscriptionWithBody Pause a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+// until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+// pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+// pause. A pause that has not begun is replaced. The request needs no body.
+//
+// The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+// past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /subscriptions/{id}/pause (the `PauseSubscription` operationId).
+func (c *Client) PauseSubscriptionWithBody(ctx context.Context, id SubscriptionID, params *PauseSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPauseSubscriptionRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PauseSubscription Pause a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+// until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+// pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+// pause. A pause that has not begun is replaced. The request needs no body.
+//
+// The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+// past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /subscriptions/{id}/pause (the `PauseSubscription` operationId).
+func (c *Client) PauseSubscription(ctx context.Context, id SubscriptionID, params *PauseSubscriptionParams, body PauseSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPauseSubscriptionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListSubscriptionPeriods List the periods of a subscription
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns a page of the periods, each with its payment and its credits.
+//
+// Corresponds with GET /subscriptions/{id}/periods (the `ListSubscriptionPeriods` operationId).
+func (c *Client) ListSubscriptionPeriods(ctx context.Context, id SubscriptionID, params *ListSubscriptionPeriodsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListSubscriptionPeriodsRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// PreviewPlanChange Preview a change of plan
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns what a change of plan would do now: the amount that would become due, and the credits that
+// would expire, move and be granted. It fails as the change itself would.
+//
+// Corresponds with GET /subscriptions/{id}/plan-change-preview (the `PreviewPlanChange` operationId).
+func (c *Client) PreviewPlanChange(ctx context.Context, id SubscriptionID, params *PreviewPlanChangeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPreviewPlanChangeRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecordPaymentFailureWithBody Record a failed payment
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+// `period` is required. The amount is still due, and the subscription becomes past due.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /subscriptions/{id}/record-failure (the `RecordPaymentFailure` operationId).
+func (c *Client) RecordPaymentFailureWithBody(ctx context.Context, id SubscriptionID, params *RecordPaymentFailureParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecordPaymentFailureRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecordPaymentFailure Record a failed payment
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+// `period` is required. The amount is still due, and the subscription becomes past due.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /subscriptions/{id}/record-failure (the `RecordPaymentFailure` operationId).
+func (c *Client) RecordPaymentFailure(ctx context.Context, id SubscriptionID, params *RecordPaymentFailureParams, body RecordPaymentFailureJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecordPaymentFailureRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecordPaymentWithBody Record the payment of a period
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+// When nothing is overdue any more, a subscription that was past due becomes active.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /subscriptions/{id}/record-payment (the `RecordPayment` operationId).
+func (c *Client) RecordPaymentWithBody(ctx context.Context, id SubscriptionID, params *RecordPaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecordPaymentRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecordPayment Record the payment of a period
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+// When nothing is overdue any more, a subscription that was past due becomes active.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /subscriptions/{id}/record-payment (the `RecordPayment` operationId).
+func (c *Client) RecordPayment(ctx context.Context, id SubscriptionID, params *RecordPaymentParams, body RecordPaymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecordPaymentRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecordRefundWithBody Record a refund to the customer
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+// request needs no body.
+//
+// If no refund is due, the request fails with `NO_REFUND_DUE`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /subscriptions/{id}/record-refund (the `RecordRefund` operationId).
+func (c *Client) RecordRefundWithBody(ctx context.Context, id SubscriptionID, params *RecordRefundParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecordRefundRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RecordRefund Record a refund to the customer
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+// request needs no body.
+//
+// If no refund is due, the request fails with `NO_REFUND_DUE`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /subscriptions/{id}/record-refund (the `RecordRefund` operationId).
+func (c *Client) RecordRefund(ctx context.Context, id SubscriptionID, params *RecordRefundParams, body RecordRefundJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRecordRefundRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResumeSubscriptionWithBody Resume a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+// subscription. The request needs no body.
+//
+// The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+func (c *Client) ResumeSubscriptionWithBody(ctx context.Context, id SubscriptionID, params *ResumeSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeSubscriptionRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResumeSubscription Resume a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+// subscription. The request needs no body.
+//
+// The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+func (c *Client) ResumeSubscription(ctx context.Context, id SubscriptionID, params *ResumeSubscriptionParams, body ResumeSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeSubscriptionRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// WaivePaymentWithBody Waive the payment of a period
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that the amount due of a period will not be collected, and returns the subscription. `period`
+// is required.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /subscriptions/{id}/waive-payment (the `WaivePayment` operationId).
+func (c *Client) WaivePaymentWithBody(ctx context.Context, id SubscriptionID, params *WaivePaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWaivePaymentRequestWithBody(c.Server, id, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// WaivePayment Waive the payment of a period
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that the amount due of a period will not be collected, and returns the subscription. `period`
+// is required.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /subscriptions/{id}/waive-payment (the `WaivePayment` operationId).
+func (c *Client) WaivePayment(ctx context.Context, id SubscriptionID, params *WaivePaymentParams, body WaivePaymentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWaivePaymentRequest(c.Server, id, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// WithdrawCancellation Withdraw the cancellation of a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Keeps a subscription that is going to end, and returns it. The request fails with `NOT_ENDING` or
+// `SUBSCRIPTION_ENDED`. The request needs no body.
+//
+// Corresponds with POST /subscriptions/{id}/withdraw-cancellation (the `WithdrawCancellation` operationId).
+func (c *Client) WithdrawCancellation(ctx context.Context, id SubscriptionID, params *WithdrawCancellationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWithdrawCancellationRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// WithdrawPlanChange Withdraw a scheduled change of plan
+//
+// Requires the permission `subscriptions:write`.
+//
+// Removes the scheduled change of plan and returns the subscription. If none is scheduled, the request
+// fails with `NO_PLAN_CHANGE`. The request needs no body.
+//
+// Corresponds with POST /subscriptions/{id}/withdraw-plan-change (the `WithdrawPlanChange` operationId).
+func (c *Client) WithdrawPlanChange(ctx context.Context, id SubscriptionID, params *WithdrawPlanChangeParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewWithdrawPlanChangeRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9501,6 +14382,162 @@ func NewUpdateCustomerRequestWithBody(server string, id CustomerID, params *Upda
 			}
 
 			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListCustomerMediaRequest constructs an http.Request for the ListCustomerMedia method
+func NewListCustomerMediaRequest(server string, id CustomerID, params *ListCustomerMediaParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/customers/%s/media", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetCustomerMediaRequest constructs an http.Request for the GetCustomerMedia method
+func NewGetCustomerMediaRequest(server string, id CustomerID, mediaID CustomerMediaID, params *GetCustomerMediaParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "mediaId", mediaID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/customers/%s/media/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
 		}
 
 	}
@@ -11501,6 +16538,1541 @@ func NewConfirmHoldRequestWithBody(server string, id HoldID, params *ConfirmHold
 	return req, nil
 }
 
+// NewListMediaRequest constructs an http.Request for the ListMedia method
+func NewListMediaRequest(server string, params *ListMediaParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Kind != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "kind", *params.Kind, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CollectionID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "collectionId", *params.CollectionID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tag != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "tag", *params.Tag, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateMediaItemRequest calls the generic CreateMediaItem builder with application/json body
+func NewCreateMediaItemRequest(server string, params *CreateMediaItemParams, body CreateMediaItemJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateMediaItemRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateMediaItemRequestWithBody constructs an http.Request for the CreateMediaItem method, with any body, and a specified content type
+func NewCreateMediaItemRequestWithBody(server string, params *CreateMediaItemParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListMediaCollectionsRequest constructs an http.Request for the ListMediaCollections method
+func NewListMediaCollectionsRequest(server string, params *ListMediaCollectionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-collections")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateMediaCollectionRequest calls the generic CreateMediaCollection builder with application/json body
+func NewCreateMediaCollectionRequest(server string, params *CreateMediaCollectionParams, body CreateMediaCollectionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateMediaCollectionRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateMediaCollectionRequestWithBody constructs an http.Request for the CreateMediaCollection method, with any body, and a specified content type
+func NewCreateMediaCollectionRequestWithBody(server string, params *CreateMediaCollectionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-collections")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteMediaCollectionRequest constructs an http.Request for the DeleteMediaCollection method
+func NewDeleteMediaCollectionRequest(server string, id MediaCollectionID, params *DeleteMediaCollectionParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-collections/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetMediaCollectionRequest constructs an http.Request for the GetMediaCollection method
+func NewGetMediaCollectionRequest(server string, id MediaCollectionID, params *GetMediaCollectionParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-collections/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPatchMediaCollectionRequest calls the generic PatchMediaCollection builder with application/json body
+func NewPatchMediaCollectionRequest(server string, id MediaCollectionID, params *PatchMediaCollectionParams, body PatchMediaCollectionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPatchMediaCollectionRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPatchMediaCollectionRequestWithBody constructs an http.Request for the PatchMediaCollection method, with any body, and a specified content type
+func NewPatchMediaCollectionRequestWithBody(server string, id MediaCollectionID, params *PatchMediaCollectionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-collections/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateMediaCollectionRequest calls the generic UpdateMediaCollection builder with application/json body
+func NewUpdateMediaCollectionRequest(server string, id MediaCollectionID, params *UpdateMediaCollectionParams, body UpdateMediaCollectionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateMediaCollectionRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateMediaCollectionRequestWithBody constructs an http.Request for the UpdateMediaCollection method, with any body, and a specified content type
+func NewUpdateMediaCollectionRequestWithBody(server string, id MediaCollectionID, params *UpdateMediaCollectionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-collections/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListMediaEntitlementsRequest constructs an http.Request for the ListMediaEntitlements method
+func NewListMediaEntitlementsRequest(server string, params *ListMediaEntitlementsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-entitlements")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CollectionID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "collectionId", *params.CollectionID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MediaID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "mediaId", *params.MediaID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CustomerID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "customerId", *params.CustomerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateMediaEntitlementRequest calls the generic CreateMediaEntitlement builder with application/json body
+func NewCreateMediaEntitlementRequest(server string, params *CreateMediaEntitlementParams, body CreateMediaEntitlementJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateMediaEntitlementRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateMediaEntitlementRequestWithBody constructs an http.Request for the CreateMediaEntitlement method, with any body, and a specified content type
+func NewCreateMediaEntitlementRequestWithBody(server string, params *CreateMediaEntitlementParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-entitlements")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteMediaEntitlementRequest constructs an http.Request for the DeleteMediaEntitlement method
+func NewDeleteMediaEntitlementRequest(server string, id MediaEntitlementID, params *DeleteMediaEntitlementParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-entitlements/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetMediaEntitlementRequest constructs an http.Request for the GetMediaEntitlement method
+func NewGetMediaEntitlementRequest(server string, id MediaEntitlementID, params *GetMediaEntitlementParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media-entitlements/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteMediaItemRequest constructs an http.Request for the DeleteMediaItem method
+func NewDeleteMediaItemRequest(server string, id MediaID, params *DeleteMediaItemParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetMediaItemRequest constructs an http.Request for the GetMediaItem method
+func NewGetMediaItemRequest(server string, id MediaID, params *GetMediaItemParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPatchMediaItemRequest calls the generic PatchMediaItem builder with application/json body
+func NewPatchMediaItemRequest(server string, id MediaID, params *PatchMediaItemParams, body PatchMediaItemJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPatchMediaItemRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPatchMediaItemRequestWithBody constructs an http.Request for the PatchMediaItem method, with any body, and a specified content type
+func NewPatchMediaItemRequestWithBody(server string, id MediaID, params *PatchMediaItemParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateMediaItemRequest calls the generic UpdateMediaItem builder with application/json body
+func NewUpdateMediaItemRequest(server string, id MediaID, params *UpdateMediaItemParams, body UpdateMediaItemJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateMediaItemRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdateMediaItemRequestWithBody constructs an http.Request for the UpdateMediaItem method, with any body, and a specified content type
+func NewUpdateMediaItemRequestWithBody(server string, id MediaID, params *UpdateMediaItemParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreatePlaybackLinkRequest calls the generic CreatePlaybackLink builder with application/json body
+func NewCreatePlaybackLinkRequest(server string, id MediaID, params *CreatePlaybackLinkParams, body CreatePlaybackLinkJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreatePlaybackLinkRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewCreatePlaybackLinkRequestWithBody constructs an http.Request for the CreatePlaybackLink method, with any body, and a specified content type
+func NewCreatePlaybackLinkRequestWithBody(server string, id MediaID, params *CreatePlaybackLinkParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s/playback-links", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRecordProgressRequest calls the generic RecordProgress builder with application/json body
+func NewRecordProgressRequest(server string, id MediaID, params *RecordProgressParams, body RecordProgressJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRecordProgressRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewRecordProgressRequestWithBody constructs an http.Request for the RecordProgress method, with any body, and a specified content type
+func NewRecordProgressRequestWithBody(server string, id MediaID, params *RecordProgressParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s/progress", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateUploadRequest calls the generic CreateUpload builder with application/json body
+func NewCreateUploadRequest(server string, id MediaID, params *CreateUploadParams, body CreateUploadJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateUploadRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewCreateUploadRequestWithBody constructs an http.Request for the CreateUpload method, with any body, and a specified content type
+func NewCreateUploadRequestWithBody(server string, id MediaID, params *CreateUploadParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s/uploads", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCancelUploadRequest constructs an http.Request for the CancelUpload method
+func NewCancelUploadRequest(server string, id MediaID, uploadID UploadID, params *CancelUploadParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "uploadId", uploadID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s/uploads/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetUploadRequest constructs an http.Request for the GetUpload method
+func NewGetUploadRequest(server string, id MediaID, uploadID UploadID) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "uploadId", uploadID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s/uploads/%s", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewCompleteUploadRequest constructs an http.Request for the CompleteUpload method
+func NewCompleteUploadRequest(server string, id MediaID, uploadID UploadID, params *CompleteUploadParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "uploadId", uploadID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/media/%s/uploads/%s/complete", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListPassesRequest constructs an http.Request for the ListPasses method
 func NewListPassesRequest(server string, params *ListPassesParams) (*http.Request, error) {
 	var err error
@@ -11592,6 +18164,18 @@ func NewListPassesRequest(server string, params *ListPassesParams) (*http.Reques
 		if params.Status != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.IncludePlans != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "includePlans", *params.IncludePlans, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -11835,6 +18419,385 @@ func NewUpdatePassRequestWithBody(server string, id PassID, params *UpdatePassPa
 	}
 
 	operationPath := fmt.Sprintf("/passes/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListPlansRequest constructs an http.Request for the ListPlans method
+func NewListPlansRequest(server string, params *ListPlansParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plans")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreatePlanRequest calls the generic CreatePlan builder with application/json body
+func NewCreatePlanRequest(server string, params *CreatePlanParams, body CreatePlanJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreatePlanRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreatePlanRequestWithBody constructs an http.Request for the CreatePlan method, with any body, and a specified content type
+func NewCreatePlanRequestWithBody(server string, params *CreatePlanParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plans")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetPlanRequest constructs an http.Request for the GetPlan method
+func NewGetPlanRequest(server string, id PlanID, params *GetPlanParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plans/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPatchPlanRequest calls the generic PatchPlan builder with application/json body
+func NewPatchPlanRequest(server string, id PlanID, params *PatchPlanParams, body PatchPlanJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPatchPlanRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPatchPlanRequestWithBody constructs an http.Request for the PatchPlan method, with any body, and a specified content type
+func NewPatchPlanRequestWithBody(server string, id PlanID, params *PatchPlanParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plans/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdatePlanRequest calls the generic UpdatePlan builder with application/json body
+func NewUpdatePlanRequest(server string, id PlanID, params *UpdatePlanParams, body UpdatePlanJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdatePlanRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewUpdatePlanRequestWithBody constructs an http.Request for the UpdatePlan method, with any body, and a specified content type
+func NewUpdatePlanRequestWithBody(server string, id PlanID, params *UpdatePlanParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/plans/%s", pathParam0)
 	if operationPath[0] == '/' {
 		operationPath = "." + operationPath
 	}
@@ -12629,6 +19592,1495 @@ func NewGetRequestRequest(server string, id LoggedRequestID, params *GetRequestP
 			}
 
 			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetSubscriptionSettingsRequest constructs an http.Request for the GetSubscriptionSettings method
+func NewGetSubscriptionSettingsRequest(server string, params *GetSubscriptionSettingsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscription-settings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateSubscriptionSettingsRequest calls the generic UpdateSubscriptionSettings builder with application/json body
+func NewUpdateSubscriptionSettingsRequest(server string, params *UpdateSubscriptionSettingsParams, body UpdateSubscriptionSettingsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateSubscriptionSettingsRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewUpdateSubscriptionSettingsRequestWithBody constructs an http.Request for the UpdateSubscriptionSettings method, with any body, and a specified content type
+func NewUpdateSubscriptionSettingsRequestWithBody(server string, params *UpdateSubscriptionSettingsParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscription-settings")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPut, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListSubscriptionsRequest constructs an http.Request for the ListSubscriptions method
+func NewListSubscriptionsRequest(server string, params *ListSubscriptionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.UpdatedSince != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "updatedSince", *params.UpdatedSince, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: "date-time"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.CustomerID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "customerId", *params.CustomerID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PlanID != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "planId", *params.PlanID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PaymentDue != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "paymentDue", *params.PaymentDue, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateSubscriptionRequest calls the generic CreateSubscription builder with application/json body
+func NewCreateSubscriptionRequest(server string, params *CreateSubscriptionParams, body CreateSubscriptionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateSubscriptionRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateSubscriptionRequestWithBody constructs an http.Request for the CreateSubscription method, with any body, and a specified content type
+func NewCreateSubscriptionRequestWithBody(server string, params *CreateSubscriptionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetSubscriptionRequest constructs an http.Request for the GetSubscription method
+func NewGetSubscriptionRequest(server string, id SubscriptionID, params *GetSubscriptionParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListAccountEntriesRequest constructs an http.Request for the ListAccountEntries method
+func NewListAccountEntriesRequest(server string, id SubscriptionID, params *ListAccountEntriesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/account-entries", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCancelSubscriptionRequest calls the generic CancelSubscription builder with application/json body
+func NewCancelSubscriptionRequest(server string, id SubscriptionID, params *CancelSubscriptionParams, body CancelSubscriptionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCancelSubscriptionRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewCancelSubscriptionRequestWithBody constructs an http.Request for the CancelSubscription method, with any body, and a specified content type
+func NewCancelSubscriptionRequestWithBody(server string, id SubscriptionID, params *CancelSubscriptionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/cancel", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPreviewSubscriptionCancellationRequest constructs an http.Request for the PreviewSubscriptionCancellation method
+func NewPreviewSubscriptionCancellationRequest(server string, id SubscriptionID, params *PreviewSubscriptionCancellationParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/cancellation-preview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.When != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "when", *params.When, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Prorate != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "prorate", *params.Prorate, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.WaiveMinimumTerm != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "waiveMinimumTerm", *params.WaiveMinimumTerm, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "boolean", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewChangePlanRequest calls the generic ChangePlan builder with application/json body
+func NewChangePlanRequest(server string, id SubscriptionID, params *ChangePlanParams, body ChangePlanJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewChangePlanRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewChangePlanRequestWithBody constructs an http.Request for the ChangePlan method, with any body, and a specified content type
+func NewChangePlanRequestWithBody(server string, id SubscriptionID, params *ChangePlanParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/change-plan", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPauseSubscriptionRequest calls the generic PauseSubscription builder with application/json body
+func NewPauseSubscriptionRequest(server string, id SubscriptionID, params *PauseSubscriptionParams, body PauseSubscriptionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewPauseSubscriptionRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewPauseSubscriptionRequestWithBody constructs an http.Request for the PauseSubscription method, with any body, and a specified content type
+func NewPauseSubscriptionRequestWithBody(server string, id SubscriptionID, params *PauseSubscriptionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/pause", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListSubscriptionPeriodsRequest constructs an http.Request for the ListSubscriptionPeriods method
+func NewListSubscriptionPeriodsRequest(server string, id SubscriptionID, params *ListSubscriptionPeriodsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/periods", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Page != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "page", *params.Page, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.PerPage != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "perPage", *params.PerPage, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Cursor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "cursor", *params.Cursor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Sort != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "sort", *params.Sort, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewPreviewPlanChangeRequest constructs an http.Request for the PreviewPlanChange method
+func NewPreviewPlanChangeRequest(server string, id SubscriptionID, params *PreviewPlanChangeParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/plan-change-preview", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if queryFrag, err := runtime.StyleParamWithOptions("form", true, "planId", params.PlanID, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+			return nil, err
+		} else {
+			for _, qp := range strings.Split(queryFrag, "&") {
+				rawQueryFragments = append(rawQueryFragments, qp)
+			}
+		}
+
+		if params.When != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "when", *params.When, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IfNoneMatch != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "If-None-Match", *params.IfNoneMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-None-Match", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRecordPaymentFailureRequest calls the generic RecordPaymentFailure builder with application/json body
+func NewRecordPaymentFailureRequest(server string, id SubscriptionID, params *RecordPaymentFailureParams, body RecordPaymentFailureJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRecordPaymentFailureRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewRecordPaymentFailureRequestWithBody constructs an http.Request for the RecordPaymentFailure method, with any body, and a specified content type
+func NewRecordPaymentFailureRequestWithBody(server string, id SubscriptionID, params *RecordPaymentFailureParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/record-failure", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRecordPaymentRequest calls the generic RecordPayment builder with application/json body
+func NewRecordPaymentRequest(server string, id SubscriptionID, params *RecordPaymentParams, body RecordPaymentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRecordPaymentRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewRecordPaymentRequestWithBody constructs an http.Request for the RecordPayment method, with any body, and a specified content type
+func NewRecordPaymentRequestWithBody(server string, id SubscriptionID, params *RecordPaymentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/record-payment", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRecordRefundRequest calls the generic RecordRefund builder with application/json body
+func NewRecordRefundRequest(server string, id SubscriptionID, params *RecordRefundParams, body RecordRefundJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRecordRefundRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewRecordRefundRequestWithBody constructs an http.Request for the RecordRefund method, with any body, and a specified content type
+func NewRecordRefundRequestWithBody(server string, id SubscriptionID, params *RecordRefundParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/record-refund", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewResumeSubscriptionRequest calls the generic ResumeSubscription builder with application/json body
+func NewResumeSubscriptionRequest(server string, id SubscriptionID, params *ResumeSubscriptionParams, body ResumeSubscriptionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewResumeSubscriptionRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewResumeSubscriptionRequestWithBody constructs an http.Request for the ResumeSubscription method, with any body, and a specified content type
+func NewResumeSubscriptionRequestWithBody(server string, id SubscriptionID, params *ResumeSubscriptionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/resume", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewWaivePaymentRequest calls the generic WaivePayment builder with application/json body
+func NewWaivePaymentRequest(server string, id SubscriptionID, params *WaivePaymentParams, body WaivePaymentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewWaivePaymentRequestWithBody(server, id, params, "application/json", bodyReader)
+}
+
+// NewWaivePaymentRequestWithBody constructs an http.Request for the WaivePayment method, with any body, and a specified content type
+func NewWaivePaymentRequestWithBody(server string, id SubscriptionID, params *WaivePaymentParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/waive-payment", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewWithdrawCancellationRequest constructs an http.Request for the WithdrawCancellation method
+func NewWithdrawCancellationRequest(server string, id SubscriptionID, params *WithdrawCancellationParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/withdraw-cancellation", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewWithdrawPlanChangeRequest constructs an http.Request for the WithdrawPlanChange method
+func NewWithdrawPlanChangeRequest(server string, id SubscriptionID, params *WithdrawPlanChangeParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/subscriptions/%s/withdraw-plan-change", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.IfMatch != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "If-Match", *params.IfMatch, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("If-Match", headerParam1)
 		}
 
 	}
@@ -14609,6 +23061,29 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PUT /customers/{id} (the `UpdateCustomer` operationId).
 	UpdateCustomerWithResponse(ctx context.Context, id CustomerID, params *UpdateCustomerParams, body UpdateCustomerJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateCustomerResponse, error)
 
+	// ListCustomerMediaWithResponse List the media of a customer
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns a page of the published items that the customer can play now. Each has the reason and the
+	// progress of the customer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /customers/{id}/media (the `ListCustomerMedia` operationId).
+	ListCustomerMediaWithResponse(ctx context.Context, id CustomerID, params *ListCustomerMediaParams, reqEditors ...RequestEditorFn) (*ListCustomerMediaResponse, error)
+
+	// GetCustomerMediaWithResponse Get a media item of a customer
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns one published item. `reason` is absent if the customer cannot play it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /customers/{id}/media/{mediaId} (the `GetCustomerMedia` operationId).
+	GetCustomerMediaWithResponse(ctx context.Context, id CustomerID, mediaID CustomerMediaID, params *GetCustomerMediaParams, reqEditors ...RequestEditorFn) (*GetCustomerMediaResponse, error)
+
 	// ListDiscountCodesWithResponse List discount codes
 	//
 	// Requires the permission `discounts:read`.
@@ -15166,11 +23641,399 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /holds/{id}/confirm (the `ConfirmHold` operationId).
 	ConfirmHoldWithResponse(ctx context.Context, id HoldID, params *ConfirmHoldParams, body ConfirmHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*ConfirmHoldResponse, error)
 
+	// ListMediaWithResponse List media
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns a page of the items of the library, drafts included. You can filter them by status, kind,
+	// collection and tag.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /media (the `ListMedia` operationId).
+	ListMediaWithResponse(ctx context.Context, params *ListMediaParams, reqEditors ...RequestEditorFn) (*ListMediaResponse, error)
+
+	// CreateMediaItemWithBodyWithResponse Create a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+	// upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media (the `CreateMediaItem` operationId).
+	CreateMediaItemWithBodyWithResponse(ctx context.Context, params *CreateMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateMediaItemResponse, error)
+
+	// CreateMediaItemWithResponse Create a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+	// upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media (the `CreateMediaItem` operationId).
+	CreateMediaItemWithResponse(ctx context.Context, params *CreateMediaItemParams, body CreateMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateMediaItemResponse, error)
+
+	// ListMediaCollectionsWithResponse List media collections
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns a page of the company's collections.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /media-collections (the `ListMediaCollections` operationId).
+	ListMediaCollectionsWithResponse(ctx context.Context, params *ListMediaCollectionsParams, reqEditors ...RequestEditorFn) (*ListMediaCollectionsResponse, error)
+
+	// CreateMediaCollectionWithBodyWithResponse Create a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Creates a collection and returns it. `title` is required.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media-collections (the `CreateMediaCollection` operationId).
+	CreateMediaCollectionWithBodyWithResponse(ctx context.Context, params *CreateMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateMediaCollectionResponse, error)
+
+	// CreateMediaCollectionWithResponse Create a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Creates a collection and returns it. `title` is required.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media-collections (the `CreateMediaCollection` operationId).
+	CreateMediaCollectionWithResponse(ctx context.Context, params *CreateMediaCollectionParams, body CreateMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateMediaCollectionResponse, error)
+
+	// DeleteMediaCollectionWithResponse Delete a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Deletes the collection and the entitlements to it. Its items are kept.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /media-collections/{id} (the `DeleteMediaCollection` operationId).
+	DeleteMediaCollectionWithResponse(ctx context.Context, id MediaCollectionID, params *DeleteMediaCollectionParams, reqEditors ...RequestEditorFn) (*DeleteMediaCollectionResponse, error)
+
+	// GetMediaCollectionWithResponse Get a media collection
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns one collection. `GET /media?collectionId=…` lists its items.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /media-collections/{id} (the `GetMediaCollection` operationId).
+	GetMediaCollectionWithResponse(ctx context.Context, id MediaCollectionID, params *GetMediaCollectionParams, reqEditors ...RequestEditorFn) (*GetMediaCollectionResponse, error)
+
+	// PatchMediaCollectionWithBodyWithResponse Update a media collection (PATCH)
+	//
+	// Requires the permission `media:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /media-collections/{id} (the `PatchMediaCollection` operationId).
+	PatchMediaCollectionWithBodyWithResponse(ctx context.Context, id MediaCollectionID, params *PatchMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchMediaCollectionResponse, error)
+
+	// PatchMediaCollectionWithResponse Update a media collection (PATCH)
+	//
+	// Requires the permission `media:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /media-collections/{id} (the `PatchMediaCollection` operationId).
+	PatchMediaCollectionWithResponse(ctx context.Context, id MediaCollectionID, params *PatchMediaCollectionParams, body PatchMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchMediaCollectionResponse, error)
+
+	// UpdateMediaCollectionWithBodyWithResponse Update a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Updates the members that you send and returns the collection. Omitted members do not change.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /media-collections/{id} (the `UpdateMediaCollection` operationId).
+	UpdateMediaCollectionWithBodyWithResponse(ctx context.Context, id MediaCollectionID, params *UpdateMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateMediaCollectionResponse, error)
+
+	// UpdateMediaCollectionWithResponse Update a media collection
+	//
+	// Requires the permission `media:write`.
+	//
+	// Updates the members that you send and returns the collection. Omitted members do not change.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /media-collections/{id} (the `UpdateMediaCollection` operationId).
+	UpdateMediaCollectionWithResponse(ctx context.Context, id MediaCollectionID, params *UpdateMediaCollectionParams, body UpdateMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateMediaCollectionResponse, error)
+
+	// ListMediaEntitlementsWithResponse List media entitlements
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns a page of the entitlements. You can filter them by collection, item and customer.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /media-entitlements (the `ListMediaEntitlements` operationId).
+	ListMediaEntitlementsWithResponse(ctx context.Context, params *ListMediaEntitlementsParams, reqEditors ...RequestEditorFn) (*ListMediaEntitlementsResponse, error)
+
+	// CreateMediaEntitlementWithBodyWithResponse Entitle customers to media
+	//
+	// Requires the permission `media:write`.
+	//
+	// Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+	// and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+	// it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media-entitlements (the `CreateMediaEntitlement` operationId).
+	CreateMediaEntitlementWithBodyWithResponse(ctx context.Context, params *CreateMediaEntitlementParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateMediaEntitlementResponse, error)
+
+	// CreateMediaEntitlementWithResponse Entitle customers to media
+	//
+	// Requires the permission `media:write`.
+	//
+	// Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+	// and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+	// it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media-entitlements (the `CreateMediaEntitlement` operationId).
+	CreateMediaEntitlementWithResponse(ctx context.Context, params *CreateMediaEntitlementParams, body CreateMediaEntitlementJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateMediaEntitlementResponse, error)
+
+	// DeleteMediaEntitlementWithResponse Delete a media entitlement
+	//
+	// Requires the permission `media:write`.
+	//
+	// Deletes the entitlement. Playback links that rely on it stop working at once.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /media-entitlements/{id} (the `DeleteMediaEntitlement` operationId).
+	DeleteMediaEntitlementWithResponse(ctx context.Context, id MediaEntitlementID, params *DeleteMediaEntitlementParams, reqEditors ...RequestEditorFn) (*DeleteMediaEntitlementResponse, error)
+
+	// GetMediaEntitlementWithResponse Get a media entitlement
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns one entitlement.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /media-entitlements/{id} (the `GetMediaEntitlement` operationId).
+	GetMediaEntitlementWithResponse(ctx context.Context, id MediaEntitlementID, params *GetMediaEntitlementParams, reqEditors ...RequestEditorFn) (*GetMediaEntitlementResponse, error)
+
+	// DeleteMediaItemWithResponse Delete a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Deletes the item, its files and the customers' progress. Playback links stop working at once.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /media/{id} (the `DeleteMediaItem` operationId).
+	DeleteMediaItemWithResponse(ctx context.Context, id MediaID, params *DeleteMediaItemParams, reqEditors ...RequestEditorFn) (*DeleteMediaItemResponse, error)
+
+	// GetMediaItemWithResponse Get a media item
+	//
+	// Requires the permission `media:read`.
+	//
+	// Returns one item.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /media/{id} (the `GetMediaItem` operationId).
+	GetMediaItemWithResponse(ctx context.Context, id MediaID, params *GetMediaItemParams, reqEditors ...RequestEditorFn) (*GetMediaItemResponse, error)
+
+	// PatchMediaItemWithBodyWithResponse Update a media item (PATCH)
+	//
+	// Requires the permission `media:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /media/{id} (the `PatchMediaItem` operationId).
+	PatchMediaItemWithBodyWithResponse(ctx context.Context, id MediaID, params *PatchMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchMediaItemResponse, error)
+
+	// PatchMediaItemWithResponse Update a media item (PATCH)
+	//
+	// Requires the permission `media:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /media/{id} (the `PatchMediaItem` operationId).
+	PatchMediaItemWithResponse(ctx context.Context, id MediaID, params *PatchMediaItemParams, body PatchMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchMediaItemResponse, error)
+
+	// UpdateMediaItemWithBodyWithResponse Update a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+	// `reference` cannot change and are ignored.
+	//
+	// If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /media/{id} (the `UpdateMediaItem` operationId).
+	UpdateMediaItemWithBodyWithResponse(ctx context.Context, id MediaID, params *UpdateMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateMediaItemResponse, error)
+
+	// UpdateMediaItemWithResponse Update a media item
+	//
+	// Requires the permission `media:write`.
+	//
+	// Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+	// `reference` cannot change and are ignored.
+	//
+	// If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /media/{id} (the `UpdateMediaItem` operationId).
+	UpdateMediaItemWithResponse(ctx context.Context, id MediaID, params *UpdateMediaItemParams, body UpdateMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateMediaItemResponse, error)
+
+	// CreatePlaybackLinkWithBodyWithResponse Create a playback link
+	//
+	// Requires the permission `media:play`.
+	//
+	// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+	// is required. Everyone who has the address can play the item, so send it only to that customer. It
+	// stops working when the customer can no longer play the item.
+	//
+	// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+	// if the item is a draft or has no file.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media/{id}/playback-links (the `CreatePlaybackLink` operationId).
+	CreatePlaybackLinkWithBodyWithResponse(ctx context.Context, id MediaID, params *CreatePlaybackLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePlaybackLinkResponse, error)
+
+	// CreatePlaybackLinkWithResponse Create a playback link
+	//
+	// Requires the permission `media:play`.
+	//
+	// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+	// is required. Everyone who has the address can play the item, so send it only to that customer. It
+	// stops working when the customer can no longer play the item.
+	//
+	// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+	// if the item is a draft or has no file.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media/{id}/playback-links (the `CreatePlaybackLink` operationId).
+	CreatePlaybackLinkWithResponse(ctx context.Context, id MediaID, params *CreatePlaybackLinkParams, body CreatePlaybackLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlaybackLinkResponse, error)
+
+	// RecordProgressWithBodyWithResponse Record how far a customer has watched
+	//
+	// Requires the permission `media:play`.
+	//
+	// Records where the customer stopped, and whether the customer has reached the end, and returns the
+	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /media/{id}/progress (the `RecordProgress` operationId).
+	RecordProgressWithBodyWithResponse(ctx context.Context, id MediaID, params *RecordProgressParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecordProgressResponse, error)
+
+	// RecordProgressWithResponse Record how far a customer has watched
+	//
+	// Requires the permission `media:play`.
+	//
+	// Records where the customer stopped, and whether the customer has reached the end, and returns the
+	// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /media/{id}/progress (the `RecordProgress` operationId).
+	RecordProgressWithResponse(ctx context.Context, id MediaID, params *RecordProgressParams, body RecordProgressJSONRequestBody, reqEditors ...RequestEditorFn) (*RecordProgressResponse, error)
+
+	// CreateUploadWithBodyWithResponse Begin the upload of a file
+	//
+	// Requires the permission `media:write`.
+	//
+	// Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+	// `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+	// `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+	// keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+	// the upload.
+	//
+	// The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+	// uploads of the company are open.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media/{id}/uploads (the `CreateUpload` operationId).
+	CreateUploadWithBodyWithResponse(ctx context.Context, id MediaID, params *CreateUploadParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateUploadResponse, error)
+
+	// CreateUploadWithResponse Begin the upload of a file
+	//
+	// Requires the permission `media:write`.
+	//
+	// Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+	// `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+	// `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+	// keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+	// the upload.
+	//
+	// The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+	// uploads of the company are open.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media/{id}/uploads (the `CreateUpload` operationId).
+	CreateUploadWithResponse(ctx context.Context, id MediaID, params *CreateUploadParams, body CreateUploadJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateUploadResponse, error)
+
+	// CancelUploadWithResponse Cancel an upload
+	//
+	// Requires the permission `media:write`.
+	//
+	// Removes an upload and its parts. If it is complete, the request fails with `UPLOAD_COMPLETE`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /media/{id}/uploads/{uploadId} (the `CancelUpload` operationId).
+	CancelUploadWithResponse(ctx context.Context, id MediaID, uploadID UploadID, params *CancelUploadParams, reqEditors ...RequestEditorFn) (*CancelUploadResponse, error)
+
+	// GetUploadWithResponse Get an upload
+	//
+	// Requires the permission `media:write`.
+	//
+	// Returns an upload and the parts that have arrived, so that you can continue after an interruption.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /media/{id}/uploads/{uploadId} (the `GetUpload` operationId).
+	GetUploadWithResponse(ctx context.Context, id MediaID, uploadID UploadID, reqEditors ...RequestEditorFn) (*GetUploadResponse, error)
+
+	// CompleteUploadWithResponse Complete an upload
+	//
+	// Requires the permission `media:write`.
+	//
+	// Checks the parts, the checksum and the type of the content, makes the upload the file or cover of the
+	// item, and returns the upload. Repeating the request returns the same. The request needs no body.
+	//
+	// The request fails with `UPLOAD_INCOMPLETE` (`details.missingParts` has the missing parts),
+	// `CHECKSUM_MISMATCH`, `FILE_TYPE_NOT_SUPPORTED` if the content is of another type, or `UPLOAD_EXPIRED`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /media/{id}/uploads/{uploadId}/complete (the `CompleteUpload` operationId).
+	CompleteUploadWithResponse(ctx context.Context, id MediaID, uploadID UploadID, params *CompleteUploadParams, reqEditors ...RequestEditorFn) (*CompleteUploadResponse, error)
+
 	// ListPassesWithResponse List passes
 	//
 	// Requires the permission `passes:read`.
 	//
-	// Returns a page of the company's pass types, including archived ones. You can filter them by status.
+	// Returns a page of the company's pass types, including archived ones. You can filter them by status. Pass types
+	// that belong to plans are left out, unless `includePlans` is true.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15251,6 +24114,99 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with PUT /passes/{id} (the `UpdatePass` operationId).
 	UpdatePassWithResponse(ctx context.Context, id PassID, params *UpdatePassParams, body UpdatePassJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdatePassResponse, error)
+
+	// ListPlansWithResponse List plans
+	//
+	// Requires the permission `plans:read`.
+	//
+	// Returns a page of the company's plans, including archived ones. You can filter them by status. A
+	// publishable key only sees active plans.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /plans (the `ListPlans` operationId).
+	ListPlansWithResponse(ctx context.Context, params *ListPlansParams, reqEditors ...RequestEditorFn) (*ListPlansResponse, error)
+
+	// CreatePlanWithBodyWithResponse Create a plan
+	//
+	// Requires the permission `plans:write`.
+	//
+	// Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+	// `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+	// and it is not sold on its own.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /plans (the `CreatePlan` operationId).
+	CreatePlanWithBodyWithResponse(ctx context.Context, params *CreatePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePlanResponse, error)
+
+	// CreatePlanWithResponse Create a plan
+	//
+	// Requires the permission `plans:write`.
+	//
+	// Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+	// `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+	// and it is not sold on its own.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /plans (the `CreatePlan` operationId).
+	CreatePlanWithResponse(ctx context.Context, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlanResponse, error)
+
+	// GetPlanWithResponse Get a plan
+	//
+	// Requires the permission `plans:read`.
+	//
+	// Returns one plan. A publishable key only sees active plans.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /plans/{id} (the `GetPlan` operationId).
+	GetPlanWithResponse(ctx context.Context, id PlanID, params *GetPlanParams, reqEditors ...RequestEditorFn) (*GetPlanResponse, error)
+
+	// PatchPlanWithBodyWithResponse Update a plan (PATCH)
+	//
+	// Requires the permission `plans:write`. Does the same as `PUT`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /plans/{id} (the `PatchPlan` operationId).
+	PatchPlanWithBodyWithResponse(ctx context.Context, id PlanID, params *PatchPlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchPlanResponse, error)
+
+	// PatchPlanWithResponse Update a plan (PATCH)
+	//
+	// Requires the permission `plans:write`. Does the same as `PUT`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /plans/{id} (the `PatchPlan` operationId).
+	PatchPlanWithResponse(ctx context.Context, id PlanID, params *PatchPlanParams, body PatchPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchPlanResponse, error)
+
+	// UpdatePlanWithBodyWithResponse Update a plan
+	//
+	// Requires the permission `plans:write`.
+	//
+	// Updates the members that you send and returns the plan. Omitted members do not change. Existing
+	// subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+	// `mediaCollectionIds` apply to them too.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /plans/{id} (the `UpdatePlan` operationId).
+	UpdatePlanWithBodyWithResponse(ctx context.Context, id PlanID, params *UpdatePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdatePlanResponse, error)
+
+	// UpdatePlanWithResponse Update a plan
+	//
+	// Requires the permission `plans:write`.
+	//
+	// Updates the members that you send and returns the plan. Omitted members do not change. Existing
+	// subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+	// `mediaCollectionIds` apply to them too.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /plans/{id} (the `UpdatePlan` operationId).
+	UpdatePlanWithResponse(ctx context.Context, id PlanID, params *UpdatePlanParams, body UpdatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdatePlanResponse, error)
 
 	// ListAllRegistrationsWithResponse List registrations of all events
 	//
@@ -15402,6 +24358,415 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /requests/{id} (the `GetRequest` operationId).
 	GetRequestWithResponse(ctx context.Context, id LoggedRequestID, params *GetRequestParams, reqEditors ...RequestEditorFn) (*GetRequestResponse, error)
+
+	// GetSubscriptionSettingsWithResponse Get the subscription settings
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns what happens while a payment is due.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /subscription-settings (the `GetSubscriptionSettings` operationId).
+	GetSubscriptionSettingsWithResponse(ctx context.Context, params *GetSubscriptionSettingsParams, reqEditors ...RequestEditorFn) (*GetSubscriptionSettingsResponse, error)
+
+	// UpdateSubscriptionSettingsWithBodyWithResponse Replace the subscription settings
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Replaces all settings and returns them. All members are required. They apply to payments that become
+	// due later.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /subscription-settings (the `UpdateSubscriptionSettings` operationId).
+	UpdateSubscriptionSettingsWithBodyWithResponse(ctx context.Context, params *UpdateSubscriptionSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSubscriptionSettingsResponse, error)
+
+	// UpdateSubscriptionSettingsWithResponse Replace the subscription settings
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Replaces all settings and returns them. All members are required. They apply to payments that become
+	// due later.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PUT /subscription-settings (the `UpdateSubscriptionSettings` operationId).
+	UpdateSubscriptionSettingsWithResponse(ctx context.Context, params *UpdateSubscriptionSettingsParams, body UpdateSubscriptionSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSubscriptionSettingsResponse, error)
+
+	// ListSubscriptionsWithResponse List subscriptions
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns a page of subscriptions, each with its current period. You can filter them by customer, plan,
+	// status, and whether a payment is due.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /subscriptions (the `ListSubscriptions` operationId).
+	ListSubscriptionsWithResponse(ctx context.Context, params *ListSubscriptionsParams, reqEditors ...RequestEditorFn) (*ListSubscriptionsResponse, error)
+
+	// CreateSubscriptionWithBodyWithResponse Subscribe a customer to a plan
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+	// are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+	//
+	// You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+	// price becomes due. A trial has no payment.
+	//
+	// If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions (the `CreateSubscription` operationId).
+	CreateSubscriptionWithBodyWithResponse(ctx context.Context, params *CreateSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSubscriptionResponse, error)
+
+	// CreateSubscriptionWithResponse Subscribe a customer to a plan
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+	// are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+	//
+	// You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+	// price becomes due. A trial has no payment.
+	//
+	// If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions (the `CreateSubscription` operationId).
+	CreateSubscriptionWithResponse(ctx context.Context, params *CreateSubscriptionParams, body CreateSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSubscriptionResponse, error)
+
+	// GetSubscriptionWithResponse Get a subscription
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns one subscription with its current period.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /subscriptions/{id} (the `GetSubscription` operationId).
+	GetSubscriptionWithResponse(ctx context.Context, id SubscriptionID, params *GetSubscriptionParams, reqEditors ...RequestEditorFn) (*GetSubscriptionResponse, error)
+
+	// ListAccountEntriesWithResponse List the account entries of a subscription
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns a page of the changes of the account credit and of the refund due. The sum of all `credit`
+	// values is `accountCredit`, and the sum of all `refund` values is `refundDue`.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /subscriptions/{id}/account-entries (the `ListAccountEntries` operationId).
+	ListAccountEntriesWithResponse(ctx context.Context, id SubscriptionID, params *ListAccountEntriesParams, reqEditors ...RequestEditorFn) (*ListAccountEntriesResponse, error)
+
+	// CancelSubscriptionWithBodyWithResponse Cancel a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+	// term is over, it ends with the last period of the minimum term instead. A trial can always be
+	// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+	// body.
+	//
+	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+	// period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+	// ignores the minimum term.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+	CancelSubscriptionWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *CancelSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelSubscriptionResponse, error)
+
+	// CancelSubscriptionWithResponse Cancel a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+	// term is over, it ends with the last period of the minimum term instead. A trial can always be
+	// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+	// body.
+	//
+	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+	// period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+	// ignores the minimum term.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+	CancelSubscriptionWithResponse(ctx context.Context, id SubscriptionID, params *CancelSubscriptionParams, body CancelSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelSubscriptionResponse, error)
+
+	// PreviewSubscriptionCancellationWithResponse Preview the cancellation of a subscription
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns what a cancellation would do now: the last day, the refund due, and the amount that would no
+	// longer be collected.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /subscriptions/{id}/cancellation-preview (the `PreviewSubscriptionCancellation` operationId).
+	PreviewSubscriptionCancellationWithResponse(ctx context.Context, id SubscriptionID, params *PreviewSubscriptionCancellationParams, reqEditors ...RequestEditorFn) (*PreviewSubscriptionCancellationResponse, error)
+
+	// ChangePlanWithBodyWithResponse Change the plan of a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+	// ends the current period: the unused part of what was paid becomes account credit, and a period of the
+	// new plan begins today. Use the same plan at the period's end to take over its current terms. A
+	// scheduled change is replaced.
+	//
+	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+	// `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+	// due).
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/change-plan (the `ChangePlan` operationId).
+	ChangePlanWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *ChangePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangePlanResponse, error)
+
+	// ChangePlanWithResponse Change the plan of a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+	// ends the current period: the unused part of what was paid becomes account credit, and a period of the
+	// new plan begins today. Use the same plan at the period's end to take over its current terms. A
+	// scheduled change is replaced.
+	//
+	// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+	// `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+	// due).
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/change-plan (the `ChangePlan` operationId).
+	ChangePlanWithResponse(ctx context.Context, id SubscriptionID, params *ChangePlanParams, body ChangePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePlanResponse, error)
+
+	// PauseSubscriptionWithBodyWithResponse Pause a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+	// until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+	// pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+	// pause. A pause that has not begun is replaced. The request needs no body.
+	//
+	// The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+	// past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/pause (the `PauseSubscription` operationId).
+	PauseSubscriptionWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *PauseSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PauseSubscriptionResponse, error)
+
+	// PauseSubscriptionWithResponse Pause a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+	// until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+	// pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+	// pause. A pause that has not begun is replaced. The request needs no body.
+	//
+	// The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+	// past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/pause (the `PauseSubscription` operationId).
+	PauseSubscriptionWithResponse(ctx context.Context, id SubscriptionID, params *PauseSubscriptionParams, body PauseSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*PauseSubscriptionResponse, error)
+
+	// ListSubscriptionPeriodsWithResponse List the periods of a subscription
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns a page of the periods, each with its payment and its credits.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /subscriptions/{id}/periods (the `ListSubscriptionPeriods` operationId).
+	ListSubscriptionPeriodsWithResponse(ctx context.Context, id SubscriptionID, params *ListSubscriptionPeriodsParams, reqEditors ...RequestEditorFn) (*ListSubscriptionPeriodsResponse, error)
+
+	// PreviewPlanChangeWithResponse Preview a change of plan
+	//
+	// Requires the permission `subscriptions:read`.
+	//
+	// Returns what a change of plan would do now: the amount that would become due, and the credits that
+	// would expire, move and be granted. It fails as the change itself would.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /subscriptions/{id}/plan-change-preview (the `PreviewPlanChange` operationId).
+	PreviewPlanChangeWithResponse(ctx context.Context, id SubscriptionID, params *PreviewPlanChangeParams, reqEditors ...RequestEditorFn) (*PreviewPlanChangeResponse, error)
+
+	// RecordPaymentFailureWithBodyWithResponse Record a failed payment
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+	// `period` is required. The amount is still due, and the subscription becomes past due.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/record-failure (the `RecordPaymentFailure` operationId).
+	RecordPaymentFailureWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *RecordPaymentFailureParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecordPaymentFailureResponse, error)
+
+	// RecordPaymentFailureWithResponse Record a failed payment
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+	// `period` is required. The amount is still due, and the subscription becomes past due.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/record-failure (the `RecordPaymentFailure` operationId).
+	RecordPaymentFailureWithResponse(ctx context.Context, id SubscriptionID, params *RecordPaymentFailureParams, body RecordPaymentFailureJSONRequestBody, reqEditors ...RequestEditorFn) (*RecordPaymentFailureResponse, error)
+
+	// RecordPaymentWithBodyWithResponse Record the payment of a period
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+	// When nothing is overdue any more, a subscription that was past due becomes active.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/record-payment (the `RecordPayment` operationId).
+	RecordPaymentWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *RecordPaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecordPaymentResponse, error)
+
+	// RecordPaymentWithResponse Record the payment of a period
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+	// When nothing is overdue any more, a subscription that was past due becomes active.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/record-payment (the `RecordPayment` operationId).
+	RecordPaymentWithResponse(ctx context.Context, id SubscriptionID, params *RecordPaymentParams, body RecordPaymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RecordPaymentResponse, error)
+
+	// RecordRefundWithBodyWithResponse Record a refund to the customer
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+	// request needs no body.
+	//
+	// If no refund is due, the request fails with `NO_REFUND_DUE`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/record-refund (the `RecordRefund` operationId).
+	RecordRefundWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *RecordRefundParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecordRefundResponse, error)
+
+	// RecordRefundWithResponse Record a refund to the customer
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+	// request needs no body.
+	//
+	// If no refund is due, the request fails with `NO_REFUND_DUE`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/record-refund (the `RecordRefund` operationId).
+	RecordRefundWithResponse(ctx context.Context, id SubscriptionID, params *RecordRefundParams, body RecordRefundJSONRequestBody, reqEditors ...RequestEditorFn) (*RecordRefundResponse, error)
+
+	// ResumeSubscriptionWithBodyWithResponse Resume a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+	// subscription. The request needs no body.
+	//
+	// The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+	ResumeSubscriptionWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *ResumeSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResumeSubscriptionResponse, error)
+
+	// ResumeSubscriptionWithResponse Resume a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+	// subscription. The request needs no body.
+	//
+	// The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+	ResumeSubscriptionWithResponse(ctx context.Context, id SubscriptionID, params *ResumeSubscriptionParams, body ResumeSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeSubscriptionResponse, error)
+
+	// WaivePaymentWithBodyWithResponse Waive the payment of a period
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that the amount due of a period will not be collected, and returns the subscription. `period`
+	// is required.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/waive-payment (the `WaivePayment` operationId).
+	WaivePaymentWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *WaivePaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WaivePaymentResponse, error)
+
+	// WaivePaymentWithResponse Waive the payment of a period
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Records that the amount due of a period will not be collected, and returns the subscription. `period`
+	// is required.
+	//
+	// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/waive-payment (the `WaivePayment` operationId).
+	WaivePaymentWithResponse(ctx context.Context, id SubscriptionID, params *WaivePaymentParams, body WaivePaymentJSONRequestBody, reqEditors ...RequestEditorFn) (*WaivePaymentResponse, error)
+
+	// WithdrawCancellationWithResponse Withdraw the cancellation of a subscription
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Keeps a subscription that is going to end, and returns it. The request fails with `NOT_ENDING` or
+	// `SUBSCRIPTION_ENDED`. The request needs no body.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/withdraw-cancellation (the `WithdrawCancellation` operationId).
+	WithdrawCancellationWithResponse(ctx context.Context, id SubscriptionID, params *WithdrawCancellationParams, reqEditors ...RequestEditorFn) (*WithdrawCancellationResponse, error)
+
+	// WithdrawPlanChangeWithResponse Withdraw a scheduled change of plan
+	//
+	// Requires the permission `subscriptions:write`.
+	//
+	// Removes the scheduled change of plan and returns the subscription. If none is scheduled, the request
+	// fails with `NO_PLAN_CHANGE`. The request needs no body.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /subscriptions/{id}/withdraw-plan-change (the `WithdrawPlanChange` operationId).
+	WithdrawPlanChangeWithResponse(ctx context.Context, id SubscriptionID, params *WithdrawPlanChangeParams, reqEditors ...RequestEditorFn) (*WithdrawPlanChangeResponse, error)
 
 	// GetTestClockWithResponse Get the test clock
 	//
@@ -16346,6 +25711,88 @@ func (r UpdateCustomerResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateCustomerResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListCustomerMediaResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CustomerMediaPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListCustomerMediaResponse) GetJSON200() *CustomerMediaPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListCustomerMediaResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListCustomerMediaResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListCustomerMediaResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListCustomerMediaResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetCustomerMediaResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CustomerMedia
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCustomerMediaResponse) GetJSON200() *CustomerMedia {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCustomerMediaResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCustomerMediaResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCustomerMediaResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCustomerMediaResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17418,6 +26865,908 @@ func (r ConfirmHoldResponse) ContentType() string {
 	return ""
 }
 
+type ListMediaResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListMediaResponse) GetJSON200() *MediaPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListMediaResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListMediaResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListMediaResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListMediaResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateMediaItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *MediaItem
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateMediaItemResponse) GetJSON201() *MediaItem {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateMediaItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateMediaItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateMediaItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateMediaItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListMediaCollectionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaCollectionsPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListMediaCollectionsResponse) GetJSON200() *MediaCollectionsPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListMediaCollectionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListMediaCollectionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListMediaCollectionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListMediaCollectionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateMediaCollectionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *MediaCollection
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateMediaCollectionResponse) GetJSON201() *MediaCollection {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateMediaCollectionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateMediaCollectionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateMediaCollectionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateMediaCollectionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteMediaCollectionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteMediaCollectionResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteMediaCollectionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteMediaCollectionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteMediaCollectionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteMediaCollectionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetMediaCollectionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaCollection
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetMediaCollectionResponse) GetJSON200() *MediaCollection {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMediaCollectionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMediaCollectionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMediaCollectionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMediaCollectionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PatchMediaCollectionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaCollection
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PatchMediaCollectionResponse) GetJSON200() *MediaCollection {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PatchMediaCollectionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PatchMediaCollectionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PatchMediaCollectionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PatchMediaCollectionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateMediaCollectionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaCollection
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateMediaCollectionResponse) GetJSON200() *MediaCollection {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateMediaCollectionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateMediaCollectionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateMediaCollectionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateMediaCollectionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListMediaEntitlementsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaEntitlementsPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListMediaEntitlementsResponse) GetJSON200() *MediaEntitlementsPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListMediaEntitlementsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListMediaEntitlementsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListMediaEntitlementsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListMediaEntitlementsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateMediaEntitlementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *MediaEntitlement
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateMediaEntitlementResponse) GetJSON201() *MediaEntitlement {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateMediaEntitlementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateMediaEntitlementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateMediaEntitlementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateMediaEntitlementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteMediaEntitlementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteMediaEntitlementResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteMediaEntitlementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteMediaEntitlementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteMediaEntitlementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteMediaEntitlementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetMediaEntitlementResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaEntitlement
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetMediaEntitlementResponse) GetJSON200() *MediaEntitlement {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMediaEntitlementResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMediaEntitlementResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMediaEntitlementResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMediaEntitlementResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type DeleteMediaItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteMediaItemResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteMediaItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteMediaItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteMediaItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteMediaItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetMediaItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaItem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetMediaItemResponse) GetJSON200() *MediaItem {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetMediaItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetMediaItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetMediaItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetMediaItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PatchMediaItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaItem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PatchMediaItemResponse) GetJSON200() *MediaItem {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PatchMediaItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PatchMediaItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PatchMediaItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PatchMediaItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateMediaItemResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaItem
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateMediaItemResponse) GetJSON200() *MediaItem {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateMediaItemResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateMediaItemResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateMediaItemResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateMediaItemResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreatePlaybackLinkResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PlaybackLink
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreatePlaybackLinkResponse) GetJSON201() *PlaybackLink {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreatePlaybackLinkResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreatePlaybackLinkResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreatePlaybackLinkResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreatePlaybackLinkResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RecordProgressResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *MediaProgress
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RecordProgressResponse) GetJSON200() *MediaProgress {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r RecordProgressResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecordProgressResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecordProgressResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecordProgressResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateUploadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Upload
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateUploadResponse) GetJSON201() *Upload {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateUploadResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateUploadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateUploadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateUploadResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelUploadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Deleted
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CancelUploadResponse) GetJSON200() *Deleted {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelUploadResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelUploadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelUploadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelUploadResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetUploadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Upload
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetUploadResponse) GetJSON200() *Upload {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetUploadResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetUploadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetUploadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetUploadResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CompleteUploadResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Upload
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CompleteUploadResponse) GetJSON200() *Upload {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r CompleteUploadResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CompleteUploadResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CompleteUploadResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CompleteUploadResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ListPassesResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -17617,6 +27966,211 @@ func (r UpdatePassResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdatePassResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListPlansResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlansPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListPlansResponse) GetJSON200() *PlansPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListPlansResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListPlansResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListPlansResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListPlansResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreatePlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Plan
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreatePlanResponse) GetJSON201() *Plan {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreatePlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreatePlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreatePlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreatePlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetPlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Plan
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPlanResponse) GetJSON200() *Plan {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PatchPlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Plan
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PatchPlanResponse) GetJSON200() *Plan {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PatchPlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PatchPlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PatchPlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PatchPlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdatePlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Plan
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdatePlanResponse) GetJSON200() *Plan {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdatePlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdatePlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdatePlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdatePlanResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -17945,6 +28499,785 @@ func (r GetRequestResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetRequestResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSubscriptionSettingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SubscriptionSettings
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSubscriptionSettingsResponse) GetJSON200() *SubscriptionSettings {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSubscriptionSettingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSubscriptionSettingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSubscriptionSettingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSubscriptionSettingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type UpdateSubscriptionSettingsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SubscriptionSettings
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateSubscriptionSettingsResponse) GetJSON200() *SubscriptionSettings {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateSubscriptionSettingsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateSubscriptionSettingsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateSubscriptionSettingsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateSubscriptionSettingsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListSubscriptionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SubscriptionsPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSubscriptionsResponse) GetJSON200() *SubscriptionsPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSubscriptionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSubscriptionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSubscriptionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSubscriptionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CreateSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *Subscription
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateSubscriptionResponse) GetJSON201() *Subscription {
+	return r.JSON201
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateSubscriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetSubscriptionResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetSubscriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListAccountEntriesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AccountEntriesPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAccountEntriesResponse) GetJSON200() *AccountEntriesPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAccountEntriesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAccountEntriesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAccountEntriesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAccountEntriesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type CancelSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r CancelSubscriptionResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r CancelSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CancelSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CancelSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CancelSubscriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PreviewSubscriptionCancellationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SubscriptionCancellationPreview
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewSubscriptionCancellationResponse) GetJSON200() *SubscriptionCancellationPreview {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewSubscriptionCancellationResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewSubscriptionCancellationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewSubscriptionCancellationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewSubscriptionCancellationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ChangePlanResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ChangePlanResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ChangePlanResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ChangePlanResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ChangePlanResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ChangePlanResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PauseSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PauseSubscriptionResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PauseSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PauseSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PauseSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PauseSubscriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ListSubscriptionPeriodsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *SubscriptionPeriodsPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListSubscriptionPeriodsResponse) GetJSON200() *SubscriptionPeriodsPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListSubscriptionPeriodsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListSubscriptionPeriodsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListSubscriptionPeriodsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListSubscriptionPeriodsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type PreviewPlanChangeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PlanChangePreview
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r PreviewPlanChangeResponse) GetJSON200() *PlanChangePreview {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r PreviewPlanChangeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r PreviewPlanChangeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r PreviewPlanChangeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r PreviewPlanChangeResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RecordPaymentFailureResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RecordPaymentFailureResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r RecordPaymentFailureResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecordPaymentFailureResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecordPaymentFailureResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecordPaymentFailureResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RecordPaymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RecordPaymentResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r RecordPaymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecordPaymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecordPaymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecordPaymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type RecordRefundResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RecordRefundResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r RecordRefundResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RecordRefundResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RecordRefundResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RecordRefundResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ResumeSubscriptionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ResumeSubscriptionResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ResumeSubscriptionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResumeSubscriptionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResumeSubscriptionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResumeSubscriptionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type WaivePaymentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r WaivePaymentResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r WaivePaymentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r WaivePaymentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r WaivePaymentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r WaivePaymentResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type WithdrawCancellationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r WithdrawCancellationResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r WithdrawCancellationResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r WithdrawCancellationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r WithdrawCancellationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r WithdrawCancellationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type WithdrawPlanChangeResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *Subscription
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r WithdrawPlanChangeResponse) GetJSON200() *Subscription {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r WithdrawPlanChangeResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r WithdrawPlanChangeResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r WithdrawPlanChangeResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r WithdrawPlanChangeResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19294,6 +30627,41 @@ func (c *ClientWithResponses) UpdateCustomerWithResponse(ctx context.Context, id
 	return ParseUpdateCustomerResponse(rsp)
 }
 
+// ListCustomerMediaWithResponse List the media of a customer
+//
+// Requires the permission `media:read`.
+//
+// Returns a page of the published items that the customer can play now. Each has the reason and the
+// progress of the customer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /customers/{id}/media (the `ListCustomerMedia` operationId).
+func (c *ClientWithResponses) ListCustomerMediaWithResponse(ctx context.Context, id CustomerID, params *ListCustomerMediaParams, reqEditors ...RequestEditorFn) (*ListCustomerMediaResponse, error) {
+	rsp, err := c.ListCustomerMedia(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListCustomerMediaResponse(rsp)
+}
+
+// GetCustomerMediaWithResponse Get a media item of a customer
+//
+// Requires the permission `media:read`.
+//
+// Returns one published item. `reason` is absent if the customer cannot play it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /customers/{id}/media/{mediaId} (the `GetCustomerMedia` operationId).
+func (c *ClientWithResponses) GetCustomerMediaWithResponse(ctx context.Context, id CustomerID, mediaID CustomerMediaID, params *GetCustomerMediaParams, reqEditors ...RequestEditorFn) (*GetCustomerMediaResponse, error) {
+	rsp, err := c.GetCustomerMedia(ctx, id, mediaID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCustomerMediaResponse(rsp)
+}
+
 // ListDiscountCodesWithResponse List discount codes
 //
 // Requires the permission `discounts:read`.
@@ -20091,11 +31459,591 @@ func (c *ClientWithResponses) ConfirmHoldWithResponse(ctx context.Context, id Ho
 	return ParseConfirmHoldResponse(rsp)
 }
 
+// ListMediaWithResponse List media
+//
+// Requires the permission `media:read`.
+//
+// Returns a page of the items of the library, drafts included. You can filter them by status, kind,
+// collection and tag.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /media (the `ListMedia` operationId).
+func (c *ClientWithResponses) ListMediaWithResponse(ctx context.Context, params *ListMediaParams, reqEditors ...RequestEditorFn) (*ListMediaResponse, error) {
+	rsp, err := c.ListMedia(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListMediaResponse(rsp)
+}
+
+// CreateMediaItemWithBodyWithResponse Create a media item
+//
+// Requires the permission `media:write`.
+//
+// Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+// upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media (the `CreateMediaItem` operationId).
+func (c *ClientWithResponses) CreateMediaItemWithBodyWithResponse(ctx context.Context, params *CreateMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateMediaItemResponse, error) {
+	rsp, err := c.CreateMediaItemWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateMediaItemResponse(rsp)
+}
+
+// CreateMediaItemWithResponse Create a media item
+//
+// Requires the permission `media:write`.
+//
+// Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+// upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media (the `CreateMediaItem` operationId).
+func (c *ClientWithResponses) CreateMediaItemWithResponse(ctx context.Context, params *CreateMediaItemParams, body CreateMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateMediaItemResponse, error) {
+	rsp, err := c.CreateMediaItem(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateMediaItemResponse(rsp)
+}
+
+// ListMediaCollectionsWithResponse List media collections
+//
+// Requires the permission `media:read`.
+//
+// Returns a page of the company's collections.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /media-collections (the `ListMediaCollections` operationId).
+func (c *ClientWithResponses) ListMediaCollectionsWithResponse(ctx context.Context, params *ListMediaCollectionsParams, reqEditors ...RequestEditorFn) (*ListMediaCollectionsResponse, error) {
+	rsp, err := c.ListMediaCollections(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListMediaCollectionsResponse(rsp)
+}
+
+// CreateMediaCollectionWithBodyWithResponse Create a media collection
+//
+// Requires the permission `media:write`.
+//
+// Creates a collection and returns it. `title` is required.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media-collections (the `CreateMediaCollection` operationId).
+func (c *ClientWithResponses) CreateMediaCollectionWithBodyWithResponse(ctx context.Context, params *CreateMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateMediaCollectionResponse, error) {
+	rsp, err := c.CreateMediaCollectionWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateMediaCollectionResponse(rsp)
+}
+
+// CreateMediaCollectionWithResponse Create a media collection
+//
+// Requires the permission `media:write`.
+//
+// Creates a collection and returns it. `title` is required.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media-collections (the `CreateMediaCollection` operationId).
+func (c *ClientWithResponses) CreateMediaCollectionWithResponse(ctx context.Context, params *CreateMediaCollectionParams, body CreateMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateMediaCollectionResponse, error) {
+	rsp, err := c.CreateMediaCollection(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateMediaCollectionResponse(rsp)
+}
+
+// DeleteMediaCollectionWithResponse Delete a media collection
+//
+// Requires the permission `media:write`.
+//
+// Deletes the collection and the entitlements to it. Its items are kept.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /media-collections/{id} (the `DeleteMediaCollection` operationId).
+func (c *ClientWithResponses) DeleteMediaCollectionWithResponse(ctx context.Context, id MediaCollectionID, params *DeleteMediaCollectionParams, reqEditors ...RequestEditorFn) (*DeleteMediaCollectionResponse, error) {
+	rsp, err := c.DeleteMediaCollection(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteMediaCollectionResponse(rsp)
+}
+
+// GetMediaCollectionWithResponse Get a media collection
+//
+// Requires the permission `media:read`.
+//
+// Returns one collection. `GET /media?collectionId=…` lists its items.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /media-collections/{id} (the `GetMediaCollection` operationId).
+func (c *ClientWithResponses) GetMediaCollectionWithResponse(ctx context.Context, id MediaCollectionID, params *GetMediaCollectionParams, reqEditors ...RequestEditorFn) (*GetMediaCollectionResponse, error) {
+	rsp, err := c.GetMediaCollection(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMediaCollectionResponse(rsp)
+}
+
+// PatchMediaCollectionWithBodyWithResponse Update a media collection (PATCH)
+//
+// Requires the permission `media:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /media-collections/{id} (the `PatchMediaCollection` operationId).
+func (c *ClientWithResponses) PatchMediaCollectionWithBodyWithResponse(ctx context.Context, id MediaCollectionID, params *PatchMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchMediaCollectionResponse, error) {
+	rsp, err := c.PatchMediaCollectionWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchMediaCollectionResponse(rsp)
+}
+
+// PatchMediaCollectionWithResponse Update a media collection (PATCH)
+//
+// Requires the permission `media:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /media-collections/{id} (the `PatchMediaCollection` operationId).
+func (c *ClientWithResponses) PatchMediaCollectionWithResponse(ctx context.Context, id MediaCollectionID, params *PatchMediaCollectionParams, body PatchMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchMediaCollectionResponse, error) {
+	rsp, err := c.PatchMediaCollection(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchMediaCollectionResponse(rsp)
+}
+
+// UpdateMediaCollectionWithBodyWithResponse Update a media collection
+//
+// Requires the permission `media:write`.
+//
+// Updates the members that you send and returns the collection. Omitted members do not change.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /media-collections/{id} (the `UpdateMediaCollection` operationId).
+func (c *ClientWithResponses) UpdateMediaCollectionWithBodyWithResponse(ctx context.Context, id MediaCollectionID, params *UpdateMediaCollectionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateMediaCollectionResponse, error) {
+	rsp, err := c.UpdateMediaCollectionWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateMediaCollectionResponse(rsp)
+}
+
+// UpdateMediaCollectionWithResponse Update a media collection
+//
+// Requires the permission `media:write`.
+//
+// Updates the members that you send and returns the collection. Omitted members do not change.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /media-collections/{id} (the `UpdateMediaCollection` operationId).
+func (c *ClientWithResponses) UpdateMediaCollectionWithResponse(ctx context.Context, id MediaCollectionID, params *UpdateMediaCollectionParams, body UpdateMediaCollectionJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateMediaCollectionResponse, error) {
+	rsp, err := c.UpdateMediaCollection(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateMediaCollectionResponse(rsp)
+}
+
+// ListMediaEntitlementsWithResponse List media entitlements
+//
+// Requires the permission `media:read`.
+//
+// Returns a page of the entitlements. You can filter them by collection, item and customer.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /media-entitlements (the `ListMediaEntitlements` operationId).
+func (c *ClientWithResponses) ListMediaEntitlementsWithResponse(ctx context.Context, params *ListMediaEntitlementsParams, reqEditors ...RequestEditorFn) (*ListMediaEntitlementsResponse, error) {
+	rsp, err := c.ListMediaEntitlements(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListMediaEntitlementsResponse(rsp)
+}
+
+// CreateMediaEntitlementWithBodyWithResponse Entitle customers to media
+//
+// Requires the permission `media:write`.
+//
+// Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+// and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+// it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media-entitlements (the `CreateMediaEntitlement` operationId).
+func (c *ClientWithResponses) CreateMediaEntitlementWithBodyWithResponse(ctx context.Context, params *CreateMediaEntitlementParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateMediaEntitlementResponse, error) {
+	rsp, err := c.CreateMediaEntitlementWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateMediaEntitlementResponse(rsp)
+}
+
+// CreateMediaEntitlementWithResponse Entitle customers to media
+//
+// Requires the permission `media:write`.
+//
+// Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+// and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+// it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media-entitlements (the `CreateMediaEntitlement` operationId).
+func (c *ClientWithResponses) CreateMediaEntitlementWithResponse(ctx context.Context, params *CreateMediaEntitlementParams, body CreateMediaEntitlementJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateMediaEntitlementResponse, error) {
+	rsp, err := c.CreateMediaEntitlement(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateMediaEntitlementResponse(rsp)
+}
+
+// DeleteMediaEntitlementWithResponse Delete a media entitlement
+//
+// Requires the permission `media:write`.
+//
+// Deletes the entitlement. Playback links that rely on it stop working at once.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /media-entitlements/{id} (the `DeleteMediaEntitlement` operationId).
+func (c *ClientWithResponses) DeleteMediaEntitlementWithResponse(ctx context.Context, id MediaEntitlementID, params *DeleteMediaEntitlementParams, reqEditors ...RequestEditorFn) (*DeleteMediaEntitlementResponse, error) {
+	rsp, err := c.DeleteMediaEntitlement(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteMediaEntitlementResponse(rsp)
+}
+
+// GetMediaEntitlementWithResponse Get a media entitlement
+//
+// Requires the permission `media:read`.
+//
+// Returns one entitlement.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /media-entitlements/{id} (the `GetMediaEntitlement` operationId).
+func (c *ClientWithResponses) GetMediaEntitlementWithResponse(ctx context.Context, id MediaEntitlementID, params *GetMediaEntitlementParams, reqEditors ...RequestEditorFn) (*GetMediaEntitlementResponse, error) {
+	rsp, err := c.GetMediaEntitlement(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMediaEntitlementResponse(rsp)
+}
+
+// DeleteMediaItemWithResponse Delete a media item
+//
+// Requires the permission `media:write`.
+//
+// Deletes the item, its files and the customers' progress. Playback links stop working at once.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /media/{id} (the `DeleteMediaItem` operationId).
+func (c *ClientWithResponses) DeleteMediaItemWithResponse(ctx context.Context, id MediaID, params *DeleteMediaItemParams, reqEditors ...RequestEditorFn) (*DeleteMediaItemResponse, error) {
+	rsp, err := c.DeleteMediaItem(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteMediaItemResponse(rsp)
+}
+
+// GetMediaItemWithResponse Get a media item
+//
+// Requires the permission `media:read`.
+//
+// Returns one item.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /media/{id} (the `GetMediaItem` operationId).
+func (c *ClientWithResponses) GetMediaItemWithResponse(ctx context.Context, id MediaID, params *GetMediaItemParams, reqEditors ...RequestEditorFn) (*GetMediaItemResponse, error) {
+	rsp, err := c.GetMediaItem(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetMediaItemResponse(rsp)
+}
+
+// PatchMediaItemWithBodyWithResponse Update a media item (PATCH)
+//
+// Requires the permission `media:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /media/{id} (the `PatchMediaItem` operationId).
+func (c *ClientWithResponses) PatchMediaItemWithBodyWithResponse(ctx context.Context, id MediaID, params *PatchMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchMediaItemResponse, error) {
+	rsp, err := c.PatchMediaItemWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchMediaItemResponse(rsp)
+}
+
+// PatchMediaItemWithResponse Update a media item (PATCH)
+//
+// Requires the permission `media:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /media/{id} (the `PatchMediaItem` operationId).
+func (c *ClientWithResponses) PatchMediaItemWithResponse(ctx context.Context, id MediaID, params *PatchMediaItemParams, body PatchMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchMediaItemResponse, error) {
+	rsp, err := c.PatchMediaItem(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchMediaItemResponse(rsp)
+}
+
+// UpdateMediaItemWithBodyWithResponse Update a media item
+//
+// Requires the permission `media:write`.
+//
+// Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+// `reference` cannot change and are ignored.
+//
+// If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /media/{id} (the `UpdateMediaItem` operationId).
+func (c *ClientWithResponses) UpdateMediaItemWithBodyWithResponse(ctx context.Context, id MediaID, params *UpdateMediaItemParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateMediaItemResponse, error) {
+	rsp, err := c.UpdateMediaItemWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateMediaItemResponse(rsp)
+}
+
+// UpdateMediaItemWithResponse Update a media item
+//
+// Requires the permission `media:write`.
+//
+// Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+// `reference` cannot change and are ignored.
+//
+// If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /media/{id} (the `UpdateMediaItem` operationId).
+func (c *ClientWithResponses) UpdateMediaItemWithResponse(ctx context.Context, id MediaID, params *UpdateMediaItemParams, body UpdateMediaItemJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateMediaItemResponse, error) {
+	rsp, err := c.UpdateMediaItem(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateMediaItemResponse(rsp)
+}
+
+// CreatePlaybackLinkWithBodyWithResponse Create a playback link
+//
+// Requires the permission `media:play`.
+//
+// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+// is required. Everyone who has the address can play the item, so send it only to that customer. It
+// stops working when the customer can no longer play the item.
+//
+// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+// if the item is a draft or has no file.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media/{id}/playback-links (the `CreatePlaybackLink` operationId).
+func (c *ClientWithResponses) CreatePlaybackLinkWithBodyWithResponse(ctx context.Context, id MediaID, params *CreatePlaybackLinkParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePlaybackLinkResponse, error) {
+	rsp, err := c.CreatePlaybackLinkWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePlaybackLinkResponse(rsp)
+}
+
+// CreatePlaybackLinkWithResponse Create a playback link
+//
+// Requires the permission `media:play`.
+//
+// Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+// is required. Everyone who has the address can play the item, so send it only to that customer. It
+// stops working when the customer can no longer play the item.
+//
+// The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+// if the item is a draft or has no file.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media/{id}/playback-links (the `CreatePlaybackLink` operationId).
+func (c *ClientWithResponses) CreatePlaybackLinkWithResponse(ctx context.Context, id MediaID, params *CreatePlaybackLinkParams, body CreatePlaybackLinkJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlaybackLinkResponse, error) {
+	rsp, err := c.CreatePlaybackLink(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePlaybackLinkResponse(rsp)
+}
+
+// RecordProgressWithBodyWithResponse Record how far a customer has watched
+//
+// Requires the permission `media:play`.
+//
+// Records where the customer stopped, and whether the customer has reached the end, and returns the
+// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /media/{id}/progress (the `RecordProgress` operationId).
+func (c *ClientWithResponses) RecordProgressWithBodyWithResponse(ctx context.Context, id MediaID, params *RecordProgressParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecordProgressResponse, error) {
+	rsp, err := c.RecordProgressWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecordProgressResponse(rsp)
+}
+
+// RecordProgressWithResponse Record how far a customer has watched
+//
+// Requires the permission `media:play`.
+//
+// Records where the customer stopped, and whether the customer has reached the end, and returns the
+// progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /media/{id}/progress (the `RecordProgress` operationId).
+func (c *ClientWithResponses) RecordProgressWithResponse(ctx context.Context, id MediaID, params *RecordProgressParams, body RecordProgressJSONRequestBody, reqEditors ...RequestEditorFn) (*RecordProgressResponse, error) {
+	rsp, err := c.RecordProgress(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecordProgressResponse(rsp)
+}
+
+// CreateUploadWithBodyWithResponse Begin the upload of a file
+//
+// Requires the permission `media:write`.
+//
+// Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+// `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+// `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+// keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+// the upload.
+//
+// The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+// uploads of the company are open.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media/{id}/uploads (the `CreateUpload` operationId).
+func (c *ClientWithResponses) CreateUploadWithBodyWithResponse(ctx context.Context, id MediaID, params *CreateUploadParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateUploadResponse, error) {
+	rsp, err := c.CreateUploadWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateUploadResponse(rsp)
+}
+
+// CreateUploadWithResponse Begin the upload of a file
+//
+// Requires the permission `media:write`.
+//
+// Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+// `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+// `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+// keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+// the upload.
+//
+// The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+// uploads of the company are open.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media/{id}/uploads (the `CreateUpload` operationId).
+func (c *ClientWithResponses) CreateUploadWithResponse(ctx context.Context, id MediaID, params *CreateUploadParams, body CreateUploadJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateUploadResponse, error) {
+	rsp, err := c.CreateUpload(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateUploadResponse(rsp)
+}
+
+// CancelUploadWithResponse Cancel an upload
+//
+// Requires the permission `media:write`.
+//
+// Removes an upload and its parts. If it is complete, the request fails with `UPLOAD_COMPLETE`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /media/{id}/uploads/{uploadId} (the `CancelUpload` operationId).
+func (c *ClientWithResponses) CancelUploadWithResponse(ctx context.Context, id MediaID, uploadID UploadID, params *CancelUploadParams, reqEditors ...RequestEditorFn) (*CancelUploadResponse, error) {
+	rsp, err := c.CancelUpload(ctx, id, uploadID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelUploadResponse(rsp)
+}
+
+// GetUploadWithResponse Get an upload
+//
+// Requires the permission `media:write`.
+//
+// Returns an upload and the parts that have arrived, so that you can continue after an interruption.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /media/{id}/uploads/{uploadId} (the `GetUpload` operationId).
+func (c *ClientWithResponses) GetUploadWithResponse(ctx context.Context, id MediaID, uploadID UploadID, reqEditors ...RequestEditorFn) (*GetUploadResponse, error) {
+	rsp, err := c.GetUpload(ctx, id, uploadID, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetUploadResponse(rsp)
+}
+
+// CompleteUploadWithResponse Complete an upload
+//
+// Requires the permission `media:write`.
+//
+// Checks the parts, the checksum and the type of the content, makes the upload the file or cover of the
+// item, and returns the upload. Repeating the request returns the same. The request needs no body.
+//
+// The request fails with `UPLOAD_INCOMPLETE` (`details.missingParts` has the missing parts),
+// `CHECKSUM_MISMATCH`, `FILE_TYPE_NOT_SUPPORTED` if the content is of another type, or `UPLOAD_EXPIRED`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /media/{id}/uploads/{uploadId}/complete (the `CompleteUpload` operationId).
+func (c *ClientWithResponses) CompleteUploadWithResponse(ctx context.Context, id MediaID, uploadID UploadID, params *CompleteUploadParams, reqEditors ...RequestEditorFn) (*CompleteUploadResponse, error) {
+	rsp, err := c.CompleteUpload(ctx, id, uploadID, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCompleteUploadResponse(rsp)
+}
+
 // ListPassesWithResponse List passes
 //
 // Requires the permission `passes:read`.
 //
-// Returns a page of the company's pass types, including archived ones. You can filter them by status.
+// Returns a page of the company's pass types, including archived ones. You can filter them by status. Pass types
+// that belong to plans are left out, unless `includePlans` is true.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -20223,6 +32171,147 @@ func (c *ClientWithResponses) UpdatePassWithResponse(ctx context.Context, id Pas
 		return nil, err
 	}
 	return ParseUpdatePassResponse(rsp)
+}
+
+// ListPlansWithResponse List plans
+//
+// Requires the permission `plans:read`.
+//
+// Returns a page of the company's plans, including archived ones. You can filter them by status. A
+// publishable key only sees active plans.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /plans (the `ListPlans` operationId).
+func (c *ClientWithResponses) ListPlansWithResponse(ctx context.Context, params *ListPlansParams, reqEditors ...RequestEditorFn) (*ListPlansResponse, error) {
+	rsp, err := c.ListPlans(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListPlansResponse(rsp)
+}
+
+// CreatePlanWithBodyWithResponse Create a plan
+//
+// Requires the permission `plans:write`.
+//
+// Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+// `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+// and it is not sold on its own.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /plans (the `CreatePlan` operationId).
+func (c *ClientWithResponses) CreatePlanWithBodyWithResponse(ctx context.Context, params *CreatePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreatePlanResponse, error) {
+	rsp, err := c.CreatePlanWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePlanResponse(rsp)
+}
+
+// CreatePlanWithResponse Create a plan
+//
+// Requires the permission `plans:write`.
+//
+// Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+// `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+// and it is not sold on its own.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /plans (the `CreatePlan` operationId).
+func (c *ClientWithResponses) CreatePlanWithResponse(ctx context.Context, params *CreatePlanParams, body CreatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*CreatePlanResponse, error) {
+	rsp, err := c.CreatePlan(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreatePlanResponse(rsp)
+}
+
+// GetPlanWithResponse Get a plan
+//
+// Requires the permission `plans:read`.
+//
+// Returns one plan. A publishable key only sees active plans.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /plans/{id} (the `GetPlan` operationId).
+func (c *ClientWithResponses) GetPlanWithResponse(ctx context.Context, id PlanID, params *GetPlanParams, reqEditors ...RequestEditorFn) (*GetPlanResponse, error) {
+	rsp, err := c.GetPlan(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPlanResponse(rsp)
+}
+
+// PatchPlanWithBodyWithResponse Update a plan (PATCH)
+//
+// Requires the permission `plans:write`. Does the same as `PUT`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /plans/{id} (the `PatchPlan` operationId).
+func (c *ClientWithResponses) PatchPlanWithBodyWithResponse(ctx context.Context, id PlanID, params *PatchPlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PatchPlanResponse, error) {
+	rsp, err := c.PatchPlanWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchPlanResponse(rsp)
+}
+
+// PatchPlanWithResponse Update a plan (PATCH)
+//
+// Requires the permission `plans:write`. Does the same as `PUT`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /plans/{id} (the `PatchPlan` operationId).
+func (c *ClientWithResponses) PatchPlanWithResponse(ctx context.Context, id PlanID, params *PatchPlanParams, body PatchPlanJSONRequestBody, reqEditors ...RequestEditorFn) (*PatchPlanResponse, error) {
+	rsp, err := c.PatchPlan(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePatchPlanResponse(rsp)
+}
+
+// UpdatePlanWithBodyWithResponse Update a plan
+//
+// Requires the permission `plans:write`.
+//
+// Updates the members that you send and returns the plan. Omitted members do not change. Existing
+// subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+// `mediaCollectionIds` apply to them too.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /plans/{id} (the `UpdatePlan` operationId).
+func (c *ClientWithResponses) UpdatePlanWithBodyWithResponse(ctx context.Context, id PlanID, params *UpdatePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdatePlanResponse, error) {
+	rsp, err := c.UpdatePlanWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdatePlanResponse(rsp)
+}
+
+// UpdatePlanWithResponse Update a plan
+//
+// Requires the permission `plans:write`.
+//
+// Updates the members that you send and returns the plan. Omitted members do not change. Existing
+// subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+// `mediaCollectionIds` apply to them too.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /plans/{id} (the `UpdatePlan` operationId).
+func (c *ClientWithResponses) UpdatePlanWithResponse(ctx context.Context, id PlanID, params *UpdatePlanParams, body UpdatePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdatePlanResponse, error) {
+	rsp, err := c.UpdatePlan(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdatePlanResponse(rsp)
 }
 
 // ListAllRegistrationsWithResponse List registrations of all events
@@ -20440,6 +32529,589 @@ func (c *ClientWithResponses) GetRequestWithResponse(ctx context.Context, id Log
 		return nil, err
 	}
 	return ParseGetRequestResponse(rsp)
+}
+
+// GetSubscriptionSettingsWithResponse Get the subscription settings
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns what happens while a payment is due.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /subscription-settings (the `GetSubscriptionSettings` operationId).
+func (c *ClientWithResponses) GetSubscriptionSettingsWithResponse(ctx context.Context, params *GetSubscriptionSettingsParams, reqEditors ...RequestEditorFn) (*GetSubscriptionSettingsResponse, error) {
+	rsp, err := c.GetSubscriptionSettings(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSubscriptionSettingsResponse(rsp)
+}
+
+// UpdateSubscriptionSettingsWithBodyWithResponse Replace the subscription settings
+//
+// Requires the permission `subscriptions:write`.
+//
+// Replaces all settings and returns them. All members are required. They apply to payments that become
+// due later.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /subscription-settings (the `UpdateSubscriptionSettings` operationId).
+func (c *ClientWithResponses) UpdateSubscriptionSettingsWithBodyWithResponse(ctx context.Context, params *UpdateSubscriptionSettingsParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSubscriptionSettingsResponse, error) {
+	rsp, err := c.UpdateSubscriptionSettingsWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSubscriptionSettingsResponse(rsp)
+}
+
+// UpdateSubscriptionSettingsWithResponse Replace the subscription settings
+//
+// Requires the permission `subscriptions:write`.
+//
+// Replaces all settings and returns them. All members are required. They apply to payments that become
+// due later.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PUT /subscription-settings (the `UpdateSubscriptionSettings` operationId).
+func (c *ClientWithResponses) UpdateSubscriptionSettingsWithResponse(ctx context.Context, params *UpdateSubscriptionSettingsParams, body UpdateSubscriptionSettingsJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateSubscriptionSettingsResponse, error) {
+	rsp, err := c.UpdateSubscriptionSettings(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateSubscriptionSettingsResponse(rsp)
+}
+
+// ListSubscriptionsWithResponse List subscriptions
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns a page of subscriptions, each with its current period. You can filter them by customer, plan,
+// status, and whether a payment is due.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /subscriptions (the `ListSubscriptions` operationId).
+func (c *ClientWithResponses) ListSubscriptionsWithResponse(ctx context.Context, params *ListSubscriptionsParams, reqEditors ...RequestEditorFn) (*ListSubscriptionsResponse, error) {
+	rsp, err := c.ListSubscriptions(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSubscriptionsResponse(rsp)
+}
+
+// CreateSubscriptionWithBodyWithResponse Subscribe a customer to a plan
+//
+// Requires the permission `subscriptions:write`.
+//
+// Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+// are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+//
+// You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+// price becomes due. A trial has no payment.
+//
+// If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions (the `CreateSubscription` operationId).
+func (c *ClientWithResponses) CreateSubscriptionWithBodyWithResponse(ctx context.Context, params *CreateSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateSubscriptionResponse, error) {
+	rsp, err := c.CreateSubscriptionWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSubscriptionResponse(rsp)
+}
+
+// CreateSubscriptionWithResponse Subscribe a customer to a plan
+//
+// Requires the permission `subscriptions:write`.
+//
+// Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+// are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+//
+// You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+// price becomes due. A trial has no payment.
+//
+// If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions (the `CreateSubscription` operationId).
+func (c *ClientWithResponses) CreateSubscriptionWithResponse(ctx context.Context, params *CreateSubscriptionParams, body CreateSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSubscriptionResponse, error) {
+	rsp, err := c.CreateSubscription(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateSubscriptionResponse(rsp)
+}
+
+// GetSubscriptionWithResponse Get a subscription
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns one subscription with its current period.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /subscriptions/{id} (the `GetSubscription` operationId).
+func (c *ClientWithResponses) GetSubscriptionWithResponse(ctx context.Context, id SubscriptionID, params *GetSubscriptionParams, reqEditors ...RequestEditorFn) (*GetSubscriptionResponse, error) {
+	rsp, err := c.GetSubscription(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetSubscriptionResponse(rsp)
+}
+
+// ListAccountEntriesWithResponse List the account entries of a subscription
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns a page of the changes of the account credit and of the refund due. The sum of all `credit`
+// values is `accountCredit`, and the sum of all `refund` values is `refundDue`.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /subscriptions/{id}/account-entries (the `ListAccountEntries` operationId).
+func (c *ClientWithResponses) ListAccountEntriesWithResponse(ctx context.Context, id SubscriptionID, params *ListAccountEntriesParams, reqEditors ...RequestEditorFn) (*ListAccountEntriesResponse, error) {
+	rsp, err := c.ListAccountEntries(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAccountEntriesResponse(rsp)
+}
+
+// CancelSubscriptionWithBodyWithResponse Cancel a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+// term is over, it ends with the last period of the minimum term instead. A trial can always be
+// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+// body.
+//
+// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+// period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+// ignores the minimum term.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+func (c *ClientWithResponses) CancelSubscriptionWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *CancelSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelSubscriptionResponse, error) {
+	rsp, err := c.CancelSubscriptionWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelSubscriptionResponse(rsp)
+}
+
+// CancelSubscriptionWithResponse Cancel a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+// term is over, it ends with the last period of the minimum term instead. A trial can always be
+// cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+// body.
+//
+// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+// period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+// ignores the minimum term.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/cancel (the `CancelSubscription` operationId).
+func (c *ClientWithResponses) CancelSubscriptionWithResponse(ctx context.Context, id SubscriptionID, params *CancelSubscriptionParams, body CancelSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelSubscriptionResponse, error) {
+	rsp, err := c.CancelSubscription(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCancelSubscriptionResponse(rsp)
+}
+
+// PreviewSubscriptionCancellationWithResponse Preview the cancellation of a subscription
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns what a cancellation would do now: the last day, the refund due, and the amount that would no
+// longer be collected.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /subscriptions/{id}/cancellation-preview (the `PreviewSubscriptionCancellation` operationId).
+func (c *ClientWithResponses) PreviewSubscriptionCancellationWithResponse(ctx context.Context, id SubscriptionID, params *PreviewSubscriptionCancellationParams, reqEditors ...RequestEditorFn) (*PreviewSubscriptionCancellationResponse, error) {
+	rsp, err := c.PreviewSubscriptionCancellation(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewSubscriptionCancellationResponse(rsp)
+}
+
+// ChangePlanWithBodyWithResponse Change the plan of a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+// ends the current period: the unused part of what was paid becomes account credit, and a period of the
+// new plan begins today. Use the same plan at the period's end to take over its current terms. A
+// scheduled change is replaced.
+//
+// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+// `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+// due).
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/change-plan (the `ChangePlan` operationId).
+func (c *ClientWithResponses) ChangePlanWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *ChangePlanParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ChangePlanResponse, error) {
+	rsp, err := c.ChangePlanWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangePlanResponse(rsp)
+}
+
+// ChangePlanWithResponse Change the plan of a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+// ends the current period: the unused part of what was paid becomes account credit, and a period of the
+// new plan begins today. Use the same plan at the period's end to take over its current terms. A
+// scheduled change is replaced.
+//
+// The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+// `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+// due).
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/change-plan (the `ChangePlan` operationId).
+func (c *ClientWithResponses) ChangePlanWithResponse(ctx context.Context, id SubscriptionID, params *ChangePlanParams, body ChangePlanJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePlanResponse, error) {
+	rsp, err := c.ChangePlan(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseChangePlanResponse(rsp)
+}
+
+// PauseSubscriptionWithBodyWithResponse Pause a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+// until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+// pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+// pause. A pause that has not begun is replaced. The request needs no body.
+//
+// The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+// past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/pause (the `PauseSubscription` operationId).
+func (c *ClientWithResponses) PauseSubscriptionWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *PauseSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PauseSubscriptionResponse, error) {
+	rsp, err := c.PauseSubscriptionWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePauseSubscriptionResponse(rsp)
+}
+
+// PauseSubscriptionWithResponse Pause a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+// until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+// pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+// pause. A pause that has not begun is replaced. The request needs no body.
+//
+// The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+// past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/pause (the `PauseSubscription` operationId).
+func (c *ClientWithResponses) PauseSubscriptionWithResponse(ctx context.Context, id SubscriptionID, params *PauseSubscriptionParams, body PauseSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*PauseSubscriptionResponse, error) {
+	rsp, err := c.PauseSubscription(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePauseSubscriptionResponse(rsp)
+}
+
+// ListSubscriptionPeriodsWithResponse List the periods of a subscription
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns a page of the periods, each with its payment and its credits.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /subscriptions/{id}/periods (the `ListSubscriptionPeriods` operationId).
+func (c *ClientWithResponses) ListSubscriptionPeriodsWithResponse(ctx context.Context, id SubscriptionID, params *ListSubscriptionPeriodsParams, reqEditors ...RequestEditorFn) (*ListSubscriptionPeriodsResponse, error) {
+	rsp, err := c.ListSubscriptionPeriods(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListSubscriptionPeriodsResponse(rsp)
+}
+
+// PreviewPlanChangeWithResponse Preview a change of plan
+//
+// Requires the permission `subscriptions:read`.
+//
+// Returns what a change of plan would do now: the amount that would become due, and the credits that
+// would expire, move and be granted. It fails as the change itself would.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /subscriptions/{id}/plan-change-preview (the `PreviewPlanChange` operationId).
+func (c *ClientWithResponses) PreviewPlanChangeWithResponse(ctx context.Context, id SubscriptionID, params *PreviewPlanChangeParams, reqEditors ...RequestEditorFn) (*PreviewPlanChangeResponse, error) {
+	rsp, err := c.PreviewPlanChange(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePreviewPlanChangeResponse(rsp)
+}
+
+// RecordPaymentFailureWithBodyWithResponse Record a failed payment
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+// `period` is required. The amount is still due, and the subscription becomes past due.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/record-failure (the `RecordPaymentFailure` operationId).
+func (c *ClientWithResponses) RecordPaymentFailureWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *RecordPaymentFailureParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecordPaymentFailureResponse, error) {
+	rsp, err := c.RecordPaymentFailureWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecordPaymentFailureResponse(rsp)
+}
+
+// RecordPaymentFailureWithResponse Record a failed payment
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+// `period` is required. The amount is still due, and the subscription becomes past due.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/record-failure (the `RecordPaymentFailure` operationId).
+func (c *ClientWithResponses) RecordPaymentFailureWithResponse(ctx context.Context, id SubscriptionID, params *RecordPaymentFailureParams, body RecordPaymentFailureJSONRequestBody, reqEditors ...RequestEditorFn) (*RecordPaymentFailureResponse, error) {
+	rsp, err := c.RecordPaymentFailure(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecordPaymentFailureResponse(rsp)
+}
+
+// RecordPaymentWithBodyWithResponse Record the payment of a period
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+// When nothing is overdue any more, a subscription that was past due becomes active.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/record-payment (the `RecordPayment` operationId).
+func (c *ClientWithResponses) RecordPaymentWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *RecordPaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecordPaymentResponse, error) {
+	rsp, err := c.RecordPaymentWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecordPaymentResponse(rsp)
+}
+
+// RecordPaymentWithResponse Record the payment of a period
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+// When nothing is overdue any more, a subscription that was past due becomes active.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/record-payment (the `RecordPayment` operationId).
+func (c *ClientWithResponses) RecordPaymentWithResponse(ctx context.Context, id SubscriptionID, params *RecordPaymentParams, body RecordPaymentJSONRequestBody, reqEditors ...RequestEditorFn) (*RecordPaymentResponse, error) {
+	rsp, err := c.RecordPayment(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecordPaymentResponse(rsp)
+}
+
+// RecordRefundWithBodyWithResponse Record a refund to the customer
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+// request needs no body.
+//
+// If no refund is due, the request fails with `NO_REFUND_DUE`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/record-refund (the `RecordRefund` operationId).
+func (c *ClientWithResponses) RecordRefundWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *RecordRefundParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RecordRefundResponse, error) {
+	rsp, err := c.RecordRefundWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecordRefundResponse(rsp)
+}
+
+// RecordRefundWithResponse Record a refund to the customer
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+// request needs no body.
+//
+// If no refund is due, the request fails with `NO_REFUND_DUE`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/record-refund (the `RecordRefund` operationId).
+func (c *ClientWithResponses) RecordRefundWithResponse(ctx context.Context, id SubscriptionID, params *RecordRefundParams, body RecordRefundJSONRequestBody, reqEditors ...RequestEditorFn) (*RecordRefundResponse, error) {
+	rsp, err := c.RecordRefund(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRecordRefundResponse(rsp)
+}
+
+// ResumeSubscriptionWithBodyWithResponse Resume a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+// subscription. The request needs no body.
+//
+// The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+func (c *ClientWithResponses) ResumeSubscriptionWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *ResumeSubscriptionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResumeSubscriptionResponse, error) {
+	rsp, err := c.ResumeSubscriptionWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResumeSubscriptionResponse(rsp)
+}
+
+// ResumeSubscriptionWithResponse Resume a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+// subscription. The request needs no body.
+//
+// The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/resume (the `ResumeSubscription` operationId).
+func (c *ClientWithResponses) ResumeSubscriptionWithResponse(ctx context.Context, id SubscriptionID, params *ResumeSubscriptionParams, body ResumeSubscriptionJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeSubscriptionResponse, error) {
+	rsp, err := c.ResumeSubscription(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResumeSubscriptionResponse(rsp)
+}
+
+// WaivePaymentWithBodyWithResponse Waive the payment of a period
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that the amount due of a period will not be collected, and returns the subscription. `period`
+// is required.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/waive-payment (the `WaivePayment` operationId).
+func (c *ClientWithResponses) WaivePaymentWithBodyWithResponse(ctx context.Context, id SubscriptionID, params *WaivePaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WaivePaymentResponse, error) {
+	rsp, err := c.WaivePaymentWithBody(ctx, id, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWaivePaymentResponse(rsp)
+}
+
+// WaivePaymentWithResponse Waive the payment of a period
+//
+// Requires the permission `subscriptions:write`.
+//
+// Records that the amount due of a period will not be collected, and returns the subscription. `period`
+// is required.
+//
+// If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/waive-payment (the `WaivePayment` operationId).
+func (c *ClientWithResponses) WaivePaymentWithResponse(ctx context.Context, id SubscriptionID, params *WaivePaymentParams, body WaivePaymentJSONRequestBody, reqEditors ...RequestEditorFn) (*WaivePaymentResponse, error) {
+	rsp, err := c.WaivePayment(ctx, id, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWaivePaymentResponse(rsp)
+}
+
+// WithdrawCancellationWithResponse Withdraw the cancellation of a subscription
+//
+// Requires the permission `subscriptions:write`.
+//
+// Keeps a subscription that is going to end, and returns it. The request fails with `NOT_ENDING` or
+// `SUBSCRIPTION_ENDED`. The request needs no body.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/withdraw-cancellation (the `WithdrawCancellation` operationId).
+func (c *ClientWithResponses) WithdrawCancellationWithResponse(ctx context.Context, id SubscriptionID, params *WithdrawCancellationParams, reqEditors ...RequestEditorFn) (*WithdrawCancellationResponse, error) {
+	rsp, err := c.WithdrawCancellation(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWithdrawCancellationResponse(rsp)
+}
+
+// WithdrawPlanChangeWithResponse Withdraw a scheduled change of plan
+//
+// Requires the permission `subscriptions:write`.
+//
+// Removes the scheduled change of plan and returns the subscription. If none is scheduled, the request
+// fails with `NO_PLAN_CHANGE`. The request needs no body.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /subscriptions/{id}/withdraw-plan-change (the `WithdrawPlanChange` operationId).
+func (c *ClientWithResponses) WithdrawPlanChangeWithResponse(ctx context.Context, id SubscriptionID, params *WithdrawPlanChangeParams, reqEditors ...RequestEditorFn) (*WithdrawPlanChangeResponse, error) {
+	rsp, err := c.WithdrawPlanChange(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseWithdrawPlanChangeResponse(rsp)
 }
 
 // GetTestClockWithResponse Get the test clock
@@ -21393,6 +34065,58 @@ func ParseUpdateCustomerResponse(rsp *http.Response) (*UpdateCustomerResponse, e
 	return response, nil
 }
 
+// ParseListCustomerMediaResponse parses an HTTP response from a ListCustomerMediaWithResponse call
+func ParseListCustomerMediaResponse(rsp *http.Response) (*ListCustomerMediaResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListCustomerMediaResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CustomerMediaPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetCustomerMediaResponse parses an HTTP response from a GetCustomerMediaWithResponse call
+func ParseGetCustomerMediaResponse(rsp *http.Response) (*GetCustomerMediaResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCustomerMediaResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CustomerMedia
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListDiscountCodesResponse parses an HTTP response from a ListDiscountCodesWithResponse call
 func ParseListDiscountCodesResponse(rsp *http.Response) (*ListDiscountCodesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -22069,6 +34793,578 @@ func ParseConfirmHoldResponse(rsp *http.Response) (*ConfirmHoldResponse, error) 
 	return response, nil
 }
 
+// ParseListMediaResponse parses an HTTP response from a ListMediaWithResponse call
+func ParseListMediaResponse(rsp *http.Response) (*ListMediaResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListMediaResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateMediaItemResponse parses an HTTP response from a CreateMediaItemWithResponse call
+func ParseCreateMediaItemResponse(rsp *http.Response) (*CreateMediaItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateMediaItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest MediaItem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListMediaCollectionsResponse parses an HTTP response from a ListMediaCollectionsWithResponse call
+func ParseListMediaCollectionsResponse(rsp *http.Response) (*ListMediaCollectionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListMediaCollectionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaCollectionsPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateMediaCollectionResponse parses an HTTP response from a CreateMediaCollectionWithResponse call
+func ParseCreateMediaCollectionResponse(rsp *http.Response) (*CreateMediaCollectionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateMediaCollectionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest MediaCollection
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteMediaCollectionResponse parses an HTTP response from a DeleteMediaCollectionWithResponse call
+func ParseDeleteMediaCollectionResponse(rsp *http.Response) (*DeleteMediaCollectionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteMediaCollectionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetMediaCollectionResponse parses an HTTP response from a GetMediaCollectionWithResponse call
+func ParseGetMediaCollectionResponse(rsp *http.Response) (*GetMediaCollectionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMediaCollectionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaCollection
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePatchMediaCollectionResponse parses an HTTP response from a PatchMediaCollectionWithResponse call
+func ParsePatchMediaCollectionResponse(rsp *http.Response) (*PatchMediaCollectionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PatchMediaCollectionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaCollection
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateMediaCollectionResponse parses an HTTP response from a UpdateMediaCollectionWithResponse call
+func ParseUpdateMediaCollectionResponse(rsp *http.Response) (*UpdateMediaCollectionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateMediaCollectionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaCollection
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListMediaEntitlementsResponse parses an HTTP response from a ListMediaEntitlementsWithResponse call
+func ParseListMediaEntitlementsResponse(rsp *http.Response) (*ListMediaEntitlementsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListMediaEntitlementsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaEntitlementsPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateMediaEntitlementResponse parses an HTTP response from a CreateMediaEntitlementWithResponse call
+func ParseCreateMediaEntitlementResponse(rsp *http.Response) (*CreateMediaEntitlementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateMediaEntitlementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest MediaEntitlement
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteMediaEntitlementResponse parses an HTTP response from a DeleteMediaEntitlementWithResponse call
+func ParseDeleteMediaEntitlementResponse(rsp *http.Response) (*DeleteMediaEntitlementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteMediaEntitlementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetMediaEntitlementResponse parses an HTTP response from a GetMediaEntitlementWithResponse call
+func ParseGetMediaEntitlementResponse(rsp *http.Response) (*GetMediaEntitlementResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMediaEntitlementResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaEntitlement
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseDeleteMediaItemResponse parses an HTTP response from a DeleteMediaItemWithResponse call
+func ParseDeleteMediaItemResponse(rsp *http.Response) (*DeleteMediaItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteMediaItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetMediaItemResponse parses an HTTP response from a GetMediaItemWithResponse call
+func ParseGetMediaItemResponse(rsp *http.Response) (*GetMediaItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetMediaItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaItem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePatchMediaItemResponse parses an HTTP response from a PatchMediaItemWithResponse call
+func ParsePatchMediaItemResponse(rsp *http.Response) (*PatchMediaItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PatchMediaItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaItem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateMediaItemResponse parses an HTTP response from a UpdateMediaItemWithResponse call
+func ParseUpdateMediaItemResponse(rsp *http.Response) (*UpdateMediaItemResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateMediaItemResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaItem
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreatePlaybackLinkResponse parses an HTTP response from a CreatePlaybackLinkWithResponse call
+func ParseCreatePlaybackLinkResponse(rsp *http.Response) (*CreatePlaybackLinkResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreatePlaybackLinkResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PlaybackLink
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRecordProgressResponse parses an HTTP response from a RecordProgressWithResponse call
+func ParseRecordProgressResponse(rsp *http.Response) (*RecordProgressResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecordProgressResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest MediaProgress
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateUploadResponse parses an HTTP response from a CreateUploadWithResponse call
+func ParseCreateUploadResponse(rsp *http.Response) (*CreateUploadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateUploadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Upload
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelUploadResponse parses an HTTP response from a CancelUploadWithResponse call
+func ParseCancelUploadResponse(rsp *http.Response) (*CancelUploadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelUploadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Deleted
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetUploadResponse parses an HTTP response from a GetUploadWithResponse call
+func ParseGetUploadResponse(rsp *http.Response) (*GetUploadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetUploadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Upload
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCompleteUploadResponse parses an HTTP response from a CompleteUploadWithResponse call
+func ParseCompleteUploadResponse(rsp *http.Response) (*CompleteUploadResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CompleteUploadResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Upload
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseListPassesResponse parses an HTTP response from a ListPassesWithResponse call
 func ParseListPassesResponse(rsp *http.Response) (*ListPassesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -22189,6 +35485,136 @@ func ParseUpdatePassResponse(rsp *http.Response) (*UpdatePassResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest Pass
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListPlansResponse parses an HTTP response from a ListPlansWithResponse call
+func ParseListPlansResponse(rsp *http.Response) (*ListPlansResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListPlansResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlansPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreatePlanResponse parses an HTTP response from a CreatePlanWithResponse call
+func ParseCreatePlanResponse(rsp *http.Response) (*CreatePlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreatePlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Plan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetPlanResponse parses an HTTP response from a GetPlanWithResponse call
+func ParseGetPlanResponse(rsp *http.Response) (*GetPlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Plan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePatchPlanResponse parses an HTTP response from a PatchPlanWithResponse call
+func ParsePatchPlanResponse(rsp *http.Response) (*PatchPlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PatchPlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Plan
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdatePlanResponse parses an HTTP response from a UpdatePlanWithResponse call
+func ParseUpdatePlanResponse(rsp *http.Response) (*UpdatePlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdatePlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Plan
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
@@ -22397,6 +35823,500 @@ func ParseGetRequestResponse(rsp *http.Response) (*GetRequestResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest LoggedRequest
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSubscriptionSettingsResponse parses an HTTP response from a GetSubscriptionSettingsWithResponse call
+func ParseGetSubscriptionSettingsResponse(rsp *http.Response) (*GetSubscriptionSettingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSubscriptionSettingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SubscriptionSettings
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseUpdateSubscriptionSettingsResponse parses an HTTP response from a UpdateSubscriptionSettingsWithResponse call
+func ParseUpdateSubscriptionSettingsResponse(rsp *http.Response) (*UpdateSubscriptionSettingsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateSubscriptionSettingsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SubscriptionSettings
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSubscriptionsResponse parses an HTTP response from a ListSubscriptionsWithResponse call
+func ParseListSubscriptionsResponse(rsp *http.Response) (*ListSubscriptionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSubscriptionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SubscriptionsPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCreateSubscriptionResponse parses an HTTP response from a CreateSubscriptionWithResponse call
+func ParseCreateSubscriptionResponse(rsp *http.Response) (*CreateSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetSubscriptionResponse parses an HTTP response from a GetSubscriptionWithResponse call
+func ParseGetSubscriptionResponse(rsp *http.Response) (*GetSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListAccountEntriesResponse parses an HTTP response from a ListAccountEntriesWithResponse call
+func ParseListAccountEntriesResponse(rsp *http.Response) (*ListAccountEntriesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAccountEntriesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AccountEntriesPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseCancelSubscriptionResponse parses an HTTP response from a CancelSubscriptionWithResponse call
+func ParseCancelSubscriptionResponse(rsp *http.Response) (*CancelSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CancelSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePreviewSubscriptionCancellationResponse parses an HTTP response from a PreviewSubscriptionCancellationWithResponse call
+func ParsePreviewSubscriptionCancellationResponse(rsp *http.Response) (*PreviewSubscriptionCancellationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewSubscriptionCancellationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SubscriptionCancellationPreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseChangePlanResponse parses an HTTP response from a ChangePlanWithResponse call
+func ParseChangePlanResponse(rsp *http.Response) (*ChangePlanResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ChangePlanResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePauseSubscriptionResponse parses an HTTP response from a PauseSubscriptionWithResponse call
+func ParsePauseSubscriptionResponse(rsp *http.Response) (*PauseSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PauseSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseListSubscriptionPeriodsResponse parses an HTTP response from a ListSubscriptionPeriodsWithResponse call
+func ParseListSubscriptionPeriodsResponse(rsp *http.Response) (*ListSubscriptionPeriodsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListSubscriptionPeriodsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest SubscriptionPeriodsPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParsePreviewPlanChangeResponse parses an HTTP response from a PreviewPlanChangeWithResponse call
+func ParsePreviewPlanChangeResponse(rsp *http.Response) (*PreviewPlanChangeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &PreviewPlanChangeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PlanChangePreview
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRecordPaymentFailureResponse parses an HTTP response from a RecordPaymentFailureWithResponse call
+func ParseRecordPaymentFailureResponse(rsp *http.Response) (*RecordPaymentFailureResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecordPaymentFailureResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRecordPaymentResponse parses an HTTP response from a RecordPaymentWithResponse call
+func ParseRecordPaymentResponse(rsp *http.Response) (*RecordPaymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecordPaymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseRecordRefundResponse parses an HTTP response from a RecordRefundWithResponse call
+func ParseRecordRefundResponse(rsp *http.Response) (*RecordRefundResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RecordRefundResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseResumeSubscriptionResponse parses an HTTP response from a ResumeSubscriptionWithResponse call
+func ParseResumeSubscriptionResponse(rsp *http.Response) (*ResumeSubscriptionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResumeSubscriptionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseWaivePaymentResponse parses an HTTP response from a WaivePaymentWithResponse call
+func ParseWaivePaymentResponse(rsp *http.Response) (*WaivePaymentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &WaivePaymentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseWithdrawCancellationResponse parses an HTTP response from a WithdrawCancellationWithResponse call
+func ParseWithdrawCancellationResponse(rsp *http.Response) (*WithdrawCancellationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &WithdrawCancellationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseWithdrawPlanChangeResponse parses an HTTP response from a WithdrawPlanChangeWithResponse call
+func ParseWithdrawPlanChangeResponse(rsp *http.Response) (*WithdrawPlanChangeResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &WithdrawPlanChangeResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest Subscription
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

@@ -151,6 +151,90 @@ func (e HoldStatus) Valid() bool {
 	}
 }
 
+// Defines values for MediaCompletedDataKind.
+const (
+	MediaCompletedDataKindAudio    MediaCompletedDataKind = "audio"
+	MediaCompletedDataKindDocument MediaCompletedDataKind = "document"
+	MediaCompletedDataKindImage    MediaCompletedDataKind = "image"
+	MediaCompletedDataKindVideo    MediaCompletedDataKind = "video"
+)
+
+// Valid indicates whether the value is a known member of the MediaCompletedDataKind enum.
+func (e MediaCompletedDataKind) Valid() bool {
+	switch e {
+	case MediaCompletedDataKindAudio:
+		return true
+	case MediaCompletedDataKindDocument:
+		return true
+	case MediaCompletedDataKindImage:
+		return true
+	case MediaCompletedDataKindVideo:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaCompletedDataStatus.
+const (
+	MediaCompletedDataStatusDraft     MediaCompletedDataStatus = "draft"
+	MediaCompletedDataStatusPublished MediaCompletedDataStatus = "published"
+)
+
+// Valid indicates whether the value is a known member of the MediaCompletedDataStatus enum.
+func (e MediaCompletedDataStatus) Valid() bool {
+	switch e {
+	case MediaCompletedDataStatusDraft:
+		return true
+	case MediaCompletedDataStatusPublished:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaItemKind.
+const (
+	MediaItemKindAudio    MediaItemKind = "audio"
+	MediaItemKindDocument MediaItemKind = "document"
+	MediaItemKindImage    MediaItemKind = "image"
+	MediaItemKindVideo    MediaItemKind = "video"
+)
+
+// Valid indicates whether the value is a known member of the MediaItemKind enum.
+func (e MediaItemKind) Valid() bool {
+	switch e {
+	case MediaItemKindAudio:
+		return true
+	case MediaItemKindDocument:
+		return true
+	case MediaItemKindImage:
+		return true
+	case MediaItemKindVideo:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for MediaItemStatus.
+const (
+	MediaItemStatusDraft     MediaItemStatus = "draft"
+	MediaItemStatusPublished MediaItemStatus = "published"
+)
+
+// Valid indicates whether the value is a known member of the MediaItemStatus enum.
+func (e MediaItemStatus) Valid() bool {
+	switch e {
+	case MediaItemStatusDraft:
+		return true
+	case MediaItemStatusPublished:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RegistrationAttendance.
 const (
 	Attended RegistrationAttendance = "attended"
@@ -304,6 +388,579 @@ func (e ScheduledDateType) Valid() bool {
 	case ScheduledDateTypeEvent:
 		return true
 	case ScheduledDateTypeWorkshop:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionBookings.
+const (
+	SubscriptionBookingsCredits   SubscriptionBookings = "credits"
+	SubscriptionBookingsNone      SubscriptionBookings = "none"
+	SubscriptionBookingsUnlimited SubscriptionBookings = "unlimited"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionBookings enum.
+func (e SubscriptionBookings) Valid() bool {
+	switch e {
+	case SubscriptionBookingsCredits:
+		return true
+	case SubscriptionBookingsNone:
+		return true
+	case SubscriptionBookingsUnlimited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionCurrentPeriodPaymentMethod.
+const (
+	SubscriptionCurrentPeriodPaymentMethodBANKTRANSFER SubscriptionCurrentPeriodPaymentMethod = "BANK_TRANSFER"
+	SubscriptionCurrentPeriodPaymentMethodCARD         SubscriptionCurrentPeriodPaymentMethod = "CARD"
+	SubscriptionCurrentPeriodPaymentMethodCASH         SubscriptionCurrentPeriodPaymentMethod = "CASH"
+	SubscriptionCurrentPeriodPaymentMethodONLINE       SubscriptionCurrentPeriodPaymentMethod = "ONLINE"
+	SubscriptionCurrentPeriodPaymentMethodOTHER        SubscriptionCurrentPeriodPaymentMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionCurrentPeriodPaymentMethod enum.
+func (e SubscriptionCurrentPeriodPaymentMethod) Valid() bool {
+	switch e {
+	case SubscriptionCurrentPeriodPaymentMethodBANKTRANSFER:
+		return true
+	case SubscriptionCurrentPeriodPaymentMethodCARD:
+		return true
+	case SubscriptionCurrentPeriodPaymentMethodCASH:
+		return true
+	case SubscriptionCurrentPeriodPaymentMethodONLINE:
+		return true
+	case SubscriptionCurrentPeriodPaymentMethodOTHER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionCurrentPeriodPaymentStatus.
+const (
+	SubscriptionCurrentPeriodPaymentStatusCancelled SubscriptionCurrentPeriodPaymentStatus = "cancelled"
+	SubscriptionCurrentPeriodPaymentStatusDue       SubscriptionCurrentPeriodPaymentStatus = "due"
+	SubscriptionCurrentPeriodPaymentStatusFailed    SubscriptionCurrentPeriodPaymentStatus = "failed"
+	SubscriptionCurrentPeriodPaymentStatusNotDue    SubscriptionCurrentPeriodPaymentStatus = "not_due"
+	SubscriptionCurrentPeriodPaymentStatusPaid      SubscriptionCurrentPeriodPaymentStatus = "paid"
+	SubscriptionCurrentPeriodPaymentStatusWaived    SubscriptionCurrentPeriodPaymentStatus = "waived"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionCurrentPeriodPaymentStatus enum.
+func (e SubscriptionCurrentPeriodPaymentStatus) Valid() bool {
+	switch e {
+	case SubscriptionCurrentPeriodPaymentStatusCancelled:
+		return true
+	case SubscriptionCurrentPeriodPaymentStatusDue:
+		return true
+	case SubscriptionCurrentPeriodPaymentStatusFailed:
+		return true
+	case SubscriptionCurrentPeriodPaymentStatusNotDue:
+		return true
+	case SubscriptionCurrentPeriodPaymentStatusPaid:
+		return true
+	case SubscriptionCurrentPeriodPaymentStatusWaived:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionEndReason.
+const (
+	SubscriptionEndReasonCancelled       SubscriptionEndReason = "cancelled"
+	SubscriptionEndReasonCustomerDeleted SubscriptionEndReason = "customer_deleted"
+	SubscriptionEndReasonLessThanNil     SubscriptionEndReason = "<nil>"
+	SubscriptionEndReasonUnpaid          SubscriptionEndReason = "unpaid"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionEndReason enum.
+func (e SubscriptionEndReason) Valid() bool {
+	switch e {
+	case SubscriptionEndReasonCancelled:
+		return true
+	case SubscriptionEndReasonCustomerDeleted:
+		return true
+	case SubscriptionEndReasonLessThanNil:
+		return true
+	case SubscriptionEndReasonUnpaid:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionInterval.
+const (
+	SubscriptionIntervalMonth SubscriptionInterval = "month"
+	SubscriptionIntervalWeek  SubscriptionInterval = "week"
+	SubscriptionIntervalYear  SubscriptionInterval = "year"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionInterval enum.
+func (e SubscriptionInterval) Valid() bool {
+	switch e {
+	case SubscriptionIntervalMonth:
+		return true
+	case SubscriptionIntervalWeek:
+		return true
+	case SubscriptionIntervalYear:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionStatus.
+const (
+	SubscriptionStatusActive   SubscriptionStatus = "active"
+	SubscriptionStatusEnded    SubscriptionStatus = "ended"
+	SubscriptionStatusEnding   SubscriptionStatus = "ending"
+	SubscriptionStatusPastDue  SubscriptionStatus = "past_due"
+	SubscriptionStatusPaused   SubscriptionStatus = "paused"
+	SubscriptionStatusTrialing SubscriptionStatus = "trialing"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionStatus enum.
+func (e SubscriptionStatus) Valid() bool {
+	switch e {
+	case SubscriptionStatusActive:
+		return true
+	case SubscriptionStatusEnded:
+		return true
+	case SubscriptionStatusEnding:
+		return true
+	case SubscriptionStatusPastDue:
+		return true
+	case SubscriptionStatusPaused:
+		return true
+	case SubscriptionStatusTrialing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentDueDataBookings.
+const (
+	SubscriptionPaymentDueDataBookingsCredits   SubscriptionPaymentDueDataBookings = "credits"
+	SubscriptionPaymentDueDataBookingsNone      SubscriptionPaymentDueDataBookings = "none"
+	SubscriptionPaymentDueDataBookingsUnlimited SubscriptionPaymentDueDataBookings = "unlimited"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentDueDataBookings enum.
+func (e SubscriptionPaymentDueDataBookings) Valid() bool {
+	switch e {
+	case SubscriptionPaymentDueDataBookingsCredits:
+		return true
+	case SubscriptionPaymentDueDataBookingsNone:
+		return true
+	case SubscriptionPaymentDueDataBookingsUnlimited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentDueDataCurrentPeriodPaymentMethod.
+const (
+	SubscriptionPaymentDueDataCurrentPeriodPaymentMethodBANKTRANSFER SubscriptionPaymentDueDataCurrentPeriodPaymentMethod = "BANK_TRANSFER"
+	SubscriptionPaymentDueDataCurrentPeriodPaymentMethodCARD         SubscriptionPaymentDueDataCurrentPeriodPaymentMethod = "CARD"
+	SubscriptionPaymentDueDataCurrentPeriodPaymentMethodCASH         SubscriptionPaymentDueDataCurrentPeriodPaymentMethod = "CASH"
+	SubscriptionPaymentDueDataCurrentPeriodPaymentMethodONLINE       SubscriptionPaymentDueDataCurrentPeriodPaymentMethod = "ONLINE"
+	SubscriptionPaymentDueDataCurrentPeriodPaymentMethodOTHER        SubscriptionPaymentDueDataCurrentPeriodPaymentMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentDueDataCurrentPeriodPaymentMethod enum.
+func (e SubscriptionPaymentDueDataCurrentPeriodPaymentMethod) Valid() bool {
+	switch e {
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentMethodBANKTRANSFER:
+		return true
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentMethodCARD:
+		return true
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentMethodCASH:
+		return true
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentMethodONLINE:
+		return true
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentMethodOTHER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentDueDataCurrentPeriodPaymentStatus.
+const (
+	SubscriptionPaymentDueDataCurrentPeriodPaymentStatusCancelled SubscriptionPaymentDueDataCurrentPeriodPaymentStatus = "cancelled"
+	SubscriptionPaymentDueDataCurrentPeriodPaymentStatusDue       SubscriptionPaymentDueDataCurrentPeriodPaymentStatus = "due"
+	SubscriptionPaymentDueDataCurrentPeriodPaymentStatusFailed    SubscriptionPaymentDueDataCurrentPeriodPaymentStatus = "failed"
+	SubscriptionPaymentDueDataCurrentPeriodPaymentStatusNotDue    SubscriptionPaymentDueDataCurrentPeriodPaymentStatus = "not_due"
+	SubscriptionPaymentDueDataCurrentPeriodPaymentStatusPaid      SubscriptionPaymentDueDataCurrentPeriodPaymentStatus = "paid"
+	SubscriptionPaymentDueDataCurrentPeriodPaymentStatusWaived    SubscriptionPaymentDueDataCurrentPeriodPaymentStatus = "waived"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentDueDataCurrentPeriodPaymentStatus enum.
+func (e SubscriptionPaymentDueDataCurrentPeriodPaymentStatus) Valid() bool {
+	switch e {
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentStatusCancelled:
+		return true
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentStatusDue:
+		return true
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentStatusFailed:
+		return true
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentStatusNotDue:
+		return true
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentStatusPaid:
+		return true
+	case SubscriptionPaymentDueDataCurrentPeriodPaymentStatusWaived:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentDueDataEndReason.
+const (
+	SubscriptionPaymentDueDataEndReasonCancelled       SubscriptionPaymentDueDataEndReason = "cancelled"
+	SubscriptionPaymentDueDataEndReasonCustomerDeleted SubscriptionPaymentDueDataEndReason = "customer_deleted"
+	SubscriptionPaymentDueDataEndReasonLessThanNil     SubscriptionPaymentDueDataEndReason = "<nil>"
+	SubscriptionPaymentDueDataEndReasonUnpaid          SubscriptionPaymentDueDataEndReason = "unpaid"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentDueDataEndReason enum.
+func (e SubscriptionPaymentDueDataEndReason) Valid() bool {
+	switch e {
+	case SubscriptionPaymentDueDataEndReasonCancelled:
+		return true
+	case SubscriptionPaymentDueDataEndReasonCustomerDeleted:
+		return true
+	case SubscriptionPaymentDueDataEndReasonLessThanNil:
+		return true
+	case SubscriptionPaymentDueDataEndReasonUnpaid:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentDueDataInterval.
+const (
+	SubscriptionPaymentDueDataIntervalMonth SubscriptionPaymentDueDataInterval = "month"
+	SubscriptionPaymentDueDataIntervalWeek  SubscriptionPaymentDueDataInterval = "week"
+	SubscriptionPaymentDueDataIntervalYear  SubscriptionPaymentDueDataInterval = "year"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentDueDataInterval enum.
+func (e SubscriptionPaymentDueDataInterval) Valid() bool {
+	switch e {
+	case SubscriptionPaymentDueDataIntervalMonth:
+		return true
+	case SubscriptionPaymentDueDataIntervalWeek:
+		return true
+	case SubscriptionPaymentDueDataIntervalYear:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentDueDataPeriodPaymentMethod.
+const (
+	SubscriptionPaymentDueDataPeriodPaymentMethodBANKTRANSFER SubscriptionPaymentDueDataPeriodPaymentMethod = "BANK_TRANSFER"
+	SubscriptionPaymentDueDataPeriodPaymentMethodCARD         SubscriptionPaymentDueDataPeriodPaymentMethod = "CARD"
+	SubscriptionPaymentDueDataPeriodPaymentMethodCASH         SubscriptionPaymentDueDataPeriodPaymentMethod = "CASH"
+	SubscriptionPaymentDueDataPeriodPaymentMethodONLINE       SubscriptionPaymentDueDataPeriodPaymentMethod = "ONLINE"
+	SubscriptionPaymentDueDataPeriodPaymentMethodOTHER        SubscriptionPaymentDueDataPeriodPaymentMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentDueDataPeriodPaymentMethod enum.
+func (e SubscriptionPaymentDueDataPeriodPaymentMethod) Valid() bool {
+	switch e {
+	case SubscriptionPaymentDueDataPeriodPaymentMethodBANKTRANSFER:
+		return true
+	case SubscriptionPaymentDueDataPeriodPaymentMethodCARD:
+		return true
+	case SubscriptionPaymentDueDataPeriodPaymentMethodCASH:
+		return true
+	case SubscriptionPaymentDueDataPeriodPaymentMethodONLINE:
+		return true
+	case SubscriptionPaymentDueDataPeriodPaymentMethodOTHER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentDueDataPeriodPaymentStatus.
+const (
+	SubscriptionPaymentDueDataPeriodPaymentStatusCancelled SubscriptionPaymentDueDataPeriodPaymentStatus = "cancelled"
+	SubscriptionPaymentDueDataPeriodPaymentStatusDue       SubscriptionPaymentDueDataPeriodPaymentStatus = "due"
+	SubscriptionPaymentDueDataPeriodPaymentStatusFailed    SubscriptionPaymentDueDataPeriodPaymentStatus = "failed"
+	SubscriptionPaymentDueDataPeriodPaymentStatusNotDue    SubscriptionPaymentDueDataPeriodPaymentStatus = "not_due"
+	SubscriptionPaymentDueDataPeriodPaymentStatusPaid      SubscriptionPaymentDueDataPeriodPaymentStatus = "paid"
+	SubscriptionPaymentDueDataPeriodPaymentStatusWaived    SubscriptionPaymentDueDataPeriodPaymentStatus = "waived"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentDueDataPeriodPaymentStatus enum.
+func (e SubscriptionPaymentDueDataPeriodPaymentStatus) Valid() bool {
+	switch e {
+	case SubscriptionPaymentDueDataPeriodPaymentStatusCancelled:
+		return true
+	case SubscriptionPaymentDueDataPeriodPaymentStatusDue:
+		return true
+	case SubscriptionPaymentDueDataPeriodPaymentStatusFailed:
+		return true
+	case SubscriptionPaymentDueDataPeriodPaymentStatusNotDue:
+		return true
+	case SubscriptionPaymentDueDataPeriodPaymentStatusPaid:
+		return true
+	case SubscriptionPaymentDueDataPeriodPaymentStatusWaived:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentDueDataStatus.
+const (
+	SubscriptionPaymentDueDataStatusActive   SubscriptionPaymentDueDataStatus = "active"
+	SubscriptionPaymentDueDataStatusEnded    SubscriptionPaymentDueDataStatus = "ended"
+	SubscriptionPaymentDueDataStatusEnding   SubscriptionPaymentDueDataStatus = "ending"
+	SubscriptionPaymentDueDataStatusPastDue  SubscriptionPaymentDueDataStatus = "past_due"
+	SubscriptionPaymentDueDataStatusPaused   SubscriptionPaymentDueDataStatus = "paused"
+	SubscriptionPaymentDueDataStatusTrialing SubscriptionPaymentDueDataStatus = "trialing"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentDueDataStatus enum.
+func (e SubscriptionPaymentDueDataStatus) Valid() bool {
+	switch e {
+	case SubscriptionPaymentDueDataStatusActive:
+		return true
+	case SubscriptionPaymentDueDataStatusEnded:
+		return true
+	case SubscriptionPaymentDueDataStatusEnding:
+		return true
+	case SubscriptionPaymentDueDataStatusPastDue:
+		return true
+	case SubscriptionPaymentDueDataStatusPaused:
+		return true
+	case SubscriptionPaymentDueDataStatusTrialing:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentRecordedDataBookings.
+const (
+	SubscriptionPaymentRecordedDataBookingsCredits   SubscriptionPaymentRecordedDataBookings = "credits"
+	SubscriptionPaymentRecordedDataBookingsNone      SubscriptionPaymentRecordedDataBookings = "none"
+	SubscriptionPaymentRecordedDataBookingsUnlimited SubscriptionPaymentRecordedDataBookings = "unlimited"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentRecordedDataBookings enum.
+func (e SubscriptionPaymentRecordedDataBookings) Valid() bool {
+	switch e {
+	case SubscriptionPaymentRecordedDataBookingsCredits:
+		return true
+	case SubscriptionPaymentRecordedDataBookingsNone:
+		return true
+	case SubscriptionPaymentRecordedDataBookingsUnlimited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod.
+const (
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodBANKTRANSFER SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod = "BANK_TRANSFER"
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodCARD         SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod = "CARD"
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodCASH         SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod = "CASH"
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodONLINE       SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod = "ONLINE"
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodOTHER        SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod enum.
+func (e SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod) Valid() bool {
+	switch e {
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodBANKTRANSFER:
+		return true
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodCARD:
+		return true
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodCASH:
+		return true
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodONLINE:
+		return true
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethodOTHER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus.
+const (
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusCancelled SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus = "cancelled"
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusDue       SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus = "due"
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusFailed    SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus = "failed"
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusNotDue    SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus = "not_due"
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusPaid      SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus = "paid"
+	SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusWaived    SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus = "waived"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus enum.
+func (e SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus) Valid() bool {
+	switch e {
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusCancelled:
+		return true
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusDue:
+		return true
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusFailed:
+		return true
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusNotDue:
+		return true
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusPaid:
+		return true
+	case SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatusWaived:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentRecordedDataEndReason.
+const (
+	SubscriptionPaymentRecordedDataEndReasonCancelled       SubscriptionPaymentRecordedDataEndReason = "cancelled"
+	SubscriptionPaymentRecordedDataEndReasonCustomerDeleted SubscriptionPaymentRecordedDataEndReason = "customer_deleted"
+	SubscriptionPaymentRecordedDataEndReasonLessThanNil     SubscriptionPaymentRecordedDataEndReason = "<nil>"
+	SubscriptionPaymentRecordedDataEndReasonUnpaid          SubscriptionPaymentRecordedDataEndReason = "unpaid"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentRecordedDataEndReason enum.
+func (e SubscriptionPaymentRecordedDataEndReason) Valid() bool {
+	switch e {
+	case SubscriptionPaymentRecordedDataEndReasonCancelled:
+		return true
+	case SubscriptionPaymentRecordedDataEndReasonCustomerDeleted:
+		return true
+	case SubscriptionPaymentRecordedDataEndReasonLessThanNil:
+		return true
+	case SubscriptionPaymentRecordedDataEndReasonUnpaid:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentRecordedDataInterval.
+const (
+	SubscriptionPaymentRecordedDataIntervalMonth SubscriptionPaymentRecordedDataInterval = "month"
+	SubscriptionPaymentRecordedDataIntervalWeek  SubscriptionPaymentRecordedDataInterval = "week"
+	SubscriptionPaymentRecordedDataIntervalYear  SubscriptionPaymentRecordedDataInterval = "year"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentRecordedDataInterval enum.
+func (e SubscriptionPaymentRecordedDataInterval) Valid() bool {
+	switch e {
+	case SubscriptionPaymentRecordedDataIntervalMonth:
+		return true
+	case SubscriptionPaymentRecordedDataIntervalWeek:
+		return true
+	case SubscriptionPaymentRecordedDataIntervalYear:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentRecordedDataPeriodPaymentMethod.
+const (
+	SubscriptionPaymentRecordedDataPeriodPaymentMethodBANKTRANSFER SubscriptionPaymentRecordedDataPeriodPaymentMethod = "BANK_TRANSFER"
+	SubscriptionPaymentRecordedDataPeriodPaymentMethodCARD         SubscriptionPaymentRecordedDataPeriodPaymentMethod = "CARD"
+	SubscriptionPaymentRecordedDataPeriodPaymentMethodCASH         SubscriptionPaymentRecordedDataPeriodPaymentMethod = "CASH"
+	SubscriptionPaymentRecordedDataPeriodPaymentMethodONLINE       SubscriptionPaymentRecordedDataPeriodPaymentMethod = "ONLINE"
+	SubscriptionPaymentRecordedDataPeriodPaymentMethodOTHER        SubscriptionPaymentRecordedDataPeriodPaymentMethod = "OTHER"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentRecordedDataPeriodPaymentMethod enum.
+func (e SubscriptionPaymentRecordedDataPeriodPaymentMethod) Valid() bool {
+	switch e {
+	case SubscriptionPaymentRecordedDataPeriodPaymentMethodBANKTRANSFER:
+		return true
+	case SubscriptionPaymentRecordedDataPeriodPaymentMethodCARD:
+		return true
+	case SubscriptionPaymentRecordedDataPeriodPaymentMethodCASH:
+		return true
+	case SubscriptionPaymentRecordedDataPeriodPaymentMethodONLINE:
+		return true
+	case SubscriptionPaymentRecordedDataPeriodPaymentMethodOTHER:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentRecordedDataPeriodPaymentStatus.
+const (
+	SubscriptionPaymentRecordedDataPeriodPaymentStatusCancelled SubscriptionPaymentRecordedDataPeriodPaymentStatus = "cancelled"
+	SubscriptionPaymentRecordedDataPeriodPaymentStatusDue       SubscriptionPaymentRecordedDataPeriodPaymentStatus = "due"
+	SubscriptionPaymentRecordedDataPeriodPaymentStatusFailed    SubscriptionPaymentRecordedDataPeriodPaymentStatus = "failed"
+	SubscriptionPaymentRecordedDataPeriodPaymentStatusNotDue    SubscriptionPaymentRecordedDataPeriodPaymentStatus = "not_due"
+	SubscriptionPaymentRecordedDataPeriodPaymentStatusPaid      SubscriptionPaymentRecordedDataPeriodPaymentStatus = "paid"
+	SubscriptionPaymentRecordedDataPeriodPaymentStatusWaived    SubscriptionPaymentRecordedDataPeriodPaymentStatus = "waived"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentRecordedDataPeriodPaymentStatus enum.
+func (e SubscriptionPaymentRecordedDataPeriodPaymentStatus) Valid() bool {
+	switch e {
+	case SubscriptionPaymentRecordedDataPeriodPaymentStatusCancelled:
+		return true
+	case SubscriptionPaymentRecordedDataPeriodPaymentStatusDue:
+		return true
+	case SubscriptionPaymentRecordedDataPeriodPaymentStatusFailed:
+		return true
+	case SubscriptionPaymentRecordedDataPeriodPaymentStatusNotDue:
+		return true
+	case SubscriptionPaymentRecordedDataPeriodPaymentStatusPaid:
+		return true
+	case SubscriptionPaymentRecordedDataPeriodPaymentStatusWaived:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SubscriptionPaymentRecordedDataStatus.
+const (
+	SubscriptionPaymentRecordedDataStatusActive   SubscriptionPaymentRecordedDataStatus = "active"
+	SubscriptionPaymentRecordedDataStatusEnded    SubscriptionPaymentRecordedDataStatus = "ended"
+	SubscriptionPaymentRecordedDataStatusEnding   SubscriptionPaymentRecordedDataStatus = "ending"
+	SubscriptionPaymentRecordedDataStatusPastDue  SubscriptionPaymentRecordedDataStatus = "past_due"
+	SubscriptionPaymentRecordedDataStatusPaused   SubscriptionPaymentRecordedDataStatus = "paused"
+	SubscriptionPaymentRecordedDataStatusTrialing SubscriptionPaymentRecordedDataStatus = "trialing"
+)
+
+// Valid indicates whether the value is a known member of the SubscriptionPaymentRecordedDataStatus enum.
+func (e SubscriptionPaymentRecordedDataStatus) Valid() bool {
+	switch e {
+	case SubscriptionPaymentRecordedDataStatusActive:
+		return true
+	case SubscriptionPaymentRecordedDataStatusEnded:
+		return true
+	case SubscriptionPaymentRecordedDataStatusEnding:
+		return true
+	case SubscriptionPaymentRecordedDataStatusPastDue:
+		return true
+	case SubscriptionPaymentRecordedDataStatusPaused:
+		return true
+	case SubscriptionPaymentRecordedDataStatusTrialing:
 		return true
 	default:
 		return false
@@ -477,6 +1134,9 @@ type CustomerPass struct {
 	// Status The status of a customer pass at the time of the response. A `pending` pass has not started, an `exhausted`
 	// one has no uses left, and an `expired` one is past its `expiryDate`.
 	Status CustomerPassStatus `json:"status"`
+
+	// SubscriptionID The subscription that the pass belongs to. `null` if there is none.
+	SubscriptionID *string `json:"subscriptionId"`
 
 	// Title The title of the pass type.
 	Title string `json:"title"`
@@ -963,6 +1623,264 @@ type HoldExpired struct {
 	Timestamp Timestamp `json:"timestamp"`
 }
 
+// MediaCompleted defines model for MediaCompleted.
+type MediaCompleted struct {
+	// Data A video, a recording, a document or an image.
+	Data struct {
+		// CollectionIds The collections that the item is in (`col_…`).
+		CollectionIds []string `json:"collectionIds"`
+
+		// Cover The cover. Absent if there is none.
+		Cover *struct {
+			// ContentType The media type of the content.
+			ContentType string `json:"contentType"`
+
+			// Name The name of the file, without a path.
+			Name string `json:"name"`
+
+			// Sha256 The SHA-256 of the content in hexadecimal.
+			Sha256 string `json:"sha256"`
+
+			// Size The size in bytes.
+			Size int `json:"size"`
+
+			// UploadedAt When the file was uploaded.
+			UploadedAt string `json:"uploadedAt"`
+
+			// URL The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks.
+			URL *string `json:"url,omitempty"`
+		} `json:"cover,omitempty"`
+
+		// CreatedAt When the item was created.
+		CreatedAt string `json:"createdAt"`
+
+		// CustomerID The id of the customer who watched the item.
+		CustomerID *string `json:"customerId,omitempty"`
+
+		// Description The description. Empty if there is none.
+		Description string `json:"description"`
+
+		// DurationSeconds The duration in seconds. `null` if it is not known.
+		DurationSeconds *int `json:"durationSeconds"`
+
+		// File The file. Absent until an upload is complete.
+		File *struct {
+			// ContentType The media type of the content.
+			ContentType string `json:"contentType"`
+
+			// Name The name of the file, without a path.
+			Name string `json:"name"`
+
+			// Sha256 The SHA-256 of the content in hexadecimal.
+			Sha256 string `json:"sha256"`
+
+			// Size The size in bytes.
+			Size int `json:"size"`
+
+			// UploadedAt When the file was uploaded.
+			UploadedAt string `json:"uploadedAt"`
+
+			// URL The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks.
+			URL *string `json:"url,omitempty"`
+		} `json:"file,omitempty"`
+
+		// ID The item's id.
+		ID string `json:"id"`
+
+		// Kind The kind of item.
+		Kind MediaCompletedDataKind `json:"kind"`
+
+		// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+		Previous *map[string]interface{} `json:"previous,omitempty"`
+
+		// Reference The item's identifier in another system, or `null`.
+		Reference *string `json:"reference"`
+
+		// Status Whether customers can see the item.
+		Status MediaCompletedDataStatus `json:"status"`
+
+		// Tags The tags.
+		Tags []string `json:"tags"`
+
+		// Title The title.
+		Title string `json:"title"`
+
+		// UpdatedAt When the item was last updated.
+		UpdatedAt string `json:"updatedAt"`
+	} `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// MediaCompletedDataKind The kind of item.
+type MediaCompletedDataKind string
+
+// MediaCompletedDataStatus Whether customers can see the item.
+type MediaCompletedDataStatus string
+
+// MediaDeleted defines model for MediaDeleted.
+type MediaDeleted struct {
+	// Data A video, a recording, a document or an image.
+	Data MediaItem `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// MediaItem A video, a recording, a document or an image.
+type MediaItem struct {
+	// CollectionIds The collections that the item is in (`col_…`).
+	CollectionIds []string `json:"collectionIds"`
+
+	// Cover The cover. Absent if there is none.
+	Cover *struct {
+		// ContentType The media type of the content.
+		ContentType string `json:"contentType"`
+
+		// Name The name of the file, without a path.
+		Name string `json:"name"`
+
+		// Sha256 The SHA-256 of the content in hexadecimal.
+		Sha256 string `json:"sha256"`
+
+		// Size The size in bytes.
+		Size int `json:"size"`
+
+		// UploadedAt When the file was uploaded.
+		UploadedAt string `json:"uploadedAt"`
+
+		// URL The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks.
+		URL *string `json:"url,omitempty"`
+	} `json:"cover,omitempty"`
+
+	// CreatedAt When the item was created.
+	CreatedAt string `json:"createdAt"`
+
+	// Description The description. Empty if there is none.
+	Description string `json:"description"`
+
+	// DurationSeconds The duration in seconds. `null` if it is not known.
+	DurationSeconds *int `json:"durationSeconds"`
+
+	// File The file. Absent until an upload is complete.
+	File *struct {
+		// ContentType The media type of the content.
+		ContentType string `json:"contentType"`
+
+		// Name The name of the file, without a path.
+		Name string `json:"name"`
+
+		// Sha256 The SHA-256 of the content in hexadecimal.
+		Sha256 string `json:"sha256"`
+
+		// Size The size in bytes.
+		Size int `json:"size"`
+
+		// UploadedAt When the file was uploaded.
+		UploadedAt string `json:"uploadedAt"`
+
+		// URL The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks.
+		URL *string `json:"url,omitempty"`
+	} `json:"file,omitempty"`
+
+	// ID The item's id.
+	ID string `json:"id"`
+
+	// Kind The kind of item.
+	Kind MediaItemKind `json:"kind"`
+
+	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	Previous *map[string]interface{} `json:"previous,omitempty"`
+
+	// Reference The item's identifier in another system, or `null`.
+	Reference *string `json:"reference"`
+
+	// Status Whether customers can see the item.
+	Status MediaItemStatus `json:"status"`
+
+	// Tags The tags.
+	Tags []string `json:"tags"`
+
+	// Title The title.
+	Title string `json:"title"`
+
+	// UpdatedAt When the item was last updated.
+	UpdatedAt string `json:"updatedAt"`
+}
+
+// MediaItemKind The kind of item.
+type MediaItemKind string
+
+// MediaItemStatus Whether customers can see the item.
+type MediaItemStatus string
+
+// MediaPublished defines model for MediaPublished.
+type MediaPublished struct {
+	// Data A video, a recording, a document or an image.
+	Data MediaItem `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// MediaUpdated defines model for MediaUpdated.
+type MediaUpdated struct {
+	// Data A video, a recording, a document or an image.
+	Data MediaItem `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
 // MessageID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
 type MessageID = string
 
@@ -1332,6 +2250,912 @@ type ScheduledDateStatus string
 // ScheduledDateType The type of an event.
 type ScheduledDateType string
 
+// Subscription A customer's subscription to a plan.
+type Subscription struct {
+	// AccountCredit The customer's credit in major units, which the next renewals use.
+	AccountCredit json.Number `json:"accountCredit"`
+
+	// AmountDue The amount that is due for all periods together.
+	AmountDue json.Number `json:"amountDue"`
+
+	// Bookings How the subscription pays for bookings.
+	Bookings SubscriptionBookings `json:"bookings"`
+
+	// Cancellation The cancellation. Absent unless the subscription was cancelled.
+	Cancellation *struct {
+		// AtPeriodEnd Whether it ends at the end of a period. Otherwise it ended at once.
+		AtPeriodEnd bool `json:"atPeriodEnd"`
+
+		// Reason The reason. Empty if none was given.
+		Reason string `json:"reason"`
+
+		// RequestedAt When the subscription was cancelled.
+		RequestedAt string `json:"requestedAt"`
+	} `json:"cancellation,omitempty"`
+
+	// CreatedAt When the subscription was created.
+	CreatedAt string `json:"createdAt"`
+
+	// Credits The number of credits of a period.
+	Credits int `json:"credits"`
+
+	// Currency The currency (ISO 4217).
+	Currency string `json:"currency"`
+
+	// CurrentPeriod The current period, or the last one if the subscription has ended.
+	CurrentPeriod struct {
+		// AmountDue The amount that is due. 0 once it is paid, waived or cancelled.
+		AmountDue json.Number `json:"amountDue"`
+
+		// CreditApplied The part of the price that account credit paid.
+		CreditApplied json.Number `json:"creditApplied"`
+
+		// CreditsCarriedOver The number of unused credits that moved to this period.
+		CreditsCarriedOver int `json:"creditsCarriedOver"`
+
+		// CreditsExpired The number of unused credits that expired when this period began.
+		CreditsExpired int `json:"creditsExpired"`
+
+		// CreditsGranted The number of credits granted for the period.
+		CreditsGranted int `json:"creditsGranted"`
+
+		// Currency The currency (ISO 4217).
+		Currency string `json:"currency"`
+
+		// DueAt When the payment became due. `null` if it never did.
+		DueAt *string `json:"dueAt"`
+
+		// FailedAttempts The number of attempts that failed.
+		FailedAttempts int `json:"failedAttempts"`
+
+		// FailureReason Why the last attempt to collect the amount failed. Empty if none failed.
+		FailureReason string `json:"failureReason"`
+
+		// FirstDay The first day.
+		FirstDay string `json:"firstDay"`
+
+		// LastDay The last day. It moves when a pause ends.
+		LastDay string `json:"lastDay"`
+
+		// Number The number of the period, counted from 1.
+		Number int `json:"number"`
+
+		// PausedDays The number of days for which the period was paused.
+		PausedDays int `json:"pausedDays"`
+
+		// Payment The payment. Absent unless one is recorded.
+		Payment *struct {
+			// Amount The amount paid in major units.
+			Amount json.Number `json:"amount"`
+
+			// Method The payment method.
+			Method SubscriptionCurrentPeriodPaymentMethod `json:"method"`
+
+			// PaidAt When the payment was recorded.
+			PaidAt string `json:"paidAt"`
+
+			// Reference The payment's reference at your payment provider. Empty if there is none.
+			Reference string `json:"reference"`
+		} `json:"payment,omitempty"`
+
+		// PaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+		PaymentStatus SubscriptionCurrentPeriodPaymentStatus `json:"paymentStatus"`
+
+		// PlanID The id of the plan of this period.
+		PlanID string `json:"planId"`
+
+		// Price The price in major units. 0 in a trial.
+		Price json.Number `json:"price"`
+
+		// Trial Whether the period is the trial.
+		Trial bool `json:"trial"`
+
+		// UnusedValue The unused part of what was paid, if the period was cut short. It became account credit or a refund due.
+		UnusedValue json.Number `json:"unusedValue"`
+	} `json:"currentPeriod"`
+
+	// CustomerID The customer's id.
+	CustomerID string `json:"customerId"`
+
+	// CustomerPassID The id of the customer pass that has the credits. `null` if no plan of the subscription includes bookings.
+	CustomerPassID *string `json:"customerPassId"`
+
+	// EndReason Why the subscription ended. `null` unless it has ended.
+	EndReason *SubscriptionEndReason `json:"endReason"`
+
+	// ID The subscription's id.
+	ID string `json:"id"`
+
+	// Interval The unit of the length of a period.
+	Interval SubscriptionInterval `json:"interval"`
+
+	// IntervalCount The number of units in a period.
+	IntervalCount int `json:"intervalCount"`
+
+	// LastDay The last day. `null` unless the subscription is going to end or has ended.
+	LastDay *string `json:"lastDay"`
+
+	// MaxRollover The largest number of unused credits that move to the next period.
+	MaxRollover int `json:"maxRollover"`
+
+	// MediaCollectionIds The collections that the plan includes (`col_…`).
+	MediaCollectionIds []string `json:"mediaCollectionIds"`
+
+	// MinimumPeriods The number of paid periods before the subscription can end.
+	MinimumPeriods int `json:"minimumPeriods"`
+
+	// PastDueSince When the subscription became past due. `null` if it is not.
+	PastDueSince *string `json:"pastDueSince"`
+
+	// Pause The pause. Absent unless a pause is scheduled or current.
+	Pause *struct {
+		// FirstDay The first day of the pause.
+		FirstDay string `json:"firstDay"`
+
+		// Reason The reason. Empty if none was given.
+		Reason string `json:"reason"`
+
+		// ResumesOn The day on which the subscription resumes. `null` means when you resume it.
+		ResumesOn *string `json:"resumesOn"`
+	} `json:"pause,omitempty"`
+
+	// PlanChange The scheduled change of plan. Absent if none is scheduled.
+	PlanChange *struct {
+		// On The day on which the plan changes.
+		On string `json:"on"`
+
+		// PlanID The id of the new plan.
+		PlanID string `json:"planId"`
+	} `json:"planChange,omitempty"`
+
+	// PlanID The plan's id.
+	PlanID string `json:"planId"`
+
+	// PlanTitle The title of the plan.
+	PlanTitle string `json:"planTitle"`
+
+	// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+	Previous *map[string]interface{} `json:"previous,omitempty"`
+
+	// Price The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan.
+	Price json.Number `json:"price"`
+
+	// RefundDue The amount that is still to be refunded.
+	RefundDue json.Number `json:"refundDue"`
+
+	// RefundedAmount The amount that was refunded.
+	RefundedAmount json.Number `json:"refundedAmount"`
+
+	// RenewsOn The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused.
+	RenewsOn *string `json:"renewsOn"`
+
+	// StartDate The first day of the subscription (`YYYY-MM-DD`). Days are in the time zone of the company.
+	StartDate string `json:"startDate"`
+
+	// Status The state of the subscription.
+	Status SubscriptionStatus `json:"status"`
+
+	// SuspendedFrom From when the subscription cannot pay for new bookings because a payment is overdue. `null` if none is.
+	SuspendedFrom *string `json:"suspendedFrom"`
+
+	// UpdatedAt When the subscription was last updated.
+	UpdatedAt string `json:"updatedAt"`
+}
+
+// SubscriptionBookings How the subscription pays for bookings.
+type SubscriptionBookings string
+
+// SubscriptionCurrentPeriodPaymentMethod The payment method.
+type SubscriptionCurrentPeriodPaymentMethod string
+
+// SubscriptionCurrentPeriodPaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+type SubscriptionCurrentPeriodPaymentStatus string
+
+// SubscriptionEndReason Why the subscription ended. `null` unless it has ended.
+type SubscriptionEndReason string
+
+// SubscriptionInterval The unit of the length of a period.
+type SubscriptionInterval string
+
+// SubscriptionStatus The state of the subscription.
+type SubscriptionStatus string
+
+// SubscriptionCreated defines model for SubscriptionCreated.
+type SubscriptionCreated struct {
+	// Data A customer's subscription to a plan.
+	Data Subscription `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// SubscriptionEnded defines model for SubscriptionEnded.
+type SubscriptionEnded struct {
+	// Data A customer's subscription to a plan.
+	Data Subscription `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// SubscriptionPaymentDue defines model for SubscriptionPaymentDue.
+type SubscriptionPaymentDue struct {
+	// Data A customer's subscription to a plan.
+	Data struct {
+		// AccountCredit The customer's credit in major units, which the next renewals use.
+		AccountCredit json.Number `json:"accountCredit"`
+
+		// AmountDue The amount that is due for all periods together.
+		AmountDue json.Number `json:"amountDue"`
+
+		// Bookings How the subscription pays for bookings.
+		Bookings SubscriptionPaymentDueDataBookings `json:"bookings"`
+
+		// Cancellation The cancellation. Absent unless the subscription was cancelled.
+		Cancellation *struct {
+			// AtPeriodEnd Whether it ends at the end of a period. Otherwise it ended at once.
+			AtPeriodEnd bool `json:"atPeriodEnd"`
+
+			// Reason The reason. Empty if none was given.
+			Reason string `json:"reason"`
+
+			// RequestedAt When the subscription was cancelled.
+			RequestedAt string `json:"requestedAt"`
+		} `json:"cancellation,omitempty"`
+
+		// CreatedAt When the subscription was created.
+		CreatedAt string `json:"createdAt"`
+
+		// Credits The number of credits of a period.
+		Credits int `json:"credits"`
+
+		// Currency The currency (ISO 4217).
+		Currency string `json:"currency"`
+
+		// CurrentPeriod The current period, or the last one if the subscription has ended.
+		CurrentPeriod struct {
+			// AmountDue The amount that is due. 0 once it is paid, waived or cancelled.
+			AmountDue json.Number `json:"amountDue"`
+
+			// CreditApplied The part of the price that account credit paid.
+			CreditApplied json.Number `json:"creditApplied"`
+
+			// CreditsCarriedOver The number of unused credits that moved to this period.
+			CreditsCarriedOver int `json:"creditsCarriedOver"`
+
+			// CreditsExpired The number of unused credits that expired when this period began.
+			CreditsExpired int `json:"creditsExpired"`
+
+			// CreditsGranted The number of credits granted for the period.
+			CreditsGranted int `json:"creditsGranted"`
+
+			// Currency The currency (ISO 4217).
+			Currency string `json:"currency"`
+
+			// DueAt When the payment became due. `null` if it never did.
+			DueAt *string `json:"dueAt"`
+
+			// FailedAttempts The number of attempts that failed.
+			FailedAttempts int `json:"failedAttempts"`
+
+			// FailureReason Why the last attempt to collect the amount failed. Empty if none failed.
+			FailureReason string `json:"failureReason"`
+
+			// FirstDay The first day.
+			FirstDay string `json:"firstDay"`
+
+			// LastDay The last day. It moves when a pause ends.
+			LastDay string `json:"lastDay"`
+
+			// Number The number of the period, counted from 1.
+			Number int `json:"number"`
+
+			// PausedDays The number of days for which the period was paused.
+			PausedDays int `json:"pausedDays"`
+
+			// Payment The payment. Absent unless one is recorded.
+			Payment *struct {
+				// Amount The amount paid in major units.
+				Amount json.Number `json:"amount"`
+
+				// Method The payment method.
+				Method SubscriptionPaymentDueDataCurrentPeriodPaymentMethod `json:"method"`
+
+				// PaidAt When the payment was recorded.
+				PaidAt string `json:"paidAt"`
+
+				// Reference The payment's reference at your payment provider. Empty if there is none.
+				Reference string `json:"reference"`
+			} `json:"payment,omitempty"`
+
+			// PaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+			PaymentStatus SubscriptionPaymentDueDataCurrentPeriodPaymentStatus `json:"paymentStatus"`
+
+			// PlanID The id of the plan of this period.
+			PlanID string `json:"planId"`
+
+			// Price The price in major units. 0 in a trial.
+			Price json.Number `json:"price"`
+
+			// Trial Whether the period is the trial.
+			Trial bool `json:"trial"`
+
+			// UnusedValue The unused part of what was paid, if the period was cut short. It became account credit or a refund due.
+			UnusedValue json.Number `json:"unusedValue"`
+		} `json:"currentPeriod"`
+
+		// CustomerID The customer's id.
+		CustomerID string `json:"customerId"`
+
+		// CustomerPassID The id of the customer pass that has the credits. `null` if no plan of the subscription includes bookings.
+		CustomerPassID *string `json:"customerPassId"`
+
+		// EndReason Why the subscription ended. `null` unless it has ended.
+		EndReason *SubscriptionPaymentDueDataEndReason `json:"endReason"`
+
+		// ID The subscription's id.
+		ID string `json:"id"`
+
+		// Interval The unit of the length of a period.
+		Interval SubscriptionPaymentDueDataInterval `json:"interval"`
+
+		// IntervalCount The number of units in a period.
+		IntervalCount int `json:"intervalCount"`
+
+		// LastDay The last day. `null` unless the subscription is going to end or has ended.
+		LastDay *string `json:"lastDay"`
+
+		// MaxRollover The largest number of unused credits that move to the next period.
+		MaxRollover int `json:"maxRollover"`
+
+		// MediaCollectionIds The collections that the plan includes (`col_…`).
+		MediaCollectionIds []string `json:"mediaCollectionIds"`
+
+		// MinimumPeriods The number of paid periods before the subscription can end.
+		MinimumPeriods int `json:"minimumPeriods"`
+
+		// PastDueSince When the subscription became past due. `null` if it is not.
+		PastDueSince *string `json:"pastDueSince"`
+
+		// Pause The pause. Absent unless a pause is scheduled or current.
+		Pause *struct {
+			// FirstDay The first day of the pause.
+			FirstDay string `json:"firstDay"`
+
+			// Reason The reason. Empty if none was given.
+			Reason string `json:"reason"`
+
+			// ResumesOn The day on which the subscription resumes. `null` means when you resume it.
+			ResumesOn *string `json:"resumesOn"`
+		} `json:"pause,omitempty"`
+
+		// Period The period of the payment.
+		Period *struct {
+			// AmountDue The amount that is due. 0 once it is paid, waived or cancelled.
+			AmountDue json.Number `json:"amountDue"`
+
+			// CreditApplied The part of the price that account credit paid.
+			CreditApplied json.Number `json:"creditApplied"`
+
+			// CreditsCarriedOver The number of unused credits that moved to this period.
+			CreditsCarriedOver int `json:"creditsCarriedOver"`
+
+			// CreditsExpired The number of unused credits that expired when this period began.
+			CreditsExpired int `json:"creditsExpired"`
+
+			// CreditsGranted The number of credits granted for the period.
+			CreditsGranted int `json:"creditsGranted"`
+
+			// Currency The currency (ISO 4217).
+			Currency string `json:"currency"`
+
+			// DueAt When the payment became due. `null` if it never did.
+			DueAt *string `json:"dueAt"`
+
+			// FailedAttempts The number of attempts that failed.
+			FailedAttempts int `json:"failedAttempts"`
+
+			// FailureReason Why the last attempt to collect the amount failed. Empty if none failed.
+			FailureReason string `json:"failureReason"`
+
+			// FirstDay The first day.
+			FirstDay string `json:"firstDay"`
+
+			// LastDay The last day. It moves when a pause ends.
+			LastDay string `json:"lastDay"`
+
+			// Number The number of the period, counted from 1.
+			Number int `json:"number"`
+
+			// PausedDays The number of days for which the period was paused.
+			PausedDays int `json:"pausedDays"`
+
+			// Payment The payment. Absent unless one is recorded.
+			Payment *struct {
+				// Amount The amount paid in major units.
+				Amount json.Number `json:"amount"`
+
+				// Method The payment method.
+				Method SubscriptionPaymentDueDataPeriodPaymentMethod `json:"method"`
+
+				// PaidAt When the payment was recorded.
+				PaidAt string `json:"paidAt"`
+
+				// Reference The payment's reference at your payment provider. Empty if there is none.
+				Reference string `json:"reference"`
+			} `json:"payment,omitempty"`
+
+			// PaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+			PaymentStatus SubscriptionPaymentDueDataPeriodPaymentStatus `json:"paymentStatus"`
+
+			// PlanID The id of the plan of this period.
+			PlanID string `json:"planId"`
+
+			// Price The price in major units. 0 in a trial.
+			Price json.Number `json:"price"`
+
+			// Trial Whether the period is the trial.
+			Trial bool `json:"trial"`
+
+			// UnusedValue The unused part of what was paid, if the period was cut short. It became account credit or a refund due.
+			UnusedValue json.Number `json:"unusedValue"`
+		} `json:"period,omitempty"`
+
+		// PlanChange The scheduled change of plan. Absent if none is scheduled.
+		PlanChange *struct {
+			// On The day on which the plan changes.
+			On string `json:"on"`
+
+			// PlanID The id of the new plan.
+			PlanID string `json:"planId"`
+		} `json:"planChange,omitempty"`
+
+		// PlanID The plan's id.
+		PlanID string `json:"planId"`
+
+		// PlanTitle The title of the plan.
+		PlanTitle string `json:"planTitle"`
+
+		// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+		Previous *map[string]interface{} `json:"previous,omitempty"`
+
+		// Price The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan.
+		Price json.Number `json:"price"`
+
+		// RefundDue The amount that is still to be refunded.
+		RefundDue json.Number `json:"refundDue"`
+
+		// RefundedAmount The amount that was refunded.
+		RefundedAmount json.Number `json:"refundedAmount"`
+
+		// RenewsOn The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused.
+		RenewsOn *string `json:"renewsOn"`
+
+		// StartDate The first day of the subscription (`YYYY-MM-DD`). Days are in the time zone of the company.
+		StartDate string `json:"startDate"`
+
+		// Status The state of the subscription.
+		Status SubscriptionPaymentDueDataStatus `json:"status"`
+
+		// SuspendedFrom From when the subscription cannot pay for new bookings because a payment is overdue. `null` if none is.
+		SuspendedFrom *string `json:"suspendedFrom"`
+
+		// UpdatedAt When the subscription was last updated.
+		UpdatedAt string `json:"updatedAt"`
+	} `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// SubscriptionPaymentDueDataBookings How the subscription pays for bookings.
+type SubscriptionPaymentDueDataBookings string
+
+// SubscriptionPaymentDueDataCurrentPeriodPaymentMethod The payment method.
+type SubscriptionPaymentDueDataCurrentPeriodPaymentMethod string
+
+// SubscriptionPaymentDueDataCurrentPeriodPaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+type SubscriptionPaymentDueDataCurrentPeriodPaymentStatus string
+
+// SubscriptionPaymentDueDataEndReason Why the subscription ended. `null` unless it has ended.
+type SubscriptionPaymentDueDataEndReason string
+
+// SubscriptionPaymentDueDataInterval The unit of the length of a period.
+type SubscriptionPaymentDueDataInterval string
+
+// SubscriptionPaymentDueDataPeriodPaymentMethod The payment method.
+type SubscriptionPaymentDueDataPeriodPaymentMethod string
+
+// SubscriptionPaymentDueDataPeriodPaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+type SubscriptionPaymentDueDataPeriodPaymentStatus string
+
+// SubscriptionPaymentDueDataStatus The state of the subscription.
+type SubscriptionPaymentDueDataStatus string
+
+// SubscriptionPaymentRecorded defines model for SubscriptionPaymentRecorded.
+type SubscriptionPaymentRecorded struct {
+	// Data A customer's subscription to a plan.
+	Data struct {
+		// AccountCredit The customer's credit in major units, which the next renewals use.
+		AccountCredit json.Number `json:"accountCredit"`
+
+		// AmountDue The amount that is due for all periods together.
+		AmountDue json.Number `json:"amountDue"`
+
+		// Bookings How the subscription pays for bookings.
+		Bookings SubscriptionPaymentRecordedDataBookings `json:"bookings"`
+
+		// Cancellation The cancellation. Absent unless the subscription was cancelled.
+		Cancellation *struct {
+			// AtPeriodEnd Whether it ends at the end of a period. Otherwise it ended at once.
+			AtPeriodEnd bool `json:"atPeriodEnd"`
+
+			// Reason The reason. Empty if none was given.
+			Reason string `json:"reason"`
+
+			// RequestedAt When the subscription was cancelled.
+			RequestedAt string `json:"requestedAt"`
+		} `json:"cancellation,omitempty"`
+
+		// CreatedAt When the subscription was created.
+		CreatedAt string `json:"createdAt"`
+
+		// Credits The number of credits of a period.
+		Credits int `json:"credits"`
+
+		// Currency The currency (ISO 4217).
+		Currency string `json:"currency"`
+
+		// CurrentPeriod The current period, or the last one if the subscription has ended.
+		CurrentPeriod struct {
+			// AmountDue The amount that is due. 0 once it is paid, waived or cancelled.
+			AmountDue json.Number `json:"amountDue"`
+
+			// CreditApplied The part of the price that account credit paid.
+			CreditApplied json.Number `json:"creditApplied"`
+
+			// CreditsCarriedOver The number of unused credits that moved to this period.
+			CreditsCarriedOver int `json:"creditsCarriedOver"`
+
+			// CreditsExpired The number of unused credits that expired when this period began.
+			CreditsExpired int `json:"creditsExpired"`
+
+			// CreditsGranted The number of credits granted for the period.
+			CreditsGranted int `json:"creditsGranted"`
+
+			// Currency The currency (ISO 4217).
+			Currency string `json:"currency"`
+
+			// DueAt When the payment became due. `null` if it never did.
+			DueAt *string `json:"dueAt"`
+
+			// FailedAttempts The number of attempts that failed.
+			FailedAttempts int `json:"failedAttempts"`
+
+			// FailureReason Why the last attempt to collect the amount failed. Empty if none failed.
+			FailureReason string `json:"failureReason"`
+
+			// FirstDay The first day.
+			FirstDay string `json:"firstDay"`
+
+			// LastDay The last day. It moves when a pause ends.
+			LastDay string `json:"lastDay"`
+
+			// Number The number of the period, counted from 1.
+			Number int `json:"number"`
+
+			// PausedDays The number of days for which the period was paused.
+			PausedDays int `json:"pausedDays"`
+
+			// Payment The payment. Absent unless one is recorded.
+			Payment *struct {
+				// Amount The amount paid in major units.
+				Amount json.Number `json:"amount"`
+
+				// Method The payment method.
+				Method SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod `json:"method"`
+
+				// PaidAt When the payment was recorded.
+				PaidAt string `json:"paidAt"`
+
+				// Reference The payment's reference at your payment provider. Empty if there is none.
+				Reference string `json:"reference"`
+			} `json:"payment,omitempty"`
+
+			// PaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+			PaymentStatus SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus `json:"paymentStatus"`
+
+			// PlanID The id of the plan of this period.
+			PlanID string `json:"planId"`
+
+			// Price The price in major units. 0 in a trial.
+			Price json.Number `json:"price"`
+
+			// Trial Whether the period is the trial.
+			Trial bool `json:"trial"`
+
+			// UnusedValue The unused part of what was paid, if the period was cut short. It became account credit or a refund due.
+			UnusedValue json.Number `json:"unusedValue"`
+		} `json:"currentPeriod"`
+
+		// CustomerID The customer's id.
+		CustomerID string `json:"customerId"`
+
+		// CustomerPassID The id of the customer pass that has the credits. `null` if no plan of the subscription includes bookings.
+		CustomerPassID *string `json:"customerPassId"`
+
+		// EndReason Why the subscription ended. `null` unless it has ended.
+		EndReason *SubscriptionPaymentRecordedDataEndReason `json:"endReason"`
+
+		// ID The subscription's id.
+		ID string `json:"id"`
+
+		// Interval The unit of the length of a period.
+		Interval SubscriptionPaymentRecordedDataInterval `json:"interval"`
+
+		// IntervalCount The number of units in a period.
+		IntervalCount int `json:"intervalCount"`
+
+		// LastDay The last day. `null` unless the subscription is going to end or has ended.
+		LastDay *string `json:"lastDay"`
+
+		// MaxRollover The largest number of unused credits that move to the next period.
+		MaxRollover int `json:"maxRollover"`
+
+		// MediaCollectionIds The collections that the plan includes (`col_…`).
+		MediaCollectionIds []string `json:"mediaCollectionIds"`
+
+		// MinimumPeriods The number of paid periods before the subscription can end.
+		MinimumPeriods int `json:"minimumPeriods"`
+
+		// PastDueSince When the subscription became past due. `null` if it is not.
+		PastDueSince *string `json:"pastDueSince"`
+
+		// Pause The pause. Absent unless a pause is scheduled or current.
+		Pause *struct {
+			// FirstDay The first day of the pause.
+			FirstDay string `json:"firstDay"`
+
+			// Reason The reason. Empty if none was given.
+			Reason string `json:"reason"`
+
+			// ResumesOn The day on which the subscription resumes. `null` means when you resume it.
+			ResumesOn *string `json:"resumesOn"`
+		} `json:"pause,omitempty"`
+
+		// Period The period of the payment.
+		Period *struct {
+			// AmountDue The amount that is due. 0 once it is paid, waived or cancelled.
+			AmountDue json.Number `json:"amountDue"`
+
+			// CreditApplied The part of the price that account credit paid.
+			CreditApplied json.Number `json:"creditApplied"`
+
+			// CreditsCarriedOver The number of unused credits that moved to this period.
+			CreditsCarriedOver int `json:"creditsCarriedOver"`
+
+			// CreditsExpired The number of unused credits that expired when this period began.
+			CreditsExpired int `json:"creditsExpired"`
+
+			// CreditsGranted The number of credits granted for the period.
+			CreditsGranted int `json:"creditsGranted"`
+
+			// Currency The currency (ISO 4217).
+			Currency string `json:"currency"`
+
+			// DueAt When the payment became due. `null` if it never did.
+			DueAt *string `json:"dueAt"`
+
+			// FailedAttempts The number of attempts that failed.
+			FailedAttempts int `json:"failedAttempts"`
+
+			// FailureReason Why the last attempt to collect the amount failed. Empty if none failed.
+			FailureReason string `json:"failureReason"`
+
+			// FirstDay The first day.
+			FirstDay string `json:"firstDay"`
+
+			// LastDay The last day. It moves when a pause ends.
+			LastDay string `json:"lastDay"`
+
+			// Number The number of the period, counted from 1.
+			Number int `json:"number"`
+
+			// PausedDays The number of days for which the period was paused.
+			PausedDays int `json:"pausedDays"`
+
+			// Payment The payment. Absent unless one is recorded.
+			Payment *struct {
+				// Amount The amount paid in major units.
+				Amount json.Number `json:"amount"`
+
+				// Method The payment method.
+				Method SubscriptionPaymentRecordedDataPeriodPaymentMethod `json:"method"`
+
+				// PaidAt When the payment was recorded.
+				PaidAt string `json:"paidAt"`
+
+				// Reference The payment's reference at your payment provider. Empty if there is none.
+				Reference string `json:"reference"`
+			} `json:"payment,omitempty"`
+
+			// PaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+			PaymentStatus SubscriptionPaymentRecordedDataPeriodPaymentStatus `json:"paymentStatus"`
+
+			// PlanID The id of the plan of this period.
+			PlanID string `json:"planId"`
+
+			// Price The price in major units. 0 in a trial.
+			Price json.Number `json:"price"`
+
+			// Trial Whether the period is the trial.
+			Trial bool `json:"trial"`
+
+			// UnusedValue The unused part of what was paid, if the period was cut short. It became account credit or a refund due.
+			UnusedValue json.Number `json:"unusedValue"`
+		} `json:"period,omitempty"`
+
+		// PlanChange The scheduled change of plan. Absent if none is scheduled.
+		PlanChange *struct {
+			// On The day on which the plan changes.
+			On string `json:"on"`
+
+			// PlanID The id of the new plan.
+			PlanID string `json:"planId"`
+		} `json:"planChange,omitempty"`
+
+		// PlanID The plan's id.
+		PlanID string `json:"planId"`
+
+		// PlanTitle The title of the plan.
+		PlanTitle string `json:"planTitle"`
+
+		// Previous The old values of the members that the change has changed. Absent if the resource is new or deleted.
+		Previous *map[string]interface{} `json:"previous,omitempty"`
+
+		// Price The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan.
+		Price json.Number `json:"price"`
+
+		// RefundDue The amount that is still to be refunded.
+		RefundDue json.Number `json:"refundDue"`
+
+		// RefundedAmount The amount that was refunded.
+		RefundedAmount json.Number `json:"refundedAmount"`
+
+		// RenewsOn The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused.
+		RenewsOn *string `json:"renewsOn"`
+
+		// StartDate The first day of the subscription (`YYYY-MM-DD`). Days are in the time zone of the company.
+		StartDate string `json:"startDate"`
+
+		// Status The state of the subscription.
+		Status SubscriptionPaymentRecordedDataStatus `json:"status"`
+
+		// SuspendedFrom From when the subscription cannot pay for new bookings because a payment is overdue. `null` if none is.
+		SuspendedFrom *string `json:"suspendedFrom"`
+
+		// UpdatedAt When the subscription was last updated.
+		UpdatedAt string `json:"updatedAt"`
+	} `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// SubscriptionPaymentRecordedDataBookings How the subscription pays for bookings.
+type SubscriptionPaymentRecordedDataBookings string
+
+// SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod The payment method.
+type SubscriptionPaymentRecordedDataCurrentPeriodPaymentMethod string
+
+// SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+type SubscriptionPaymentRecordedDataCurrentPeriodPaymentStatus string
+
+// SubscriptionPaymentRecordedDataEndReason Why the subscription ended. `null` unless it has ended.
+type SubscriptionPaymentRecordedDataEndReason string
+
+// SubscriptionPaymentRecordedDataInterval The unit of the length of a period.
+type SubscriptionPaymentRecordedDataInterval string
+
+// SubscriptionPaymentRecordedDataPeriodPaymentMethod The payment method.
+type SubscriptionPaymentRecordedDataPeriodPaymentMethod string
+
+// SubscriptionPaymentRecordedDataPeriodPaymentStatus The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+type SubscriptionPaymentRecordedDataPeriodPaymentStatus string
+
+// SubscriptionPaymentRecordedDataStatus The state of the subscription.
+type SubscriptionPaymentRecordedDataStatus string
+
+// SubscriptionRenewed defines model for SubscriptionRenewed.
+type SubscriptionRenewed struct {
+	// Data A customer's subscription to a plan.
+	Data Subscription `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
+// SubscriptionUpdated defines model for SubscriptionUpdated.
+type SubscriptionUpdated struct {
+	// Data A customer's subscription to a plan.
+	Data Subscription `json:"data"`
+
+	// Event The name of the event.
+	Event interface{} `json:"event"`
+
+	// ID The identifier of the message, the same in every attempt and replay. Discard duplicates by it.
+	ID MessageID `json:"id"`
+
+	// Mode Only in test mode.
+	Mode *Mode `json:"mode,omitempty"`
+
+	// Test Only in test deliveries.
+	Test *Test `json:"test,omitempty"`
+
+	// Timestamp The time when it happened, in UTC.
+	Timestamp Timestamp `json:"timestamp"`
+}
+
 // Test Only in test deliveries.
 type Test = interface{}
 
@@ -1523,6 +3347,18 @@ type EventDateChangedJSONRequestBody = EventDateChanged
 // HoldExpiredJSONRequestBody defines body for HoldExpired for application/json ContentType.
 type HoldExpiredJSONRequestBody = HoldExpired
 
+// MediaCompletedJSONRequestBody defines body for MediaCompleted for application/json ContentType.
+type MediaCompletedJSONRequestBody = MediaCompleted
+
+// MediaDeletedJSONRequestBody defines body for MediaDeleted for application/json ContentType.
+type MediaDeletedJSONRequestBody = MediaDeleted
+
+// MediaPublishedJSONRequestBody defines body for MediaPublished for application/json ContentType.
+type MediaPublishedJSONRequestBody = MediaPublished
+
+// MediaUpdatedJSONRequestBody defines body for MediaUpdated for application/json ContentType.
+type MediaUpdatedJSONRequestBody = MediaUpdated
+
 // PassPurchasedJSONRequestBody defines body for PassPurchased for application/json ContentType.
 type PassPurchasedJSONRequestBody = PassPurchased
 
@@ -1537,6 +3373,24 @@ type RegistrationCreatedJSONRequestBody = RegistrationCreated
 
 // RegistrationRefundedJSONRequestBody defines body for RegistrationRefunded for application/json ContentType.
 type RegistrationRefundedJSONRequestBody = RegistrationRefunded
+
+// SubscriptionCreatedJSONRequestBody defines body for SubscriptionCreated for application/json ContentType.
+type SubscriptionCreatedJSONRequestBody = SubscriptionCreated
+
+// SubscriptionEndedJSONRequestBody defines body for SubscriptionEnded for application/json ContentType.
+type SubscriptionEndedJSONRequestBody = SubscriptionEnded
+
+// SubscriptionPaymentDueJSONRequestBody defines body for SubscriptionPaymentDue for application/json ContentType.
+type SubscriptionPaymentDueJSONRequestBody = SubscriptionPaymentDue
+
+// SubscriptionPaymentRecordedJSONRequestBody defines body for SubscriptionPaymentRecorded for application/json ContentType.
+type SubscriptionPaymentRecordedJSONRequestBody = SubscriptionPaymentRecorded
+
+// SubscriptionRenewedJSONRequestBody defines body for SubscriptionRenewed for application/json ContentType.
+type SubscriptionRenewedJSONRequestBody = SubscriptionRenewed
+
+// SubscriptionUpdatedJSONRequestBody defines body for SubscriptionUpdated for application/json ContentType.
+type SubscriptionUpdatedJSONRequestBody = SubscriptionUpdated
 
 // WaitlistEndedJSONRequestBody defines body for WaitlistEnded for application/json ContentType.
 type WaitlistEndedJSONRequestBody = WaitlistEnded

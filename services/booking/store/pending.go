@@ -45,8 +45,8 @@ const (
 		from (select $1::uuid as company_id, unnest($2::uuid[]) as id offset 0) n
 		where t.company_id = n.company_id and t.id = n.id and t.status = 'pending'`
 
-	nameUsedPassSQL = `update bookings b set customer_pass_id = n.pass
-		from (select $1::uuid as company_id, unnest($2::uuid[]) as id, unnest($3::uuid[]) as pass offset 0) n
+	recordPaymentsSQL = `update bookings b set customer_pass_id = n.pass, credits_used = n.credits
+		from (select $1::uuid as company_id, unnest($2::uuid[]) as id, unnest($3::uuid[]) as pass, unnest($4::integer[]) as credits offset 0) n
 		where b.company_id = n.company_id and b.id = n.id and b.method = 'PASS'`
 
 	begunSQL = `select request_key, request_hash, request_kind, id from transactions
@@ -81,10 +81,10 @@ func (s *Store) BeginUndo(ctx context.Context, company id.Company, t id.Transact
 	return begun, err
 }
 
-// Confirmation is a pending transaction whose credits were taken from a pass.
+// Confirmation is a pending transaction that a pass has paid. Its bookings have the pass and the credits
+// that were taken.
 type Confirmation struct {
 	Transaction *model.Transaction
-	Pass        id.CustomerPass
 	Waiter      *model.WaitlistEntry // booked; nil: none
 }
 
@@ -148,6 +148,7 @@ func confirm(company id.Company, all []Confirmation, now time.Time) []pg.Query {
 	ids := make([]id.Transaction, len(all))
 	var bookings []id.Booking
 	var passes []id.CustomerPass
+	var credits []int32
 	var booked []*model.WaitlistEntry
 	for i, c := range all {
 		ids[i] = c.Transaction.ID
@@ -155,12 +156,13 @@ func confirm(company id.Company, all []Confirmation, now time.Time) []pg.Query {
 			booked = append(booked, c.Waiter)
 		}
 		for j := range c.Transaction.Bookings {
-			bookings, passes = append(bookings, c.Transaction.Bookings[j].ID), append(passes, c.Pass)
+			b := &c.Transaction.Bookings[j]
+			bookings, passes, credits = append(bookings, b.ID), append(passes, b.Payment.CustomerPass), append(credits, b.Payment.Credits)
 		}
 	}
 	queries := []pg.Query{
 		pg.Query{SQL: confirmSQL, Args: []any{company, ids, now}}.Affecting(len(all)),
-		{SQL: nameUsedPassSQL, Args: []any{company, bookings, passes}},
+		{SQL: recordPaymentsSQL, Args: []any{company, bookings, passes, credits}},
 	}
 	if len(booked) > 0 {
 		queries = append(queries, saveWaiters(company, booked))

@@ -38,6 +38,15 @@ func NewCatalogue() Catalogue {
 		newSource(subjects.EventDateUpdated, eventDateChanged()),
 		newSource(subjects.EventDateCancelled, eventDateCancelled()),
 		newSource(subjects.CustomerPassUpdated, customerPassUpdated()),
+		newSource(subjects.SubscriptionCreated, subscriptionCreated()),
+		newSource(subjects.SubscriptionUpdated, subscriptionUpdated()),
+		newSource(subjects.SubscriptionRenewed, subscriptionRenewed()),
+		newSource(subjects.SubscriptionPaymentDue, subscriptionPaymentDue()),
+		newSource(subjects.SubscriptionPaymentRecorded, subscriptionPaymentRecorded()),
+		newSource(subjects.SubscriptionEnded, subscriptionEnded()),
+		newSource(subjects.MediaItemUpdated, mediaUpdated(), mediaPublished()),
+		newSource(subjects.MediaItemDeleted, mediaDeleted()),
+		newSource(subjects.MediaCompleted, mediaCompleted()),
 	}
 }
 

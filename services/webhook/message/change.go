@@ -19,7 +19,8 @@ type change struct {
 	customers     []string // identifiers of the customers whom the resource names
 	needsCurrency bool     // the company's currency
 	after         func(currency string) proto.Message
-	before        func(currency string) proto.Message // nil: the resource is new, or was deleted
+	before        func(currency string) proto.Message // nil: the message does not show it
+	extra         []edge.Member                       // members after those of the resource
 }
 
 // resourceEvent returns an opt-in event, whose data is a resource of Interface B. read returns nil for
@@ -34,21 +35,22 @@ func resourceEvent[E proto.Message](event webhookv1.EventType, read func(e E) *c
 	}}
 }
 
-// data returns the resource after the change, and in its member previous the old values of the members
-// that the change has changed.
+// data returns the resource after the change, the extra members, and in the member previous the old
+// values of the members that the change has changed.
 func (c *change) data(r Records) ([]byte, error) {
-	after := c.after(r.Currency)
+	after := resource.Members(c.after(r.Currency))
 	if c.before == nil {
-		return resource.JSON(after), nil
+		return appendObject(nil, slices.Concat(after, c.extra)), nil
 	}
-	return withPrevious(resource.Members(after), resource.Members(c.before(r.Currency))), nil
+	return withPrevious(after, resource.Members(c.before(r.Currency)), c.extra...), nil
 }
 
-// withPrevious writes the members of a resource, and then the member previous.
-func withPrevious(after, before []edge.Member) []byte {
+// withPrevious writes the members of a resource, the extra members, and then the member previous.
+func withPrevious(after, before []edge.Member, extra ...edge.Member) []byte {
 	previous := differences(after, before)
 	slices.SortFunc(previous, func(a, b edge.Member) int { return strings.Compare(a.Name, b.Name) })
-	return appendObject(nil, append(after, edge.Member{Name: "previous", Value: appendObject(nil, previous)}))
+	last := edge.Member{Name: "previous", Value: appendObject(nil, previous)}
+	return appendObject(nil, append(slices.Concat(after, extra), last))
 }
 
 // differences returns the members of before whose values are others in after, and null for each member

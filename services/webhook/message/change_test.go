@@ -21,7 +21,9 @@ import (
 	"reservation.dev/platform/webhookevent"
 	bookingv1 "reservation.dev/proto/gen/reservation/booking/v1"
 	customerv1 "reservation.dev/proto/gen/reservation/customer/v1"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
 	passv1 "reservation.dev/proto/gen/reservation/pass/v1"
+	subscriptionv1 "reservation.dev/proto/gen/reservation/subscription/v1"
 )
 
 var update = flag.Bool("update", false, "write the golden messages of the samples")
@@ -154,6 +156,10 @@ func TestPrevious(t *testing.T) {
 		if got, want := string(withPrevious(after, after[:1])), `{"b":[1],"a":"x","previous":{"a":null}}`; got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+		extra := edge.Member{Name: "c", Value: []byte("3")}
+		if got, want := string(withPrevious(after, after[:1], extra)), `{"b":[1],"a":"x","c":3,"previous":{"a":null}}`; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	})
 }
 
@@ -186,12 +192,16 @@ func TestEventsOfThePreviousReleaseCreateNoHalfMessages(t *testing.T) { // invar
 		subjects.WaitlistJoined:     &bookingv1.WaitlistJoined{Entry: entry}, subjects.WaitlistOffered: &bookingv1.WaitlistOffered{Entry: entry},
 		subjects.WaitlistEnded: &bookingv1.WaitlistEnded{Entry: entry},
 		subjects.EventCreated:  &bookingv1.EventCreated{Event: event}, subjects.EventUpdated: &bookingv1.EventUpdated{Event: event},
-		subjects.EventDatesAdded:     &bookingv1.EventDatesAdded{EventId: event.GetId(), Dates: []*bookingv1.EventDate{date}, Version: 2},
-		subjects.EventCancelled:      &bookingv1.EventCancelled{EventId: event.GetId(), Version: 2},
-		subjects.EventDateUpdated:    &bookingv1.EventDateUpdated{EventId: event.GetId(), Date: date, Version: 2},
-		subjects.EventDateCancelled:  &bookingv1.EventDateCancelled{EventId: event.GetId(), Date: date, Version: 2},
-		subjects.CustomerUpdated:     &customerv1.CustomerUpdated{Customer: sampleCustomer(now)},
-		subjects.CustomerPassUpdated: &passv1.CustomerPassUpdated{CustomerPass: sampleRedemption(now).GetPrevious()},
+		subjects.EventDatesAdded:             &bookingv1.EventDatesAdded{EventId: event.GetId(), Dates: []*bookingv1.EventDate{date}, Version: 2},
+		subjects.EventCancelled:              &bookingv1.EventCancelled{EventId: event.GetId(), Version: 2},
+		subjects.EventDateUpdated:            &bookingv1.EventDateUpdated{EventId: event.GetId(), Date: date, Version: 2},
+		subjects.EventDateCancelled:          &bookingv1.EventDateCancelled{EventId: event.GetId(), Date: date, Version: 2},
+		subjects.CustomerUpdated:             &customerv1.CustomerUpdated{Customer: sampleCustomer(now)},
+		subjects.SubscriptionRenewed:         &subscriptionv1.SubscriptionRenewed{Subscription: sampleSubscription(now)},
+		subjects.SubscriptionPaymentDue:      &subscriptionv1.SubscriptionPaymentDue{Subscription: sampleSubscription(now)},
+		subjects.SubscriptionPaymentRecorded: &subscriptionv1.SubscriptionPaymentRecorded{Subscription: sampleSubscription(now), Period: samplePeriod(now, 2, 0)},
+		subjects.MediaItemUpdated:            &mediav1.MediaItemUpdated{Item: sampleMedia(now)},
+		subjects.CustomerPassUpdated:         &passv1.CustomerPassUpdated{CustomerPass: sampleRedemption(now).GetPrevious()},
 	} {
 		payload, err := proto.Marshal(m)
 		if err != nil {

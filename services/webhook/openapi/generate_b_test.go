@@ -152,8 +152,12 @@ func (o own) dataInB(e webhookevent.Event) string {
 	switch {
 	case e.IsDefault():
 		return o.block(o.resolve(member(member(o.named[typeName(e)], "properties"), "data")))
-	case e.Previous:
-		return fmt.Sprintf("allOf:\n  - { $ref: \"#/components/schemas/%s\" }\nproperties:\n", e.Resource) + indent(2, previousMember)
+	case e.Previous || e.Extra != "":
+		members := extraMember(e)
+		if e.Previous {
+			members += previousMember
+		}
+		return fmt.Sprintf("allOf:\n  - { $ref: \"#/components/schemas/%s\" }\nproperties:\n", e.Resource) + indent(2, members)
 	}
 	return fmt.Sprintf("$ref: \"#/components/schemas/%s\"\n", e.Resource)
 }

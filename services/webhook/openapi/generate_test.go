@@ -139,6 +139,27 @@ func (g *generator) resource(r webhookevent.Resource) *yaml.Node {
 	return schema
 }
 
+// extraMember returns the further member of an event's data, for the schema of the data.
+func extraMember(e webhookevent.Event) string {
+	switch e.Extra {
+	case webhookevent.Period:
+		return "period:\n  $ref: \"#/components/schemas/SubscriptionPeriod\"\n  description: The period of the payment.\n"
+	case webhookevent.CustomerID:
+		return "customerId:\n  type: string\n  description: The id of the customer who watched the item.\n"
+	}
+	return ""
+}
+
+// dataOf returns the schema of an event's data without references.
+func (g *generator) dataOf(e webhookevent.Event) *yaml.Node {
+	schema := g.resource(e.Resource)
+	if e.Extra != "" {
+		properties := member(schema, "properties")
+		properties.Content = append(properties.Content, g.resolve(read(g.t, extraMember(e)).Content[0]).Content...)
+	}
+	return schema
+}
+
 const previousMember = `previous:
   type: object
   description: The old values of the members that the change has changed. Absent if the resource is new or deleted.
@@ -215,7 +236,7 @@ properties:
   test: { const: true, description: Present only on test deliveries. }
 `, e.Name, e.Summary, e.Name)).Content[0]
 	properties := member(n, "properties")
-	properties.Content = append(properties.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "data"}, g.resource(e.Resource))
+	properties.Content = append(properties.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "data"}, g.dataOf(e))
 	var b bytes.Buffer
 	writeJSON(g.t, &b, n)
 	var indented bytes.Buffer
@@ -359,10 +380,19 @@ func (g *generator) schemas() string {
     test:
       $ref: "#/components/schemas/Test"
     data:
-      $ref: "#/components/schemas/%s"
-`, typeName(e), e.Name, e.Resource)))
+`, typeName(e), e.Name)))
+		b.WriteString(indent(10, g.dataSchema(e)))
 	}
 	return b.String()
+}
+
+// dataSchema returns the schema of an event's data in openapi.yaml. With a further member, it is not only a
+// reference to the resource.
+func (g *generator) dataSchema(e webhookevent.Event) string {
+	if e.Extra == "" {
+		return fmt.Sprintf("$ref: \"#/components/schemas/%s\"\n", e.Resource)
+	}
+	return g.block(g.dataOf(e))
 }
 
 // indent indents the lines of a text.

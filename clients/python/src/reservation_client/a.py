@@ -215,6 +215,173 @@ class Pass(TypedDict):
     updated_at: LocalDateTime
     tz: str
     payment: NotRequired[CardPayment]
+    subscription_id: NotRequired[str]
+
+
+class SubscriptionList(TypedDict):
+    """A page of subscriptions."""
+
+    data: list[Subscription]
+    total: int
+    page: int
+    pageSize: int
+
+
+class SubscriptionResponse(TypedDict):
+    """A subscription."""
+
+    data: Subscription
+
+
+class Subscription(TypedDict):
+    """A customer's subscription to a plan."""
+
+    id: str
+    type: Literal["subscription"]
+    customer_id: str
+    plan_id: str
+    plan_title: str
+    customer_pass_id: NotRequired[str]
+    status: Literal["trialing", "active", "past_due", "paused", "ending", "ended"]
+    base100price: int
+    currency: str
+    interval: Literal["week", "month", "year"]
+    interval_count: int
+    bookings: Literal["none", "credits", "unlimited"]
+    credits: int
+    max_rollover: int
+    start_date: str
+    current_period: SubscriptionPeriod
+    renews_on: NotRequired[str]
+    last_day: NotRequired[str]
+    pause: NotRequired[SubscriptionPause]
+    plan_change: NotRequired[PlanChange]
+    cancellation: NotRequired[SubscriptionCancellation]
+    base100amount_due: int
+    past_due_since: NotRequired[LocalDateTime]
+    suspended_from: NotRequired[LocalDateTime]
+    base100account_credit: int
+    base100refund_due: int
+    base100refunded_amount: int
+    end_reason: NotRequired[Literal["cancelled", "unpaid", "customer_deleted"]]
+    created_at: LocalDateTime
+    updated_at: LocalDateTime
+    tz: str
+
+
+class SubscriptionPeriod(TypedDict):
+    """A period of a subscription."""
+
+    number: int
+    plan_id: str
+    first_day: str
+    last_day: str
+    trial: bool
+    base100price: int
+    currency: str
+    base100credit_applied: int
+    base100amount_due: int
+    payment_status: Literal["not_due", "due", "failed", "paid", "waived", "cancelled"]
+    due_at: NotRequired[LocalDateTime]
+    payment: NotRequired[SubscriptionPayment]
+    credits_granted: int
+    credits_carried_over: int
+    credits_expired: int
+    paused_days: int
+
+
+class SubscriptionPayment(TypedDict):
+    """A recorded payment of a period."""
+
+    method: Literal["CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER"]
+    base100amount: int
+    paid_at: LocalDateTime
+
+
+class SubscriptionPause(TypedDict):
+    """A pause of a subscription, scheduled or current."""
+
+    first_day: str
+    resumes_on: NotRequired[str]
+    reason: str
+
+
+class PlanChange(TypedDict):
+    """A scheduled change of plan."""
+
+    plan_id: str
+    on: str
+
+
+class SubscriptionCancellation(TypedDict):
+    """The cancellation of a subscription."""
+
+    reason: str
+    requested_at: LocalDateTime
+    at_period_end: bool
+
+
+class MediaList(TypedDict):
+    """A page of items."""
+
+    data: list[Media]
+    total: int
+    page: int
+    pageSize: int
+
+
+class MediaResponse(TypedDict):
+    """A media item."""
+
+    data: Media
+
+
+class Media(TypedDict):
+    """A media item that a customer can play."""
+
+    id: str
+    type: Literal["media"]
+    title: str
+    description: str
+    kind: Literal["video", "audio", "document", "image"]
+    duration_seconds: NotRequired[int]
+    tags: list[str]
+    collection_ids: list[str]
+    file: NotRequired[MediaFile]
+    cover_url: NotRequired[str]
+    reason: MediaReason
+    progress: NotRequired[MediaProgress]
+    created_at: LocalDateTime
+    updated_at: LocalDateTime
+    tz: str
+
+
+class MediaFile(TypedDict):
+    """The file of a media item."""
+
+    name: str
+    content_type: str
+    size: int
+    uploaded_at: LocalDateTime
+
+
+class MediaReason(TypedDict):
+    """Why a customer can play an item."""
+
+    type: Literal["pass", "subscription", "booking", "given"]
+    entitlement_id: NotRequired[str]
+    customer_pass_id: NotRequired[str]
+    subscription_id: NotRequired[str]
+    booking_id: NotRequired[str]
+    last_day: NotRequired[str]
+
+
+class MediaProgress(TypedDict):
+    """How far a customer has watched an item."""
+
+    position_seconds: int
+    completed: bool
+    updated_at: LocalDateTime
 
 
 class NoteList(TypedDict):
@@ -309,7 +476,7 @@ class OAuthError(TypedDict):
 
 
 class Operations(Client):
-    """The operations of the interface. Read and update one company's customers and notes, and read their bookings and passes."""
+    """The operations of the interface. Read and update one company's customers and notes, and read their bookings, passes, subscriptions and media."""
 
     def list_customers(
         self,
@@ -454,6 +621,88 @@ class Operations(Client):
         Returns one pass in the same form as an item of the list. A pass of another customer gets 404.
         """
         return self._call("GET", "/customer/{}/pass/{}", (customer_id, pass_id), PassResponse)
+
+    def list_subscriptions(
+        self,
+        customer_id: str,
+        /,
+        *,
+        page: int | None = None,
+        pageSize: int | None = None,
+        status: Literal["trialing", "active", "past_due", "paused", "ending", "ended"] | None = None,
+    ) -> SubscriptionList:
+        """List a customer's subscriptions.
+
+        Requires the scope `subscriptions:read`.
+
+        Returns a page of the subscriptions that the customer has or had, oldest first.
+        """
+        return self._call("GET", "/customer/{}/subscriptions", (customer_id,), SubscriptionList, query={"page": page, "pageSize": pageSize, "status": status})
+
+    def iter_subscriptions(
+        self,
+        customer_id: str,
+        /,
+        *,
+        status: Literal["trialing", "active", "past_due", "paused", "ending", "ended"] | None = None,
+    ) -> Iterator[Subscription]:
+        """Yield the items of `list_subscriptions`, page by page."""
+        return by_page(lambda page: self.list_subscriptions(customer_id, status=status, page=page, pageSize=100), "data")
+
+    def get_subscription(
+        self,
+        customer_id: str,
+        subscription_id: str,
+        /,
+    ) -> SubscriptionResponse:
+        """Get a customer's subscription.
+
+        Requires the scope `subscriptions:read`.
+
+        Returns one subscription in the same form as an item of the list. A subscription of another customer
+        gets 404.
+        """
+        return self._call("GET", "/customer/{}/subscription/{}", (customer_id, subscription_id), SubscriptionResponse)
+
+    def list_media(
+        self,
+        customer_id: str,
+        /,
+        *,
+        page: int | None = None,
+        pageSize: int | None = None,
+    ) -> MediaList:
+        """List the media that a customer can play.
+
+        Requires the scope `media:read`.
+
+        Returns a page of the published items that the customer can play now. Each has the reason and the
+        progress of the customer.
+        """
+        return self._call("GET", "/customer/{}/media", (customer_id,), MediaList, query={"page": page, "pageSize": pageSize})
+
+    def iter_media(
+        self,
+        customer_id: str,
+        /,
+    ) -> Iterator[Media]:
+        """Yield the items of `list_media`, page by page."""
+        return by_page(lambda page: self.list_media(customer_id, page=page, pageSize=100), "data")
+
+    def get_media(
+        self,
+        customer_id: str,
+        media_id: str,
+        /,
+    ) -> MediaResponse:
+        """Get a media item of a customer.
+
+        Requires the scope `media:read`.
+
+        Returns one item in the same form as an item of the list. An item that the customer cannot play gets
+        404.
+        """
+        return self._call("GET", "/customer/{}/media/{}", (customer_id, media_id), MediaResponse)
 
     def list_notes(
         self,

@@ -272,6 +272,7 @@ class PaymentWrite(TypedDict):
 
     method: NotRequired[Literal["CARD", "PASS", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER", "FREE"]]
     customerPassId: NotRequired[str]
+    subscriptionId: NotRequired[str]
     reference: NotRequired[str]
 
 
@@ -552,6 +553,7 @@ class Pass(TypedDict):
     updatedAt: Timestamp
     unlimitedUses: bool
     neverExpires: bool
+    planId: str | None
 
 
 class PassWrite(TypedDict):
@@ -587,6 +589,7 @@ class CustomerPass(TypedDict):
     pausedSince: Timestamp | None
     createdAt: Timestamp
     updatedAt: Timestamp
+    subscriptionId: str | None
 
 
 class CustomerPassCreate(TypedDict):
@@ -679,12 +682,540 @@ class LedgerEntry(TypedDict):
     """A change of the credits of a customer pass."""
 
     sequence: int
-    kind: Literal["assigned", "redeemed", "returned", "adjusted"]
+    kind: Literal["assigned", "redeemed", "returned", "adjusted", "granted", "expired"]
     change: int
     balance: int
     reason: str
     transactionId: str | None
     at: Timestamp
+    period: int | None
+
+
+class Plan(TypedDict):
+    """A subscription that the company sells."""
+
+    id: str
+    title: str
+    description: str
+    price: Decimal
+    currency: Currency
+    interval: Literal["week", "month", "year"]
+    intervalCount: int
+    trialDays: int
+    minimumPeriods: int
+    bookings: PlanBookings
+    credits: int
+    maxRollover: int
+    eligibleEventTypes: list[EventType]
+    mediaCollectionIds: list[str]
+    passId: str | None
+    status: Literal["active", "archived"]
+    createdAt: Timestamp
+    updatedAt: Timestamp
+
+
+PlanBookings = Literal["none", "credits", "unlimited"]
+"""How a plan pays for bookings: not at all, with credits, or without a limit."""
+
+
+class PlanWrite(TypedDict):
+    """The members of a plan that you can set."""
+
+    title: NotRequired[str]
+    description: NotRequired[str]
+    price: NotRequired[Decimal | int]
+    currency: NotRequired[Currency]
+    interval: NotRequired[Literal["week", "month", "year"]]
+    intervalCount: NotRequired[int]
+    trialDays: NotRequired[int]
+    minimumPeriods: NotRequired[int]
+    bookings: NotRequired[PlanBookings]
+    credits: NotRequired[int]
+    maxRollover: NotRequired[int]
+    eligibleEventTypes: NotRequired[list[EventType]]
+    mediaCollectionIds: NotRequired[list[str]]
+    status: NotRequired[Literal["active", "archived"]]
+
+
+class PlansPage(TypedDict):
+    """A page of plans."""
+
+    plans: list[Plan]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+SubscriptionStatus = Literal["trialing", "active", "past_due", "paused", "ending", "ended"]
+"""The state: in its trial, renewing, with an overdue payment, paused, going to end on `lastDay`, or ended."""
+
+
+class Subscription(TypedDict):
+    """A customer's subscription to a plan."""
+
+    id: str
+    customerId: str
+    planId: str
+    planTitle: str
+    customerPassId: str | None
+    status: SubscriptionStatus
+    price: Decimal
+    currency: str
+    interval: Literal["week", "month", "year"]
+    intervalCount: int
+    minimumPeriods: int
+    bookings: PlanBookings
+    credits: int
+    maxRollover: int
+    mediaCollectionIds: list[str]
+    startDate: str
+    currentPeriod: SubscriptionPeriod
+    renewsOn: str | None
+    lastDay: str | None
+    pause: NotRequired[SubscriptionPause]
+    planChange: NotRequired[PlanChange]
+    cancellation: NotRequired[SubscriptionCancellation]
+    amountDue: Decimal
+    pastDueSince: Timestamp | None
+    suspendedFrom: Timestamp | None
+    accountCredit: Decimal
+    refundDue: Decimal
+    refundedAmount: Decimal
+    endReason: Literal["cancelled", "unpaid", "customer_deleted"] | None
+    createdAt: Timestamp
+    updatedAt: Timestamp
+
+
+class SubscriptionPeriod(TypedDict):
+    """A period of a subscription."""
+
+    number: int
+    planId: str
+    firstDay: str
+    lastDay: str
+    trial: bool
+    price: Decimal
+    currency: str
+    creditApplied: Decimal
+    amountDue: Decimal
+    paymentStatus: Literal["not_due", "due", "failed", "paid", "waived", "cancelled"]
+    dueAt: Timestamp | None
+    payment: NotRequired[SubscriptionPayment]
+    failureReason: str
+    failedAttempts: int
+    creditsGranted: int
+    creditsCarriedOver: int
+    creditsExpired: int
+    pausedDays: int
+    unusedValue: Decimal
+
+
+class SubscriptionPayment(TypedDict):
+    """A recorded payment of a period."""
+
+    method: Literal["CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER"]
+    reference: str
+    amount: Decimal
+    paidAt: Timestamp
+
+
+class SubscriptionPaymentWrite(TypedDict):
+    """A payment that you collected outside the platform."""
+
+    method: NotRequired[Literal["CARD", "CASH", "BANK_TRANSFER", "ONLINE", "OTHER"]]
+    reference: NotRequired[str]
+    amount: NotRequired[Decimal | int]
+
+
+class SubscriptionCreate(TypedDict):
+    """A subscription to start."""
+
+    customerId: str
+    planId: str
+    startDate: NotRequired[str]
+    skipTrial: NotRequired[bool]
+    payment: NotRequired[SubscriptionPaymentWrite]
+
+
+class SubscriptionsPage(TypedDict):
+    """A page of subscriptions."""
+
+    subscriptions: list[Subscription]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class SubscriptionPeriodsPage(TypedDict):
+    """A page of periods."""
+
+    periods: list[SubscriptionPeriod]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class AccountEntry(TypedDict):
+    """A change of the account credit or of the refund due of a subscription."""
+
+    sequence: int
+    kind: Literal["unused_period", "applied", "refund_due", "refunded"]
+    credit: Decimal
+    refund: Decimal
+    creditBalance: Decimal
+    refundBalance: Decimal
+    period: int | None
+    reference: str
+    createdAt: Timestamp
+
+
+class AccountEntriesPage(TypedDict):
+    """A page of account entries."""
+
+    accountEntries: list[AccountEntry]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class SubscriptionPause(TypedDict):
+    """A pause of a subscription, scheduled or current."""
+
+    firstDay: str
+    resumesOn: str | None
+    reason: str
+
+
+class SubscriptionPauseWrite(TypedDict):
+    """When to pause a subscription."""
+
+    firstDay: NotRequired[str]
+    resumesOn: NotRequired[str]
+    reason: NotRequired[str]
+
+
+class SubscriptionResumption(TypedDict):
+    """When to resume a subscription."""
+
+    on: NotRequired[str]
+
+
+ChangeTime = Literal["period_end", "now"]
+"""When a change takes effect. Defaults to `period_end`."""
+
+
+class PlanChange(TypedDict):
+    """A scheduled change of plan."""
+
+    planId: str
+    on: str
+
+
+class PlanChangeWrite(TypedDict):
+    """The new plan of a subscription."""
+
+    planId: str
+    when: NotRequired[ChangeTime]
+    payment: NotRequired[SubscriptionPaymentWrite]
+
+
+class PlanChangePreview(TypedDict):
+    """The difference that a change of plan would make."""
+
+    on: str
+    unusedValue: Decimal
+    price: Decimal
+    creditApplied: Decimal
+    amountDue: Decimal
+    accountCredit: Decimal
+    currency: str
+    remainingCredits: int
+    creditsExpired: int
+    creditsCarriedOver: int
+    creditsGranted: int
+
+
+class SubscriptionCancellation(TypedDict):
+    """The cancellation of a subscription."""
+
+    reason: str
+    requestedAt: Timestamp
+    atPeriodEnd: bool
+
+
+class SubscriptionCancellationWrite(TypedDict):
+    """When and how to cancel a subscription."""
+
+    when: NotRequired[ChangeTime]
+    reason: NotRequired[str]
+    prorate: NotRequired[bool]
+    waiveMinimumTerm: NotRequired[bool]
+
+
+class SubscriptionCancellationPreview(TypedDict):
+    """The effect of a cancellation."""
+
+    lastDay: str
+    refundDue: Decimal
+    amountCancelled: Decimal
+    currency: str
+    minimumTermApplies: bool
+    minimumTermLastDay: str | None
+
+
+class PaymentRecord(TypedDict):
+    """A payment of a period."""
+
+    period: int
+    payment: NotRequired[SubscriptionPaymentWrite]
+
+
+class PaymentRemark(TypedDict):
+    """A remark about the payment of a period."""
+
+    period: int
+    reason: NotRequired[str]
+
+
+class SubscriptionRefundWrite(TypedDict):
+    """A refund that you made outside the platform."""
+
+    amount: NotRequired[Decimal | int]
+    reference: NotRequired[str]
+
+
+class SubscriptionSettings(TypedDict):
+    """The steps while a payment is due. Days count from the time when the payment became due, or when the subscription became past due."""
+
+    pastDueAfterDays: int
+    graceDays: int
+    reminderDays: list[int]
+    endAfterDays: int | None
+
+
+MediaKind = Literal["video", "audio", "document", "image"]
+"""The kind of a media item."""
+
+
+class MediaItem(TypedDict):
+    """A video, a recording, a document or an image."""
+
+    id: str
+    title: str
+    description: str
+    kind: MediaKind
+    durationSeconds: int | None
+    tags: list[str]
+    status: Literal["draft", "published"]
+    file: NotRequired[MediaFile]
+    cover: NotRequired[MediaFile]
+    collectionIds: list[str]
+    reference: str | None
+    createdAt: Timestamp
+    updatedAt: Timestamp
+
+
+class MediaFile(TypedDict):
+    """The file or the cover of a media item."""
+
+    name: str
+    contentType: str
+    size: int
+    sha256: str
+    uploadedAt: Timestamp
+    url: NotRequired[str]
+
+
+class MediaItemWrite(TypedDict):
+    """The members of a media item that you can set."""
+
+    title: NotRequired[str]
+    description: NotRequired[str]
+    kind: NotRequired[MediaKind]
+    durationSeconds: NotRequired[int | None]
+    tags: NotRequired[list[str]]
+    collectionIds: NotRequired[list[str]]
+    status: NotRequired[Literal["draft", "published"]]
+    reference: NotRequired[str]
+
+
+class MediaPage(TypedDict):
+    """A page of media items."""
+
+    media: list[MediaItem]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class Upload(TypedDict):
+    """The upload of a file, in parts."""
+
+    id: str
+    mediaId: str
+    purpose: Literal["file", "cover"]
+    status: Literal["open", "completing", "complete", "failed"]
+    fileName: str
+    contentType: str
+    size: int
+    partSize: int
+    partCount: int
+    receivedParts: list[int]
+    partUrl: str
+    expiresAt: Timestamp
+    error: str | None
+
+
+class UploadWrite(TypedDict):
+    """A file to upload."""
+
+    purpose: NotRequired[Literal["file", "cover"]]
+    fileName: str
+    contentType: str
+    size: int
+    sha256: NotRequired[str]
+
+
+class MediaCollection(TypedDict):
+    """A group of media items."""
+
+    id: str
+    title: str
+    description: str
+    itemCount: int
+    createdAt: Timestamp
+    updatedAt: Timestamp
+
+
+class MediaCollectionWrite(TypedDict):
+    """The members of a collection that you can set."""
+
+    title: NotRequired[str]
+    description: NotRequired[str]
+
+
+class MediaCollectionsPage(TypedDict):
+    """A page of collections."""
+
+    mediaCollections: list[MediaCollection]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class MediaEntitlement(TypedDict):
+    """A rule that lets customers play a collection or an item."""
+
+    id: str
+    collectionId: str | None
+    mediaId: str | None
+    passId: str | None
+    planId: str | None
+    eventId: str | None
+    customerId: str | None
+    lastDay: str | None
+    createdAt: Timestamp
+
+
+class MediaEntitlementWrite(TypedDict):
+    """An entitlement to create."""
+
+    collectionId: NotRequired[str]
+    mediaId: NotRequired[str]
+    passId: NotRequired[str]
+    planId: NotRequired[str]
+    eventId: NotRequired[str]
+    customerId: NotRequired[str]
+    lastDay: NotRequired[str]
+
+
+class MediaEntitlementsPage(TypedDict):
+    """A page of entitlements."""
+
+    mediaEntitlements: list[MediaEntitlement]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class CustomerMedia(TypedDict):
+    """A media item as a customer sees it."""
+
+    id: str
+    title: str
+    description: str
+    kind: MediaKind
+    durationSeconds: int | None
+    tags: list[str]
+    status: Literal["draft", "published"]
+    file: NotRequired[MediaFile]
+    cover: NotRequired[MediaFile]
+    collectionIds: list[str]
+    reference: str | None
+    createdAt: Timestamp
+    updatedAt: Timestamp
+    reason: NotRequired[MediaReason]
+    progress: NotRequired[MediaProgress]
+
+
+class MediaReason(TypedDict):
+    """Why a customer can play an item."""
+
+    type: Literal["pass", "subscription", "registration", "given"]
+    entitlementId: str | None
+    customerPassId: str | None
+    subscriptionId: str | None
+    registrationId: str | None
+    lastDay: str | None
+
+
+class MediaProgress(TypedDict):
+    """How far a customer has watched an item."""
+
+    positionSeconds: int
+    completed: bool
+    updatedAt: Timestamp
+
+
+class CustomerMediaPage(TypedDict):
+    """A page of items."""
+
+    media: list[CustomerMedia]
+    total: int
+    page: int
+    perPage: int
+    nextCursor: NotRequired[str]
+
+
+class PlaybackLinkWrite(TypedDict):
+    """The customer, and how long the address works."""
+
+    customerId: str
+    minutes: NotRequired[int]
+
+
+class PlaybackLink(TypedDict):
+    """The address at which a customer can play an item."""
+
+    url: str
+    expiresAt: Timestamp
+    contentType: str
+    reason: MediaReason
+
+
+class ProgressWrite(TypedDict):
+    """How far a customer has watched an item."""
+
+    customerId: str
+    positionSeconds: int
+    completed: NotRequired[bool]
 
 
 class DiscountCodesPage(TypedDict):
@@ -1851,14 +2382,16 @@ class Operations(Client):
         sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
         updatedSince: str | None = None,
         status: Literal["active", "archived"] | None = None,
+        includePlans: bool | None = None,
     ) -> PassesPage:
         """List passes.
 
         Requires the permission `passes:read`.
 
-        Returns a page of the company's pass types, including archived ones. You can filter them by status.
+        Returns a page of the company's pass types, including archived ones. You can filter them by status. Pass types
+        that belong to plans are left out, unless `includePlans` is true.
         """
-        return self._call("GET", "/passes", (), PassesPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince, "status": status})
+        return self._call("GET", "/passes", (), PassesPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince, "status": status, "includePlans": includePlans})
 
     def iter_passes(
         self,
@@ -1866,9 +2399,10 @@ class Operations(Client):
         sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
         updatedSince: str | None = None,
         status: Literal["active", "archived"] | None = None,
+        includePlans: bool | None = None,
     ) -> Iterator[Pass]:
         """Yield the items of `list_passes`, page by page."""
-        return by_cursor(lambda cursor: self.list_passes(sort=sort, updatedSince=updatedSince, status=status, cursor=cursor, perPage=100), "passes")
+        return by_cursor(lambda cursor: self.list_passes(sort=sort, updatedSince=updatedSince, status=status, includePlans=includePlans, cursor=cursor, perPage=100), "passes")
 
     def create_pass(
         self,
@@ -2053,6 +2587,930 @@ class Operations(Client):
     ) -> Iterator[LedgerEntry]:
         """Yield the items of `list_ledger`, page by page."""
         return by_cursor(lambda cursor: self.list_ledger(customer_pass_id, sort=sort, cursor=cursor, perPage=100), "ledger")
+
+    def list_plans(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        status: Literal["active", "archived"] | None = None,
+    ) -> PlansPage:
+        """List plans.
+
+        Requires the permission `plans:read`.
+
+        Returns a page of the company's plans, including archived ones. You can filter them by status. A
+        publishable key only sees active plans.
+        """
+        return self._call("GET", "/plans", (), PlansPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince, "status": status})
+
+    def iter_plans(
+        self,
+        *,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        status: Literal["active", "archived"] | None = None,
+    ) -> Iterator[Plan]:
+        """Yield the items of `list_plans`, page by page."""
+        return by_cursor(lambda cursor: self.list_plans(sort=sort, updatedSince=updatedSince, status=status, cursor=cursor, perPage=100), "plans")
+
+    def create_plan(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[PlanWrite],
+    ) -> Plan:
+        """Create a plan.
+
+        Requires the permission `plans:write`.
+
+        Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+        `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+        and it is not sold on its own.
+        """
+        return self._call("POST", "/plans", (), Plan, idempotency_key=idempotency_key, body=body)
+
+    def get_plan(
+        self,
+        plan_id: str,
+        /,
+    ) -> Plan:
+        """Get a plan.
+
+        Requires the permission `plans:read`.
+
+        Returns one plan. A publishable key only sees active plans.
+        """
+        return self._call("GET", "/plans/{}", (plan_id,), Plan)
+
+    def update_plan(
+        self,
+        plan_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[PlanWrite],
+    ) -> Plan:
+        """Update a plan.
+
+        Requires the permission `plans:write`.
+
+        Updates the members that you send and returns the plan. Omitted members do not change. Existing
+        subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+        `mediaCollectionIds` apply to them too.
+        """
+        return self._call("PUT", "/plans/{}", (plan_id,), Plan, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def patch_plan(
+        self,
+        plan_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[PlanWrite],
+    ) -> Plan:
+        """Update a plan (PATCH).
+
+        Requires the permission `plans:write`. Does the same as `PUT`.
+        """
+        return self._call("PATCH", "/plans/{}", (plan_id,), Plan, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def list_subscriptions(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        customerId: str | None = None,
+        planId: str | None = None,
+        status: Literal["trialing", "active", "past_due", "paused", "ending", "ended"] | None = None,
+        paymentDue: bool | None = None,
+    ) -> SubscriptionsPage:
+        """List subscriptions.
+
+        Requires the permission `subscriptions:read`.
+
+        Returns a page of subscriptions, each with its current period. You can filter them by customer, plan,
+        status, and whether a payment is due.
+        """
+        return self._call("GET", "/subscriptions", (), SubscriptionsPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince, "customerId": customerId, "planId": planId, "status": status, "paymentDue": paymentDue})
+
+    def iter_subscriptions(
+        self,
+        *,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        customerId: str | None = None,
+        planId: str | None = None,
+        status: Literal["trialing", "active", "past_due", "paused", "ending", "ended"] | None = None,
+        paymentDue: bool | None = None,
+    ) -> Iterator[Subscription]:
+        """Yield the items of `list_subscriptions`, page by page."""
+        return by_cursor(lambda cursor: self.list_subscriptions(sort=sort, updatedSince=updatedSince, customerId=customerId, planId=planId, status=status, paymentDue=paymentDue, cursor=cursor, perPage=100), "subscriptions")
+
+    def create_subscription(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[SubscriptionCreate],
+    ) -> Subscription:
+        """Subscribe a customer to a plan.
+
+        Requires the permission `subscriptions:write`.
+
+        Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+        are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+
+        You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+        price becomes due. A trial has no payment.
+
+        If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+        """
+        return self._call("POST", "/subscriptions", (), Subscription, idempotency_key=idempotency_key, body=body)
+
+    def get_subscription(
+        self,
+        subscription_id: str,
+        /,
+    ) -> Subscription:
+        """Get a subscription.
+
+        Requires the permission `subscriptions:read`.
+
+        Returns one subscription with its current period.
+        """
+        return self._call("GET", "/subscriptions/{}", (subscription_id,), Subscription)
+
+    def list_subscription_periods(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt"] | None = None,
+    ) -> SubscriptionPeriodsPage:
+        """List the periods of a subscription.
+
+        Requires the permission `subscriptions:read`.
+
+        Returns a page of the periods, each with its payment and its credits.
+        """
+        return self._call("GET", "/subscriptions/{}/periods", (subscription_id,), SubscriptionPeriodsPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort})
+
+    def iter_subscription_periods(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        sort: Literal["createdAt", "-createdAt"] | None = None,
+    ) -> Iterator[SubscriptionPeriod]:
+        """Yield the items of `list_subscription_periods`, page by page."""
+        return by_cursor(lambda cursor: self.list_subscription_periods(subscription_id, sort=sort, cursor=cursor, perPage=100), "periods")
+
+    def list_account_entries(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt"] | None = None,
+    ) -> AccountEntriesPage:
+        """List the account entries of a subscription.
+
+        Requires the permission `subscriptions:read`.
+
+        Returns a page of the changes of the account credit and of the refund due. The sum of all `credit`
+        values is `accountCredit`, and the sum of all `refund` values is `refundDue`.
+        """
+        return self._call("GET", "/subscriptions/{}/account-entries", (subscription_id,), AccountEntriesPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort})
+
+    def iter_account_entries(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        sort: Literal["createdAt", "-createdAt"] | None = None,
+    ) -> Iterator[AccountEntry]:
+        """Yield the items of `list_account_entries`, page by page."""
+        return by_cursor(lambda cursor: self.list_account_entries(subscription_id, sort=sort, cursor=cursor, perPage=100), "accountEntries")
+
+    def pause_subscription(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[SubscriptionPauseWrite],
+    ) -> Subscription:
+        """Pause a subscription.
+
+        Requires the permission `subscriptions:write`.
+
+        Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+        until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+        pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+        pause. A pause that has not begun is replaced. The request needs no body.
+
+        The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+        past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+        """
+        return self._call("POST", "/subscriptions/{}/pause", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def resume_subscription(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[SubscriptionResumption],
+    ) -> Subscription:
+        """Resume a subscription.
+
+        Requires the permission `subscriptions:write`.
+
+        Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+        subscription. The request needs no body.
+
+        The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+        """
+        return self._call("POST", "/subscriptions/{}/resume", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def preview_plan_change(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        planId: str | None = None,
+        when: Literal["period_end", "now"] | None = None,
+    ) -> PlanChangePreview:
+        """Preview a change of plan.
+
+        Requires the permission `subscriptions:read`.
+
+        Returns what a change of plan would do now: the amount that would become due, and the credits that
+        would expire, move and be granted. It fails as the change itself would.
+        """
+        return self._call("GET", "/subscriptions/{}/plan-change-preview", (subscription_id,), PlanChangePreview, query={"planId": planId, "when": when})
+
+    def change_plan(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[PlanChangeWrite],
+    ) -> Subscription:
+        """Change the plan of a subscription.
+
+        Requires the permission `subscriptions:write`.
+
+        Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+        ends the current period: the unused part of what was paid becomes account credit, and a period of the
+        new plan begins today. Use the same plan at the period's end to take over its current terms. A
+        scheduled change is replaced.
+
+        The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+        `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+        due).
+        """
+        return self._call("POST", "/subscriptions/{}/change-plan", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def withdraw_plan_change(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Subscription:
+        """Withdraw a scheduled change of plan.
+
+        Requires the permission `subscriptions:write`.
+
+        Removes the scheduled change of plan and returns the subscription. If none is scheduled, the request
+        fails with `NO_PLAN_CHANGE`. The request needs no body.
+        """
+        return self._call("POST", "/subscriptions/{}/withdraw-plan-change", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key)
+
+    def preview_subscription_cancellation(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        when: Literal["period_end", "now"] | None = None,
+        prorate: bool | None = None,
+        waiveMinimumTerm: bool | None = None,
+    ) -> SubscriptionCancellationPreview:
+        """Preview the cancellation of a subscription.
+
+        Requires the permission `subscriptions:read`.
+
+        Returns what a cancellation would do now: the last day, the refund due, and the amount that would no
+        longer be collected.
+        """
+        return self._call("GET", "/subscriptions/{}/cancellation-preview", (subscription_id,), SubscriptionCancellationPreview, query={"when": when, "prorate": prorate, "waiveMinimumTerm": waiveMinimumTerm})
+
+    def cancel_subscription(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[SubscriptionCancellationWrite],
+    ) -> Subscription:
+        """Cancel a subscription.
+
+        Requires the permission `subscriptions:write`.
+
+        Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+        term is over, it ends with the last period of the minimum term instead. A trial can always be
+        cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+        body.
+
+        The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+        period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+        ignores the minimum term.
+        """
+        return self._call("POST", "/subscriptions/{}/cancel", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def withdraw_cancellation(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Subscription:
+        """Withdraw the cancellation of a subscription.
+
+        Requires the permission `subscriptions:write`.
+
+        Keeps a subscription that is going to end, and returns it. The request fails with `NOT_ENDING` or
+        `SUBSCRIPTION_ENDED`. The request needs no body.
+        """
+        return self._call("POST", "/subscriptions/{}/withdraw-cancellation", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key)
+
+    def record_payment(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[PaymentRecord],
+    ) -> Subscription:
+        """Record the payment of a period.
+
+        Requires the permission `subscriptions:write`.
+
+        Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+        When nothing is overdue any more, a subscription that was past due becomes active.
+
+        If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+        """
+        return self._call("POST", "/subscriptions/{}/record-payment", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def record_payment_failure(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[PaymentRemark],
+    ) -> Subscription:
+        """Record a failed payment.
+
+        Requires the permission `subscriptions:write`.
+
+        Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+        `period` is required. The amount is still due, and the subscription becomes past due.
+
+        If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+        """
+        return self._call("POST", "/subscriptions/{}/record-failure", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def waive_payment(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[PaymentRemark],
+    ) -> Subscription:
+        """Waive the payment of a period.
+
+        Requires the permission `subscriptions:write`.
+
+        Records that the amount due of a period will not be collected, and returns the subscription. `period`
+        is required.
+
+        If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+        """
+        return self._call("POST", "/subscriptions/{}/waive-payment", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def record_refund(
+        self,
+        subscription_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[SubscriptionRefundWrite],
+    ) -> Subscription:
+        """Record a refund to the customer.
+
+        Requires the permission `subscriptions:write`.
+
+        Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+        request needs no body.
+
+        If no refund is due, the request fails with `NO_REFUND_DUE`.
+        """
+        return self._call("POST", "/subscriptions/{}/record-refund", (subscription_id,), Subscription, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def get_subscription_settings(
+        self,
+    ) -> SubscriptionSettings:
+        """Get the subscription settings.
+
+        Requires the permission `subscriptions:read`.
+
+        Returns what happens while a payment is due.
+        """
+        return self._call("GET", "/subscription-settings", (), SubscriptionSettings)
+
+    def update_subscription_settings(
+        self,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[SubscriptionSettings],
+    ) -> SubscriptionSettings:
+        """Replace the subscription settings.
+
+        Requires the permission `subscriptions:write`.
+
+        Replaces all settings and returns them. All members are required. They apply to payments that become
+        due later.
+        """
+        return self._call("PUT", "/subscription-settings", (), SubscriptionSettings, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def list_media(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        status: Literal["draft", "published"] | None = None,
+        kind: Literal["video", "audio", "document", "image"] | None = None,
+        collectionId: str | None = None,
+        tag: str | None = None,
+    ) -> MediaPage:
+        """List media.
+
+        Requires the permission `media:read`.
+
+        Returns a page of the items of the library, drafts included. You can filter them by status, kind,
+        collection and tag.
+        """
+        return self._call("GET", "/media", (), MediaPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince, "status": status, "kind": kind, "collectionId": collectionId, "tag": tag})
+
+    def iter_media(
+        self,
+        *,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+        status: Literal["draft", "published"] | None = None,
+        kind: Literal["video", "audio", "document", "image"] | None = None,
+        collectionId: str | None = None,
+        tag: str | None = None,
+    ) -> Iterator[MediaItem]:
+        """Yield the items of `list_media`, page by page."""
+        return by_cursor(lambda cursor: self.list_media(sort=sort, updatedSince=updatedSince, status=status, kind=kind, collectionId=collectionId, tag=tag, cursor=cursor, perPage=100), "media")
+
+    def create_media_item(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[MediaItemWrite],
+    ) -> MediaItem:
+        """Create a media item.
+
+        Requires the permission `media:write`.
+
+        Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+        upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+        """
+        return self._call("POST", "/media", (), MediaItem, idempotency_key=idempotency_key, body=body)
+
+    def get_media_item(
+        self,
+        media_id: str,
+        /,
+    ) -> MediaItem:
+        """Get a media item.
+
+        Requires the permission `media:read`.
+
+        Returns one item.
+        """
+        return self._call("GET", "/media/{}", (media_id,), MediaItem)
+
+    def update_media_item(
+        self,
+        media_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[MediaItemWrite],
+    ) -> MediaItem:
+        """Update a media item.
+
+        Requires the permission `media:write`.
+
+        Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+        `reference` cannot change and are ignored.
+
+        If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+        """
+        return self._call("PUT", "/media/{}", (media_id,), MediaItem, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def patch_media_item(
+        self,
+        media_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[MediaItemWrite],
+    ) -> MediaItem:
+        """Update a media item (PATCH).
+
+        Requires the permission `media:write`. Does the same as `PUT`.
+        """
+        return self._call("PATCH", "/media/{}", (media_id,), MediaItem, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def delete_media_item(
+        self,
+        media_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Deleted:
+        """Delete a media item.
+
+        Requires the permission `media:write`.
+
+        Deletes the item, its files and the customers' progress. Playback links stop working at once.
+        """
+        return self._call("DELETE", "/media/{}", (media_id,), Deleted, if_match=if_match, idempotency_key=idempotency_key)
+
+    def create_upload(
+        self,
+        media_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[UploadWrite],
+    ) -> Upload:
+        """Begin the upload of a file.
+
+        Requires the permission `media:write`.
+
+        Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+        `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+        `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+        keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+        the upload.
+
+        The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+        uploads of the company are open.
+        """
+        return self._call("POST", "/media/{}/uploads", (media_id,), Upload, idempotency_key=idempotency_key, body=body)
+
+    def get_upload(
+        self,
+        media_id: str,
+        upload_id: str,
+        /,
+    ) -> Upload:
+        """Get an upload.
+
+        Requires the permission `media:write`.
+
+        Returns an upload and the parts that have arrived, so that you can continue after an interruption.
+        """
+        return self._call("GET", "/media/{}/uploads/{}", (media_id, upload_id), Upload)
+
+    def cancel_upload(
+        self,
+        media_id: str,
+        upload_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Deleted:
+        """Cancel an upload.
+
+        Requires the permission `media:write`.
+
+        Removes an upload and its parts. If it is complete, the request fails with `UPLOAD_COMPLETE`.
+        """
+        return self._call("DELETE", "/media/{}/uploads/{}", (media_id, upload_id), Deleted, idempotency_key=idempotency_key)
+
+    def complete_upload(
+        self,
+        media_id: str,
+        upload_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Upload:
+        """Complete an upload.
+
+        Requires the permission `media:write`.
+
+        Checks the parts, the checksum and the type of the content, makes the upload the file or cover of the
+        item, and returns the upload. Repeating the request returns the same. The request needs no body.
+
+        The request fails with `UPLOAD_INCOMPLETE` (`details.missingParts` has the missing parts),
+        `CHECKSUM_MISMATCH`, `FILE_TYPE_NOT_SUPPORTED` if the content is of another type, or `UPLOAD_EXPIRED`.
+        """
+        return self._call("POST", "/media/{}/uploads/{}/complete", (media_id, upload_id), Upload, idempotency_key=idempotency_key)
+
+    def create_playback_link(
+        self,
+        media_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[PlaybackLinkWrite],
+    ) -> PlaybackLink:
+        """Create a playback link.
+
+        Requires the permission `media:play`.
+
+        Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+        is required. Everyone who has the address can play the item, so send it only to that customer. It
+        stops working when the customer can no longer play the item.
+
+        The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+        if the item is a draft or has no file.
+        """
+        return self._call("POST", "/media/{}/playback-links", (media_id,), PlaybackLink, idempotency_key=idempotency_key, body=body)
+
+    def record_progress(
+        self,
+        media_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[ProgressWrite],
+    ) -> MediaProgress:
+        """Record how far a customer has watched.
+
+        Requires the permission `media:play`.
+
+        Records where the customer stopped, and whether the customer has reached the end, and returns the
+        progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+        """
+        return self._call("PUT", "/media/{}/progress", (media_id,), MediaProgress, idempotency_key=idempotency_key, body=body)
+
+    def list_media_collections(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+    ) -> MediaCollectionsPage:
+        """List media collections.
+
+        Requires the permission `media:read`.
+
+        Returns a page of the company's collections.
+        """
+        return self._call("GET", "/media-collections", (), MediaCollectionsPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "updatedSince": updatedSince})
+
+    def iter_media_collections(
+        self,
+        *,
+        sort: Literal["createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None = None,
+        updatedSince: str | None = None,
+    ) -> Iterator[MediaCollection]:
+        """Yield the items of `list_media_collections`, page by page."""
+        return by_cursor(lambda cursor: self.list_media_collections(sort=sort, updatedSince=updatedSince, cursor=cursor, perPage=100), "mediaCollections")
+
+    def create_media_collection(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[MediaCollectionWrite],
+    ) -> MediaCollection:
+        """Create a media collection.
+
+        Requires the permission `media:write`.
+
+        Creates a collection and returns it. `title` is required.
+        """
+        return self._call("POST", "/media-collections", (), MediaCollection, idempotency_key=idempotency_key, body=body)
+
+    def get_media_collection(
+        self,
+        media_collection_id: str,
+        /,
+    ) -> MediaCollection:
+        """Get a media collection.
+
+        Requires the permission `media:read`.
+
+        Returns one collection. `GET /media?collectionId=…` lists its items.
+        """
+        return self._call("GET", "/media-collections/{}", (media_collection_id,), MediaCollection)
+
+    def update_media_collection(
+        self,
+        media_collection_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[MediaCollectionWrite],
+    ) -> MediaCollection:
+        """Update a media collection.
+
+        Requires the permission `media:write`.
+
+        Updates the members that you send and returns the collection. Omitted members do not change.
+        """
+        return self._call("PUT", "/media-collections/{}", (media_collection_id,), MediaCollection, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def patch_media_collection(
+        self,
+        media_collection_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+        **body: Unpack[MediaCollectionWrite],
+    ) -> MediaCollection:
+        """Update a media collection (PATCH).
+
+        Requires the permission `media:write`. Does the same as `PUT`.
+        """
+        return self._call("PATCH", "/media-collections/{}", (media_collection_id,), MediaCollection, if_match=if_match, idempotency_key=idempotency_key, body=body)
+
+    def delete_media_collection(
+        self,
+        media_collection_id: str,
+        /,
+        *,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Deleted:
+        """Delete a media collection.
+
+        Requires the permission `media:write`.
+
+        Deletes the collection and the entitlements to it. Its items are kept.
+        """
+        return self._call("DELETE", "/media-collections/{}", (media_collection_id,), Deleted, if_match=if_match, idempotency_key=idempotency_key)
+
+    def list_media_entitlements(
+        self,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+        sort: Literal["createdAt", "-createdAt"] | None = None,
+        collectionId: str | None = None,
+        mediaId: str | None = None,
+        customerId: str | None = None,
+    ) -> MediaEntitlementsPage:
+        """List media entitlements.
+
+        Requires the permission `media:read`.
+
+        Returns a page of the entitlements. You can filter them by collection, item and customer.
+        """
+        return self._call("GET", "/media-entitlements", (), MediaEntitlementsPage, query={"page": page, "perPage": perPage, "cursor": cursor, "sort": sort, "collectionId": collectionId, "mediaId": mediaId, "customerId": customerId})
+
+    def iter_media_entitlements(
+        self,
+        *,
+        sort: Literal["createdAt", "-createdAt"] | None = None,
+        collectionId: str | None = None,
+        mediaId: str | None = None,
+        customerId: str | None = None,
+    ) -> Iterator[MediaEntitlement]:
+        """Yield the items of `list_media_entitlements`, page by page."""
+        return by_cursor(lambda cursor: self.list_media_entitlements(sort=sort, collectionId=collectionId, mediaId=mediaId, customerId=customerId, cursor=cursor, perPage=100), "mediaEntitlements")
+
+    def create_media_entitlement(
+        self,
+        *,
+        idempotency_key: str | None = None,
+        **body: Unpack[MediaEntitlementWrite],
+    ) -> MediaEntitlement:
+        """Entitle customers to media.
+
+        Requires the permission `media:write`.
+
+        Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+        and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+        it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+        """
+        return self._call("POST", "/media-entitlements", (), MediaEntitlement, idempotency_key=idempotency_key, body=body)
+
+    def get_media_entitlement(
+        self,
+        media_entitlement_id: str,
+        /,
+    ) -> MediaEntitlement:
+        """Get a media entitlement.
+
+        Requires the permission `media:read`.
+
+        Returns one entitlement.
+        """
+        return self._call("GET", "/media-entitlements/{}", (media_entitlement_id,), MediaEntitlement)
+
+    def delete_media_entitlement(
+        self,
+        media_entitlement_id: str,
+        /,
+        *,
+        idempotency_key: str | None = None,
+    ) -> Deleted:
+        """Delete a media entitlement.
+
+        Requires the permission `media:write`.
+
+        Deletes the entitlement. Playback links that rely on it stop working at once.
+        """
+        return self._call("DELETE", "/media-entitlements/{}", (media_entitlement_id,), Deleted, idempotency_key=idempotency_key)
+
+    def list_customer_media(
+        self,
+        customer_id: str,
+        /,
+        *,
+        page: int | None = None,
+        perPage: int | None = None,
+        cursor: str | None = None,
+    ) -> CustomerMediaPage:
+        """List the media of a customer.
+
+        Requires the permission `media:read`.
+
+        Returns a page of the published items that the customer can play now. Each has the reason and the
+        progress of the customer.
+        """
+        return self._call("GET", "/customers/{}/media", (customer_id,), CustomerMediaPage, query={"page": page, "perPage": perPage, "cursor": cursor})
+
+    def iter_customer_media(
+        self,
+        customer_id: str,
+        /,
+    ) -> Iterator[CustomerMedia]:
+        """Yield the items of `list_customer_media`, page by page."""
+        return by_cursor(lambda cursor: self.list_customer_media(customer_id, cursor=cursor, perPage=100), "media")
+
+    def get_customer_media(
+        self,
+        customer_id: str,
+        media_id: str,
+        /,
+    ) -> CustomerMedia:
+        """Get a media item of a customer.
+
+        Requires the permission `media:read`.
+
+        Returns one published item. `reason` is absent if the customer cannot play it.
+        """
+        return self._call("GET", "/customers/{}/media/{}", (customer_id, media_id), CustomerMedia)
 
     def list_discount_codes(
         self,

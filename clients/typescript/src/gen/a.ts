@@ -225,6 +225,131 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/customer/{id}/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List a customer's subscriptions
+         * @description Requires the scope `subscriptions:read`.
+         *
+         *     Returns a page of the subscriptions that the customer has or had, oldest first.
+         */
+        get: operations["listSubscriptions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/customer/{id}/subscription/{subscriptionId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r20
+                 */
+                subscriptionId: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a customer's subscription
+         * @description Requires the scope `subscriptions:read`.
+         *
+         *     Returns one subscription in the same form as an item of the list. A subscription of another customer
+         *     gets 404.
+         */
+        get: operations["getSubscription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/customer/{id}/media": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the media that a customer can play
+         * @description Requires the scope `media:read`.
+         *
+         *     Returns a page of the published items that the customer can play now. Each has the reason and the
+         *     progress of the customer.
+         */
+        get: operations["listMedia"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/customer/{id}/media/{mediaId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r22
+                 */
+                mediaId: string;
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a media item of a customer
+         * @description Requires the scope `media:read`.
+         *
+         *     Returns one item in the same form as an item of the list. An item that the customer cannot play gets
+         *     404.
+         */
+        get: operations["getMedia"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/customer/{id}/notes": {
         parameters: {
             query?: never;
@@ -621,6 +746,297 @@ export interface components {
             tz: string;
             /** @description How the pass was paid. A pass has no tax rate, so both prices are the same. Absent if the pass was given away without a payment. */
             payment?: components["schemas"]["CardPayment"];
+            /** @description The id of the subscription that the pass belongs to. Absent if there is none. */
+            subscription_id?: string;
+        };
+        /** @description A page of subscriptions. */
+        SubscriptionList: {
+            /** @description The subscriptions of this page. */
+            data: components["schemas"]["Subscription"][];
+            /** @description The number of matching subscriptions on all pages. */
+            total: number;
+            /** @description The number of this page, counted from 0. */
+            page: number;
+            /** @description The page size that was used. */
+            pageSize: number;
+        };
+        /** @description A subscription. */
+        SubscriptionResponse: {
+            data: components["schemas"]["Subscription"];
+        };
+        /** @description A customer's subscription to a plan. */
+        Subscription: {
+            /** @description The subscription's id. */
+            id: string;
+            /**
+             * @description The type of the object.
+             * @constant
+             */
+            type: "subscription";
+            /** @description The customer's id. */
+            customer_id: string;
+            /** @description The plan's id. */
+            plan_id: string;
+            /** @description The title of the plan. */
+            plan_title: string;
+            /** @description The id of the pass that has the credits. Absent if the plan includes no bookings. */
+            customer_pass_id?: string;
+            /**
+             * @description The state now. An `ending` subscription ends on `last_day`.
+             * @enum {string}
+             */
+            status: "trialing" | "active" | "past_due" | "paused" | "ending" | "ended";
+            /** @description The price of a period in minor units. It and the following terms are those of the plan when the customer subscribed or last changed the plan. */
+            base100price: number;
+            /** @description The currency (ISO 4217). */
+            currency: string;
+            /**
+             * @description The unit of the length of a period.
+             * @enum {string}
+             */
+            interval: "week" | "month" | "year";
+            /** @description The number of units in a period. */
+            interval_count: number;
+            /**
+             * @description How the subscription pays for bookings.
+             * @enum {string}
+             */
+            bookings: "none" | "credits" | "unlimited";
+            /** @description The number of credits of a period. */
+            credits: number;
+            /** @description The largest number of unused credits that move to the next period. */
+            max_rollover: number;
+            /**
+             * Format: date
+             * @description The first day.
+             */
+            start_date: string;
+            /** @description The current period, or the last one if the subscription has ended. */
+            current_period: components["schemas"]["SubscriptionPeriod"];
+            /**
+             * Format: date
+             * @description The day on which the next period begins. Absent if the subscription is not going to renew, or while it is paused.
+             */
+            renews_on?: string;
+            /**
+             * Format: date
+             * @description The last day. Absent unless the subscription is going to end or has ended.
+             */
+            last_day?: string;
+            /** @description The pause. Absent unless a pause is scheduled or current. */
+            pause?: components["schemas"]["SubscriptionPause"];
+            /** @description The scheduled change of plan. Absent if none is scheduled. */
+            plan_change?: components["schemas"]["PlanChange"];
+            /** @description The cancellation. Absent unless the subscription was cancelled. */
+            cancellation?: components["schemas"]["SubscriptionCancellation"];
+            /** @description The amount that is due for all periods together, in minor units. */
+            base100amount_due: number;
+            /** @description When the subscription became past due. Absent if it is not. */
+            past_due_since?: components["schemas"]["LocalDateTime"];
+            /** @description From when the subscription cannot pay for new bookings because a payment is overdue. Absent if none is. */
+            suspended_from?: components["schemas"]["LocalDateTime"];
+            /** @description The customer's credit in minor units, which the next renewals use. */
+            base100account_credit: number;
+            /** @description The amount in minor units that is still to be refunded. */
+            base100refund_due: number;
+            /** @description The amount in minor units that was refunded. */
+            base100refunded_amount: number;
+            /**
+             * @description Why the subscription ended. Absent unless it has ended.
+             * @enum {string}
+             */
+            end_reason?: "cancelled" | "unpaid" | "customer_deleted";
+            /** @description When the subscription was created. */
+            created_at: components["schemas"]["LocalDateTime"];
+            /** @description When the subscription was last changed. */
+            updated_at: components["schemas"]["LocalDateTime"];
+            /** @description The IANA name of the time zone of these times, for example `Europe/London`. */
+            tz: string;
+        };
+        /** @description A period of a subscription. */
+        SubscriptionPeriod: {
+            /** @description The number of the period, counted from 1. */
+            number: number;
+            /** @description The id of the plan of this period. */
+            plan_id: string;
+            /**
+             * Format: date
+             * @description The first day.
+             */
+            first_day: string;
+            /**
+             * Format: date
+             * @description The last day. It moves when a pause ends.
+             */
+            last_day: string;
+            /** @description Whether the period is the trial. */
+            trial: boolean;
+            /** @description The price in minor units. 0 in a trial. */
+            base100price: number;
+            /** @description The currency (ISO 4217). */
+            currency: string;
+            /** @description The part of the price that account credit paid. */
+            base100credit_applied: number;
+            /** @description The amount that is due. 0 once it is paid, waived or cancelled. */
+            base100amount_due: number;
+            /**
+             * @description The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due.
+             * @enum {string}
+             */
+            payment_status: "not_due" | "due" | "failed" | "paid" | "waived" | "cancelled";
+            /** @description When the payment became due. Absent if it never did. */
+            due_at?: components["schemas"]["LocalDateTime"];
+            /** @description The payment. Absent unless one is recorded. */
+            payment?: components["schemas"]["SubscriptionPayment"];
+            /** @description The number of credits granted for the period. */
+            credits_granted: number;
+            /** @description The number of unused credits that moved to this period. */
+            credits_carried_over: number;
+            /** @description The number of unused credits that expired when this period began. */
+            credits_expired: number;
+            /** @description The number of days for which the period was paused. */
+            paused_days: number;
+        };
+        /** @description A recorded payment of a period. */
+        SubscriptionPayment: {
+            /**
+             * @description The payment method.
+             * @enum {string}
+             */
+            method: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER";
+            /** @description The amount paid in minor units. */
+            base100amount: number;
+            /** @description When the payment was recorded. */
+            paid_at: components["schemas"]["LocalDateTime"];
+        };
+        /** @description A pause of a subscription, scheduled or current. */
+        SubscriptionPause: {
+            /**
+             * Format: date
+             * @description The first day of the pause.
+             */
+            first_day: string;
+            /**
+             * Format: date
+             * @description The day on which the subscription resumes. Absent if it is not set.
+             */
+            resumes_on?: string;
+            /** @description The reason. Empty if none was given. */
+            reason: string;
+        };
+        /** @description A scheduled change of plan. */
+        PlanChange: {
+            /** @description The id of the new plan. */
+            plan_id: string;
+            /**
+             * Format: date
+             * @description The day on which the plan changes.
+             */
+            on: string;
+        };
+        /** @description The cancellation of a subscription. */
+        SubscriptionCancellation: {
+            /** @description The reason. Empty if none was given. */
+            reason: string;
+            /** @description When the subscription was cancelled. */
+            requested_at: components["schemas"]["LocalDateTime"];
+            /** @description Whether it ends at the end of a period. Otherwise it ended at once. */
+            at_period_end: boolean;
+        };
+        /** @description A page of items. */
+        MediaList: {
+            /** @description The items of this page. */
+            data: components["schemas"]["Media"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, counted from 0. */
+            page: number;
+            /** @description The page size that was used. */
+            pageSize: number;
+        };
+        /** @description A media item. */
+        MediaResponse: {
+            data: components["schemas"]["Media"];
+        };
+        /** @description A media item that a customer can play. */
+        Media: {
+            /** @description The item's id. */
+            id: string;
+            /**
+             * @description The type of the object.
+             * @constant
+             */
+            type: "media";
+            /** @description The title. */
+            title: string;
+            /** @description The description. Empty if there is none. */
+            description: string;
+            /**
+             * @description The kind of item.
+             * @enum {string}
+             */
+            kind: "video" | "audio" | "document" | "image";
+            /** @description The duration in seconds. Absent if it is not known. */
+            duration_seconds?: number;
+            /** @description The tags. */
+            tags: string[];
+            /** @description The collections that the item is in (`col_…`). */
+            collection_ids: string[];
+            /** @description The file. Absent if there is none. */
+            file?: components["schemas"]["MediaFile"];
+            /** @description The address of the cover, which is valid for some hours. Absent if there is none. */
+            cover_url?: string;
+            /** @description Why the customer can play the item. */
+            reason: components["schemas"]["MediaReason"];
+            /** @description How far the customer has watched. Absent if the customer has not played the item. */
+            progress?: components["schemas"]["MediaProgress"];
+            /** @description When the item was created. */
+            created_at: components["schemas"]["LocalDateTime"];
+            /** @description When the item was last changed. */
+            updated_at: components["schemas"]["LocalDateTime"];
+            /** @description The IANA name of the time zone of these times, for example `Europe/London`. */
+            tz: string;
+        };
+        /** @description The file of a media item. */
+        MediaFile: {
+            /** @description The name of the file, without a path. */
+            name: string;
+            /** @description The media type of the content. */
+            content_type: string;
+            /** @description The size in bytes. */
+            size: number;
+            /** @description When the file was uploaded. */
+            uploaded_at: components["schemas"]["LocalDateTime"];
+        };
+        /** @description Why a customer can play an item. */
+        MediaReason: {
+            /**
+             * @description The kind of entitlement.
+             * @enum {string}
+             */
+            type: "pass" | "subscription" | "booking" | "given";
+            /** @description The entitlement. Absent if the plan itself includes the collection. */
+            entitlement_id?: string;
+            /** @description The pass that entitles the customer. Only with `pass`. */
+            customer_pass_id?: string;
+            /** @description The subscription that entitles the customer. Only with `subscription`. */
+            subscription_id?: string;
+            /** @description The booking that entitles the customer. Only with `booking`. */
+            booking_id?: string;
+            /**
+             * Format: date
+             * @description The last day, as far as it is known now. Absent if there is no end.
+             */
+            last_day?: string;
+        };
+        /** @description How far a customer has watched an item. */
+        MediaProgress: {
+            /** @description The position at which to continue, in seconds. */
+            position_seconds: number;
+            /** @description Whether the customer has reached the end once. */
+            completed: boolean;
+            /** @description When the progress was last recorded. */
+            updated_at: components["schemas"]["LocalDateTime"];
         };
         /** @description A page of notes. */
         NoteList: {
@@ -1584,6 +2000,372 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["PassResponse"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 0. */
+                page?: number;
+                /** @description The number of subscriptions on a page. Values over 100 are treated as 100. */
+                pageSize?: number;
+                /** @description Return only subscriptions that have this status now. */
+                status?: "trialing" | "active" | "past_due" | "paused" | "ending" | "ended";
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subscriptions */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "sub_01jb4x9m3vf6ksn8w2d7pq5r20",
+                     *           "type": "subscription",
+                     *           "customer_id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "plan_id": "plan_01jb4x9m3vf6ksn8w2d7pq5r21",
+                     *           "plan_title": "Eight Classes a Month",
+                     *           "customer_pass_id": "cp_01jb4x9m3vf6ksn8w2d7pq5r20",
+                     *           "status": "active",
+                     *           "base100price": 6400,
+                     *           "currency": "GBP",
+                     *           "interval": "month",
+                     *           "interval_count": 1,
+                     *           "bookings": "credits",
+                     *           "credits": 8,
+                     *           "max_rollover": 4,
+                     *           "start_date": "2026-03-01",
+                     *           "current_period": {
+                     *             "number": 2,
+                     *             "plan_id": "plan_01jb4x9m3vf6ksn8w2d7pq5r21",
+                     *             "first_day": "2026-03-08",
+                     *             "last_day": "2026-04-07",
+                     *             "trial": false,
+                     *             "base100price": 6400,
+                     *             "currency": "GBP",
+                     *             "base100credit_applied": 0,
+                     *             "base100amount_due": 0,
+                     *             "payment_status": "paid",
+                     *             "due_at": "2026-03-08T00:00:00",
+                     *             "payment": {
+                     *               "method": "CARD",
+                     *               "base100amount": 6400,
+                     *               "paid_at": "2026-03-08T09:12:00"
+                     *             },
+                     *             "credits_granted": 8,
+                     *             "credits_carried_over": 4,
+                     *             "credits_expired": 3,
+                     *             "paused_days": 0
+                     *           },
+                     *           "renews_on": "2026-04-08",
+                     *           "base100amount_due": 0,
+                     *           "base100account_credit": 0,
+                     *           "base100refund_due": 0,
+                     *           "base100refunded_amount": 0,
+                     *           "created_at": "2026-03-01T18:02:11",
+                     *           "updated_at": "2026-03-08T09:12:00",
+                     *           "tz": "Europe/London"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 0,
+                     *       "pageSize": 30
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SubscriptionList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r20
+                 */
+                subscriptionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "sub_01jb4x9m3vf6ksn8w2d7pq5r20",
+                     *         "type": "subscription",
+                     *         "customer_id": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *         "plan_id": "plan_01jb4x9m3vf6ksn8w2d7pq5r21",
+                     *         "plan_title": "Eight Classes a Month",
+                     *         "customer_pass_id": "cp_01jb4x9m3vf6ksn8w2d7pq5r20",
+                     *         "status": "active",
+                     *         "base100price": 6400,
+                     *         "currency": "GBP",
+                     *         "interval": "month",
+                     *         "interval_count": 1,
+                     *         "bookings": "credits",
+                     *         "credits": 8,
+                     *         "max_rollover": 4,
+                     *         "start_date": "2026-03-01",
+                     *         "current_period": {
+                     *           "number": 2,
+                     *           "plan_id": "plan_01jb4x9m3vf6ksn8w2d7pq5r21",
+                     *           "first_day": "2026-03-08",
+                     *           "last_day": "2026-04-07",
+                     *           "trial": false,
+                     *           "base100price": 6400,
+                     *           "currency": "GBP",
+                     *           "base100credit_applied": 0,
+                     *           "base100amount_due": 0,
+                     *           "payment_status": "paid",
+                     *           "due_at": "2026-03-08T00:00:00",
+                     *           "payment": {
+                     *             "method": "CARD",
+                     *             "base100amount": 6400,
+                     *             "paid_at": "2026-03-08T09:12:00"
+                     *           },
+                     *           "credits_granted": 8,
+                     *           "credits_carried_over": 4,
+                     *           "credits_expired": 3,
+                     *           "paused_days": 0
+                     *         },
+                     *         "renews_on": "2026-04-08",
+                     *         "base100amount_due": 0,
+                     *         "base100account_credit": 0,
+                     *         "base100refund_due": 0,
+                     *         "base100refunded_amount": 0,
+                     *         "created_at": "2026-03-01T18:02:11",
+                     *         "updated_at": "2026-03-08T09:12:00",
+                     *         "tz": "Europe/London"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SubscriptionResponse"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMedia: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 0. */
+                page?: number;
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                pageSize?: number;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of items */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "media_01jb4x9m3vf6ksn8w2d7pq5r22",
+                     *           "type": "media",
+                     *           "title": "Morning Flow",
+                     *           "description": "",
+                     *           "kind": "video",
+                     *           "duration_seconds": 1800,
+                     *           "tags": [
+                     *             "yoga"
+                     *           ],
+                     *           "collection_ids": [
+                     *             "col_01jb4x9m3vf6ksn8w2d7pq5r23"
+                     *           ],
+                     *           "file": {
+                     *             "name": "morning-flow.mp4",
+                     *             "content_type": "video/mp4",
+                     *             "size": 73400320,
+                     *             "uploaded_at": "2026-03-01T10:05:00"
+                     *           },
+                     *           "cover_url": "https://media.example.com/covers/eyJhbGciOiJIUzI1NiJ9",
+                     *           "reason": {
+                     *             "type": "subscription",
+                     *             "subscription_id": "sub_01jb4x9m3vf6ksn8w2d7pq5r20"
+                     *           },
+                     *           "progress": {
+                     *             "position_seconds": 754,
+                     *             "completed": false,
+                     *             "updated_at": "2026-03-12T18:20:00"
+                     *           },
+                     *           "created_at": "2026-03-01T10:00:00",
+                     *           "updated_at": "2026-03-01T10:06:00",
+                     *           "tz": "Europe/London"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 0,
+                     *       "pageSize": 30
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaList"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMedia: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r22
+                 */
+                mediaId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The item */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "id": "media_01jb4x9m3vf6ksn8w2d7pq5r22",
+                     *         "type": "media",
+                     *         "title": "Morning Flow",
+                     *         "description": "",
+                     *         "kind": "video",
+                     *         "duration_seconds": 1800,
+                     *         "tags": [
+                     *           "yoga"
+                     *         ],
+                     *         "collection_ids": [
+                     *           "col_01jb4x9m3vf6ksn8w2d7pq5r23"
+                     *         ],
+                     *         "file": {
+                     *           "name": "morning-flow.mp4",
+                     *           "content_type": "video/mp4",
+                     *           "size": 73400320,
+                     *           "uploaded_at": "2026-03-01T10:05:00"
+                     *         },
+                     *         "cover_url": "https://media.example.com/covers/eyJhbGciOiJIUzI1NiJ9",
+                     *         "reason": {
+                     *           "type": "subscription",
+                     *           "subscription_id": "sub_01jb4x9m3vf6ksn8w2d7pq5r20"
+                     *         },
+                     *         "progress": {
+                     *           "position_seconds": 754,
+                     *           "completed": false,
+                     *           "updated_at": "2026-03-12T18:20:00"
+                     *         },
+                     *         "created_at": "2026-03-01T10:00:00",
+                     *         "updated_at": "2026-03-01T10:06:00",
+                     *         "tz": "Europe/London"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaResponse"];
                 };
             };
             304: components["responses"]["NotModified"];

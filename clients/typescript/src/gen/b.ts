@@ -892,7 +892,8 @@ export interface paths {
          * List passes
          * @description Requires the permission `passes:read`.
          *
-         *     Returns a page of the company's pass types, including archived ones. You can filter them by status.
+         *     Returns a page of the company's pass types, including archived ones. You can filter them by status. Pass types
+         *     that belong to plans are left out, unless `includePlans` is true.
          */
         get: operations["listPasses"];
         put?: never;
@@ -1039,6 +1040,1049 @@ export interface paths {
          *     pass with unlimited uses.
          */
         get: operations["listLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/plans": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List plans
+         * @description Requires the permission `plans:read`.
+         *
+         *     Returns a page of the company's plans, including archived ones. You can filter them by status. A
+         *     publishable key only sees active plans.
+         */
+        get: operations["listPlans"];
+        put?: never;
+        /**
+         * Create a plan
+         * @description Requires the permission `plans:write`.
+         *
+         *     Creates a plan and returns it. `title` and `interval` are required. A plan whose `bookings` is
+         *     `credits` or `unlimited` owns a pass type, `passId`. Customers get that pass with their subscription,
+         *     and it is not sold on its own.
+         */
+        post: operations["createPlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/plans/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The plan's id (`plan_…`).
+                 * @example plan_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a plan
+         * @description Requires the permission `plans:read`.
+         *
+         *     Returns one plan. A publishable key only sees active plans.
+         */
+        get: operations["getPlan"];
+        /**
+         * Update a plan
+         * @description Requires the permission `plans:write`.
+         *
+         *     Updates the members that you send and returns the plan. Omitted members do not change. Existing
+         *     subscriptions keep their price, interval and credits. Changes of `eligibleEventTypes` and
+         *     `mediaCollectionIds` apply to them too.
+         */
+        put: operations["updatePlan"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Update a plan (PATCH)
+         * @description Requires the permission `plans:write`. Does the same as `PUT`.
+         */
+        patch: operations["patchPlan"];
+        trace?: never;
+    };
+    "/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List subscriptions
+         * @description Requires the permission `subscriptions:read`.
+         *
+         *     Returns a page of subscriptions, each with its current period. You can filter them by customer, plan,
+         *     status, and whether a payment is due.
+         */
+        get: operations["listSubscriptions"];
+        put?: never;
+        /**
+         * Subscribe a customer to a plan
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Starts a subscription and its first period, and returns the subscription. `customerId` and `planId`
+         *     are required. If the plan has a trial, the first period is the trial, unless `skipTrial` is true.
+         *
+         *     You collect payments outside the platform. With `payment`, the first period is paid. Without it, the
+         *     price becomes due. A trial has no payment.
+         *
+         *     If the plan is archived, the request fails with `PLAN_NOT_ACTIVE`.
+         */
+        post: operations["createSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a subscription
+         * @description Requires the permission `subscriptions:read`.
+         *
+         *     Returns one subscription with its current period.
+         */
+        get: operations["getSubscription"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/periods": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the periods of a subscription
+         * @description Requires the permission `subscriptions:read`.
+         *
+         *     Returns a page of the periods, each with its payment and its credits.
+         */
+        get: operations["listSubscriptionPeriods"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/account-entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the account entries of a subscription
+         * @description Requires the permission `subscriptions:read`.
+         *
+         *     Returns a page of the changes of the account credit and of the refund due. The sum of all `credit`
+         *     values is `accountCredit`, and the sum of all `refund` values is `refundDue`.
+         */
+        get: operations["listAccountEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pause a subscription
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Pauses the subscription and returns it. The pause begins on `firstDay`, by default today, and lasts
+         *     until `resumesOn` or until you resume the subscription. While it is paused, it is not renewed, and its
+         *     pass cannot pay for bookings. When it resumes, the current period becomes longer by the days of the
+         *     pause. A pause that has not begun is replaced. The request needs no body.
+         *
+         *     The request fails with `ALREADY_PAUSED` if the pause has begun, `PAYMENT_DUE` if the subscription is
+         *     past due, `SUBSCRIPTION_ENDING` if the pause would begin after the last day, and `SUBSCRIPTION_ENDED`.
+         */
+        post: operations["pauseSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a subscription
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Ends a pause today or on the day `on`, or withdraws a pause that has not begun, and returns the
+         *     subscription. The request needs no body.
+         *
+         *     The request fails with `NOT_PAUSED` or `SUBSCRIPTION_ENDED`.
+         */
+        post: operations["resumeSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/plan-change-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Preview a change of plan
+         * @description Requires the permission `subscriptions:read`.
+         *
+         *     Returns what a change of plan would do now: the amount that would become due, and the credits that
+         *     would expire, move and be granted. It fails as the change itself would.
+         */
+        get: operations["previewPlanChange"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/change-plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the plan of a subscription
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Changes the plan at the end of the current period, or now, and returns the subscription. A change now
+         *     ends the current period: the unused part of what was paid becomes account credit, and a period of the
+         *     new plan begins today. Use the same plan at the period's end to take over its current terms. A
+         *     scheduled change is replaced.
+         *
+         *     The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_PAUSED`, `SUBSCRIPTION_ENDING`,
+         *     `PLAN_NOT_ACTIVE`, `CURRENCY_MISMATCH`, `SAME_PLAN` (now), or `PAYMENT_DUE` (now, while a payment is
+         *     due).
+         */
+        post: operations["changePlan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/withdraw-plan-change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw a scheduled change of plan
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Removes the scheduled change of plan and returns the subscription. If none is scheduled, the request
+         *     fails with `NO_PLAN_CHANGE`. The request needs no body.
+         */
+        post: operations["withdrawPlanChange"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/cancellation-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Preview the cancellation of a subscription
+         * @description Requires the permission `subscriptions:read`.
+         *
+         *     Returns what a cancellation would do now: the last day, the refund due, and the amount that would no
+         *     longer be collected.
+         */
+        get: operations["previewSubscriptionCancellation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a subscription
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Ends the subscription at the end of the current period, or now, and returns it. Before the minimum
+         *     term is over, it ends with the last period of the minimum term instead. A trial can always be
+         *     cancelled at its end. Amounts that are due when a subscription ends are not collected. The request needs no
+         *     body.
+         *
+         *     The request fails with `SUBSCRIPTION_ENDED`, `SUBSCRIPTION_ENDING` if it already ends at the end of a
+         *     period, or `MINIMUM_TERM` if you cancel now before the minimum term is over. `waiveMinimumTerm`
+         *     ignores the minimum term.
+         */
+        post: operations["cancelSubscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/withdraw-cancellation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Withdraw the cancellation of a subscription
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Keeps a subscription that is going to end, and returns it. The request fails with `NOT_ENDING` or
+         *     `SUBSCRIPTION_ENDED`. The request needs no body.
+         */
+        post: operations["withdrawCancellation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/record-payment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record the payment of a period
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Records that the amount due of a period was paid, and returns the subscription. `period` is required.
+         *     When nothing is overdue any more, a subscription that was past due becomes active.
+         *
+         *     If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+         */
+        post: operations["recordPayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/record-failure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a failed payment
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Records that an attempt to collect the amount due of a period failed, and returns the subscription.
+         *     `period` is required. The amount is still due, and the subscription becomes past due.
+         *
+         *     If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+         */
+        post: operations["recordPaymentFailure"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/waive-payment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Waive the payment of a period
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Records that the amount due of a period will not be collected, and returns the subscription. `period`
+         *     is required.
+         *
+         *     If the period has no amount due, the request fails with `NO_PAYMENT_DUE`.
+         */
+        post: operations["waivePayment"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscriptions/{id}/record-refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a refund to the customer
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Records that you refunded `amount`, by default all of `refundDue`, and returns the subscription. The
+         *     request needs no body.
+         *
+         *     If no refund is due, the request fails with `NO_REFUND_DUE`.
+         */
+        post: operations["recordRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/subscription-settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the subscription settings
+         * @description Requires the permission `subscriptions:read`.
+         *
+         *     Returns what happens while a payment is due.
+         */
+        get: operations["getSubscriptionSettings"];
+        /**
+         * Replace the subscription settings
+         * @description Requires the permission `subscriptions:write`.
+         *
+         *     Replaces all settings and returns them. All members are required. They apply to payments that become
+         *     due later.
+         */
+        put: operations["updateSubscriptionSettings"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/media": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List media
+         * @description Requires the permission `media:read`.
+         *
+         *     Returns a page of the items of the library, drafts included. You can filter them by status, kind,
+         *     collection and tag.
+         */
+        get: operations["listMedia"];
+        put?: never;
+        /**
+         * Create a media item
+         * @description Requires the permission `media:write`.
+         *
+         *     Creates an item without a file, as a draft, and returns it. `title` and `kind` are required. Then
+         *     upload the file, and publish the item. If an item has the same `reference`, it is returned unchanged.
+         */
+        post: operations["createMediaItem"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/media/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a media item
+         * @description Requires the permission `media:read`.
+         *
+         *     Returns one item.
+         */
+        get: operations["getMediaItem"];
+        /**
+         * Update a media item
+         * @description Requires the permission `media:write`.
+         *
+         *     Updates the members that you send and returns the item. Omitted members do not change. `kind` and
+         *     `reference` cannot change and are ignored.
+         *
+         *     If you publish an item without a file, the request fails with `MEDIA_NOT_READY`.
+         */
+        put: operations["updateMediaItem"];
+        post?: never;
+        /**
+         * Delete a media item
+         * @description Requires the permission `media:write`.
+         *
+         *     Deletes the item, its files and the customers' progress. Playback links stop working at once.
+         */
+        delete: operations["deleteMediaItem"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a media item (PATCH)
+         * @description Requires the permission `media:write`. Does the same as `PUT`.
+         */
+        patch: operations["patchMediaItem"];
+        trace?: never;
+    };
+    "/media/{id}/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin the upload of a file
+         * @description Requires the permission `media:write`.
+         *
+         *     Begins the upload of the file or the cover of an item, and returns the upload. `fileName`,
+         *     `contentType` and `size` are required. Send the bytes of part 1 with `PUT` to `partUrl` followed by
+         *     `/1`, and so on. Each part has `partSize` bytes, except the last one. The address needs no token, so
+         *     keep it secret. With a `Content-Digest` header, each part is checked when it arrives. Then complete
+         *     the upload.
+         *
+         *     The request fails with `FILE_TOO_LARGE`, `FILE_TYPE_NOT_SUPPORTED`, or `TOO_MANY_UPLOADS` if too many
+         *     uploads of the company are open.
+         */
+        post: operations["createUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/media/{id}/uploads/{uploadId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+                /**
+                 * @description The upload's id (`upl_…`).
+                 * @example upl_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                uploadId: components["parameters"]["UploadId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an upload
+         * @description Requires the permission `media:write`.
+         *
+         *     Returns an upload and the parts that have arrived, so that you can continue after an interruption.
+         */
+        get: operations["getUpload"];
+        put?: never;
+        post?: never;
+        /**
+         * Cancel an upload
+         * @description Requires the permission `media:write`.
+         *
+         *     Removes an upload and its parts. If it is complete, the request fails with `UPLOAD_COMPLETE`.
+         */
+        delete: operations["cancelUpload"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/media/{id}/uploads/{uploadId}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+                /**
+                 * @description The upload's id (`upl_…`).
+                 * @example upl_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                uploadId: components["parameters"]["UploadId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete an upload
+         * @description Requires the permission `media:write`.
+         *
+         *     Checks the parts, the checksum and the type of the content, makes the upload the file or cover of the
+         *     item, and returns the upload. Repeating the request returns the same. The request needs no body.
+         *
+         *     The request fails with `UPLOAD_INCOMPLETE` (`details.missingParts` has the missing parts),
+         *     `CHECKSUM_MISMATCH`, `FILE_TYPE_NOT_SUPPORTED` if the content is of another type, or `UPLOAD_EXPIRED`.
+         */
+        post: operations["completeUpload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/media/{id}/playback-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a playback link
+         * @description Requires the permission `media:play`.
+         *
+         *     Returns an address at which a customer can play the item for `minutes`, by default 240. `customerId`
+         *     is required. Everyone who has the address can play the item, so send it only to that customer. It
+         *     stops working when the customer can no longer play the item.
+         *
+         *     The request fails with `MEDIA_NOT_ENTITLED` if the customer cannot play the item, or `MEDIA_NOT_READY`
+         *     if the item is a draft or has no file.
+         */
+        post: operations["createPlaybackLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/media/{id}/progress": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Record how far a customer has watched
+         * @description Requires the permission `media:play`.
+         *
+         *     Records where the customer stopped, and whether the customer has reached the end, and returns the
+         *     progress. `customerId` and `positionSeconds` are required. Once `completed` is true, it stays true.
+         */
+        put: operations["recordProgress"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/media-collections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List media collections
+         * @description Requires the permission `media:read`.
+         *
+         *     Returns a page of the company's collections.
+         */
+        get: operations["listMediaCollections"];
+        put?: never;
+        /**
+         * Create a media collection
+         * @description Requires the permission `media:write`.
+         *
+         *     Creates a collection and returns it. `title` is required.
+         */
+        post: operations["createMediaCollection"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/media-collections/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The collection's id (`col_…`).
+                 * @example col_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaCollectionId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a media collection
+         * @description Requires the permission `media:read`.
+         *
+         *     Returns one collection. `GET /media?collectionId=…` lists its items.
+         */
+        get: operations["getMediaCollection"];
+        /**
+         * Update a media collection
+         * @description Requires the permission `media:write`.
+         *
+         *     Updates the members that you send and returns the collection. Omitted members do not change.
+         */
+        put: operations["updateMediaCollection"];
+        post?: never;
+        /**
+         * Delete a media collection
+         * @description Requires the permission `media:write`.
+         *
+         *     Deletes the collection and the entitlements to it. Its items are kept.
+         */
+        delete: operations["deleteMediaCollection"];
+        options?: never;
+        head?: never;
+        /**
+         * Update a media collection (PATCH)
+         * @description Requires the permission `media:write`. Does the same as `PUT`.
+         */
+        patch: operations["patchMediaCollection"];
+        trace?: never;
+    };
+    "/media-entitlements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List media entitlements
+         * @description Requires the permission `media:read`.
+         *
+         *     Returns a page of the entitlements. You can filter them by collection, item and customer.
+         */
+        get: operations["listMediaEntitlements"];
+        put?: never;
+        /**
+         * Entitle customers to media
+         * @description Requires the permission `media:write`.
+         *
+         *     Lets customers play a collection or an item, and returns the entitlement. Send one of `collectionId`
+         *     and `mediaId`, and one of `passId`, `planId`, `eventId` and `customerId`. If the entitlement exists,
+         *     it is returned. A plan with `mediaCollectionIds` needs no entitlement.
+         */
+        post: operations["createMediaEntitlement"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/media-entitlements/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The entitlement's id (`ent_…`).
+                 * @example ent_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaEntitlementId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a media entitlement
+         * @description Requires the permission `media:read`.
+         *
+         *     Returns one entitlement.
+         */
+        get: operations["getMediaEntitlement"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a media entitlement
+         * @description Requires the permission `media:write`.
+         *
+         *     Deletes the entitlement. Playback links that rely on it stop working at once.
+         */
+        delete: operations["deleteMediaEntitlement"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/customers/{id}/media": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the media of a customer
+         * @description Requires the permission `media:read`.
+         *
+         *     Returns a page of the published items that the customer can play now. Each has the reason and the
+         *     progress of the customer.
+         */
+        get: operations["listCustomerMedia"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/customers/{id}/media/{mediaId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                mediaId: components["parameters"]["CustomerMediaId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a media item of a customer
+         * @description Requires the permission `media:read`.
+         *
+         *     Returns one published item. `reason` is absent if the customer cannot play it.
+         */
+        get: operations["getCustomerMedia"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1915,6 +2959,206 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "subscription.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A customer subscribes
+         * @description A customer subscribes to a plan. Sent only to endpoints that subscribe to it. The data is the subscription as it was at the time of the event.
+         */
+        post: operations["subscriptionCreated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A subscription is updated
+         * @description A subscription is paused, resumed or cancelled, its plan changes, or its state changes. Sent only to endpoints that subscribe to it. The data is the subscription as it was at the time of the event.
+         */
+        post: operations["subscriptionUpdated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.renewed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A subscription is renewed
+         * @description The next period of a subscription begins. Sent only to endpoints that subscribe to it. The data is the subscription as it was at the time of the event.
+         */
+        post: operations["subscriptionRenewed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.payment_due": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payment for a subscription is due
+         * @description A payment is due, on each reminder day of the subscription settings. Sent only to endpoints that subscribe to it. The data is the subscription as it was at the time of the event.
+         */
+        post: operations["subscriptionPaymentDue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.payment_recorded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payment for a subscription is recorded
+         * @description A payment, a failed payment or a waived payment is recorded. Sent only to endpoints that subscribe to it. The data is the subscription as it was at the time of the event.
+         */
+        post: operations["subscriptionPaymentRecorded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.ended": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A subscription ends
+         * @description A subscription ends because it was cancelled, was not paid, or its customer was deleted. Sent only to endpoints that subscribe to it. The data is the subscription as it was at the time of the event.
+         */
+        post: operations["subscriptionEnded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "media.published": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A media item is published
+         * @description A media item is published. Sent only to endpoints that subscribe to it. The data is the media item as it was at the time of the event.
+         */
+        post: operations["mediaPublished"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "media.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A media item is updated
+         * @description A media item changes, also when it is published or its file is replaced. Sent only to endpoints that subscribe to it. The data is the media item as it was at the time of the event.
+         */
+        post: operations["mediaUpdated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "media.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A media item is deleted
+         * @description A media item is deleted. Sent only to endpoints that subscribe to it. The data is the media item as it was at the time of the event.
+         */
+        post: operations["mediaDeleted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "media.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A customer completes a media item
+         * @description A customer reaches the end of a media item for the first time. Sent only to endpoints that subscribe to it. The data is the media item as it was at the time of the event.
+         */
+        post: operations["mediaCompleted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -2336,6 +3580,8 @@ export interface components {
              *     expires first is used.
              */
             customerPassId?: string;
+            /** @description With `PASS`, the id of the subscription whose credits pay (`sub_…`), instead of `customerPassId`. */
+            subscriptionId?: string;
             /** @description The payment's reference at your payment provider. Not with `PASS`. */
             reference?: string;
         };
@@ -2766,6 +4012,8 @@ export interface components {
             unlimitedUses: boolean;
             /** @description Whether a pass has no last day. */
             neverExpires: boolean;
+            /** @description The plan that the pass type belongs to. `null` if it is sold on its own. */
+            planId: string | null;
         };
         /** @description The members of a pass type that you can set. */
         PassWrite: {
@@ -2827,6 +4075,8 @@ export interface components {
             createdAt: components["schemas"]["Timestamp"];
             /** @description When the pass was last updated. */
             updatedAt: components["schemas"]["Timestamp"];
+            /** @description The subscription that the pass belongs to. `null` if there is none. */
+            subscriptionId: string | null;
         };
         /** @description A pass to give to a customer. */
         CustomerPassCreate: {
@@ -2953,10 +4203,10 @@ export interface components {
             /** @description The number of the entry, counted from 1 for each pass. */
             sequence: number;
             /**
-             * @description The cause: the pass was assigned, a booking used it, a booking was undone, or the uses were adjusted.
+             * @description The cause: the pass was assigned, a booking used it, a booking was undone, the uses were adjusted, a period of a subscription began, or unused credits of a subscription expired.
              * @enum {string}
              */
-            kind: "assigned" | "redeemed" | "returned" | "adjusted";
+            kind: "assigned" | "redeemed" | "returned" | "adjusted" | "granted" | "expired";
             /** @description The credits added. Negative if they were removed, and 0 for bookings with unlimited uses. */
             change: number;
             /** @description `remainingUses` after the change. */
@@ -2967,6 +4217,798 @@ export interface components {
             transactionId: string | null;
             /** @description When the credits changed. */
             at: components["schemas"]["Timestamp"];
+            /** @description The number of the subscription's period whose credits were granted or replaced earlier ones. `null` for other entries. */
+            period: number | null;
+        };
+        /** @description A subscription that the company sells. */
+        Plan: {
+            /** @description The plan's id. */
+            id: string;
+            /** @description The title. */
+            title: string;
+            /** @description The description. Empty if there is none. */
+            description: string;
+            /** @description The price of a period in major units, including tax. */
+            price: number;
+            /** @description The currency (ISO 4217). */
+            currency: components["schemas"]["Currency"];
+            /**
+             * @description The unit of the length of a period.
+             * @enum {string}
+             */
+            interval: "week" | "month" | "year";
+            /** @description The number of units in a period. */
+            intervalCount: number;
+            /** @description The number of days of the trial. 0 means no trial. */
+            trialDays: number;
+            /** @description The number of paid periods before a subscription can end. 0 means no minimum term. */
+            minimumPeriods: number;
+            /** @description How the plan pays for bookings. */
+            bookings: components["schemas"]["PlanBookings"];
+            /** @description The number of credits of a period. 0 unless `bookings` is `credits`. */
+            credits: number;
+            /** @description The largest number of unused credits that move to the next period. The others expire. */
+            maxRollover: number;
+            /** @description The types of events that the plan pays for. If empty, it pays for all. */
+            eligibleEventTypes: components["schemas"]["EventType"][];
+            /** @description The collections that subscribers can watch (`col_…`). */
+            mediaCollectionIds: string[];
+            /** @description The id of the pass type that the plan owns. `null` if `bookings` is `none`. */
+            passId: string | null;
+            /**
+             * @description Whether customers can subscribe to the plan.
+             * @enum {string}
+             */
+            status: "active" | "archived";
+            /** @description When the plan was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When the plan was last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /**
+         * @description How a plan pays for bookings: not at all, with credits, or without a limit.
+         * @enum {string}
+         */
+        PlanBookings: "none" | "credits" | "unlimited";
+        /** @description The members of a plan that you can set. */
+        PlanWrite: {
+            /** @description The title. Required for a new plan. */
+            title?: string;
+            /** @description The description. */
+            description?: string;
+            /** @description The price of a period in major units with at most two decimals, including tax. Defaults to 0. */
+            price?: number;
+            /** @description The currency (ISO 4217). Defaults to the company's currency. */
+            currency?: components["schemas"]["Currency"];
+            /**
+             * @description The unit of the length of a period. Required for a new plan.
+             * @enum {string}
+             */
+            interval?: "week" | "month" | "year";
+            /** @description The number of units in a period: up to 52 weeks, 24 months or 5 years. Defaults to 1. */
+            intervalCount?: number;
+            /** @description The number of days of the trial. Defaults to 0. */
+            trialDays?: number;
+            /** @description The number of paid periods before a subscription can end. Defaults to 0. */
+            minimumPeriods?: number;
+            /** @description How the plan pays for bookings. Defaults to `credits` with `credits`, and otherwise to `none`. */
+            bookings?: components["schemas"]["PlanBookings"];
+            /** @description The number of credits of a period. Required if `bookings` is `credits`, otherwise 0. */
+            credits?: number;
+            /** @description The largest number of unused credits that move to the next period. Defaults to 0. */
+            maxRollover?: number;
+            /** @description The types of events that the plan pays for. If empty, it pays for all. */
+            eligibleEventTypes?: components["schemas"]["EventType"][];
+            /** @description The collections that subscribers can watch (`col_…`). */
+            mediaCollectionIds?: string[];
+            /**
+             * @description Whether customers can subscribe to the plan. A new plan is always `active`.
+             * @enum {string}
+             */
+            status?: "active" | "archived";
+        };
+        /** @description A page of plans. */
+        PlansPage: {
+            /** @description The plans of this page. */
+            plans: components["schemas"]["Plan"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /**
+         * @description The state: in its trial, renewing, with an overdue payment, paused, going to end on `lastDay`, or ended.
+         * @enum {string}
+         */
+        SubscriptionStatus: "trialing" | "active" | "past_due" | "paused" | "ending" | "ended";
+        /** @description A customer's subscription to a plan. */
+        Subscription: {
+            /** @description The subscription's id. */
+            id: string;
+            /** @description The customer's id. */
+            customerId: string;
+            /** @description The plan's id. */
+            planId: string;
+            /** @description The title of the plan. */
+            planTitle: string;
+            /** @description The id of the customer pass that has the credits. `null` if no plan of the subscription includes bookings. */
+            customerPassId: string | null;
+            /** @description The state of the subscription. */
+            status: components["schemas"]["SubscriptionStatus"];
+            /** @description The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan. */
+            price: number;
+            /** @description The currency (ISO 4217). */
+            currency: string;
+            /**
+             * @description The unit of the length of a period.
+             * @enum {string}
+             */
+            interval: "week" | "month" | "year";
+            /** @description The number of units in a period. */
+            intervalCount: number;
+            /** @description The number of paid periods before the subscription can end. */
+            minimumPeriods: number;
+            /** @description How the subscription pays for bookings. */
+            bookings: components["schemas"]["PlanBookings"];
+            /** @description The number of credits of a period. */
+            credits: number;
+            /** @description The largest number of unused credits that move to the next period. */
+            maxRollover: number;
+            /** @description The collections that the plan includes (`col_…`). */
+            mediaCollectionIds: string[];
+            /** @description The first day of the subscription (`YYYY-MM-DD`). Days are in the time zone of the company. */
+            startDate: string;
+            /** @description The current period, or the last one if the subscription has ended. */
+            currentPeriod: components["schemas"]["SubscriptionPeriod"];
+            /** @description The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused. */
+            renewsOn: string | null;
+            /** @description The last day. `null` unless the subscription is going to end or has ended. */
+            lastDay: string | null;
+            /** @description The pause. Absent unless a pause is scheduled or current. */
+            pause?: components["schemas"]["SubscriptionPause"];
+            /** @description The scheduled change of plan. Absent if none is scheduled. */
+            planChange?: components["schemas"]["PlanChange"];
+            /** @description The cancellation. Absent unless the subscription was cancelled. */
+            cancellation?: components["schemas"]["SubscriptionCancellation"];
+            /** @description The amount that is due for all periods together. */
+            amountDue: number;
+            /** @description When the subscription became past due. `null` if it is not. */
+            pastDueSince: components["schemas"]["Timestamp"] | null;
+            /** @description From when the subscription cannot pay for new bookings because a payment is overdue. `null` if none is. */
+            suspendedFrom: components["schemas"]["Timestamp"] | null;
+            /** @description The customer's credit in major units, which the next renewals use. */
+            accountCredit: number;
+            /** @description The amount that is still to be refunded. */
+            refundDue: number;
+            /** @description The amount that was refunded. */
+            refundedAmount: number;
+            /**
+             * @description Why the subscription ended. `null` unless it has ended.
+             * @enum {string|null}
+             */
+            endReason: "cancelled" | "unpaid" | "customer_deleted" | null;
+            /** @description When the subscription was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When the subscription was last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description A period of a subscription. */
+        SubscriptionPeriod: {
+            /** @description The number of the period, counted from 1. */
+            number: number;
+            /** @description The id of the plan of this period. */
+            planId: string;
+            /** @description The first day. */
+            firstDay: string;
+            /** @description The last day. It moves when a pause ends. */
+            lastDay: string;
+            /** @description Whether the period is the trial. */
+            trial: boolean;
+            /** @description The price in major units. 0 in a trial. */
+            price: number;
+            /** @description The currency (ISO 4217). */
+            currency: string;
+            /** @description The part of the price that account credit paid. */
+            creditApplied: number;
+            /** @description The amount that is due. 0 once it is paid, waived or cancelled. */
+            amountDue: number;
+            /**
+             * @description The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+             * @enum {string}
+             */
+            paymentStatus: "not_due" | "due" | "failed" | "paid" | "waived" | "cancelled";
+            /** @description When the payment became due. `null` if it never did. */
+            dueAt: components["schemas"]["Timestamp"] | null;
+            /** @description The payment. Absent unless one is recorded. */
+            payment?: components["schemas"]["SubscriptionPayment"];
+            /** @description Why the last attempt to collect the amount failed. Empty if none failed. */
+            failureReason: string;
+            /** @description The number of attempts that failed. */
+            failedAttempts: number;
+            /** @description The number of credits granted for the period. */
+            creditsGranted: number;
+            /** @description The number of unused credits that moved to this period. */
+            creditsCarriedOver: number;
+            /** @description The number of unused credits that expired when this period began. */
+            creditsExpired: number;
+            /** @description The number of days for which the period was paused. */
+            pausedDays: number;
+            /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
+            unusedValue: number;
+        };
+        /** @description A recorded payment of a period. */
+        SubscriptionPayment: {
+            /**
+             * @description The payment method.
+             * @enum {string}
+             */
+            method: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER";
+            /** @description The payment's reference at your payment provider. Empty if there is none. */
+            reference: string;
+            /** @description The amount paid in major units. */
+            amount: number;
+            /** @description When the payment was recorded. */
+            paidAt: components["schemas"]["Timestamp"];
+        };
+        /** @description A payment that you collected outside the platform. */
+        SubscriptionPaymentWrite: {
+            /**
+             * @description The payment method.
+             * @default CARD
+             * @enum {string}
+             */
+            method?: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER";
+            /** @description The payment's reference at your payment provider. */
+            reference?: string;
+            /** @description The amount paid in major units. If you send it, it must be the amount due. */
+            amount?: number;
+        };
+        /** @description A subscription to start. */
+        SubscriptionCreate: {
+            /** @description The customer's id (`cust_…`). */
+            customerId: string;
+            /** @description The plan's id (`plan_…`). */
+            planId: string;
+            /** @description The first day (`YYYY-MM-DD`): today, which is the default, or up to 31 days ago. */
+            startDate?: string;
+            /** @description Whether to start without the trial of the plan. */
+            skipTrial?: boolean;
+            /** @description The payment of the first period. Without it, the price becomes due. */
+            payment?: components["schemas"]["SubscriptionPaymentWrite"];
+        };
+        /** @description A page of subscriptions. */
+        SubscriptionsPage: {
+            /** @description The subscriptions of this page. */
+            subscriptions: components["schemas"]["Subscription"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A page of periods. */
+        SubscriptionPeriodsPage: {
+            /** @description The periods of this page. */
+            periods: components["schemas"]["SubscriptionPeriod"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A change of the account credit or of the refund due of a subscription. */
+        AccountEntry: {
+            /** @description The number of the entry, counted from 1 for each subscription. */
+            sequence: number;
+            /**
+             * @description The cause: a period was cut short, credit paid for a part of a period, the subscription ended, or a refund was recorded.
+             * @enum {string}
+             */
+            kind: "unused_period" | "applied" | "refund_due" | "refunded";
+            /** @description The amount added to `accountCredit`. Negative if it was removed. */
+            credit: number;
+            /** @description The amount added to `refundDue`. Negative if it was removed. */
+            refund: number;
+            /** @description `accountCredit` after the entry. */
+            creditBalance: number;
+            /** @description `refundDue` after the entry. */
+            refundBalance: number;
+            /** @description The number of the period that the entry concerns, or `null`. */
+            period: number | null;
+            /** @description The refund's reference at your payment provider. Otherwise empty. */
+            reference: string;
+            /** @description When the entry was made. */
+            createdAt: components["schemas"]["Timestamp"];
+        };
+        /** @description A page of account entries. */
+        AccountEntriesPage: {
+            /** @description The account entries of this page. */
+            accountEntries: components["schemas"]["AccountEntry"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A pause of a subscription, scheduled or current. */
+        SubscriptionPause: {
+            /** @description The first day of the pause. */
+            firstDay: string;
+            /** @description The day on which the subscription resumes. `null` means when you resume it. */
+            resumesOn: string | null;
+            /** @description The reason. Empty if none was given. */
+            reason: string;
+        };
+        /** @description When to pause a subscription. */
+        SubscriptionPauseWrite: {
+            /** @description The first day of the pause (`YYYY-MM-DD`), up to 3 years ahead. Defaults to today. */
+            firstDay?: string;
+            /** @description The day on which the subscription resumes (`YYYY-MM-DD`), up to 3 years ahead. By default, you resume it yourself. */
+            resumesOn?: string;
+            /** @description The reason. */
+            reason?: string;
+        };
+        /** @description When to resume a subscription. */
+        SubscriptionResumption: {
+            /** @description The day on which the subscription resumes (`YYYY-MM-DD`). Defaults to today. */
+            on?: string;
+        };
+        /**
+         * @description When a change takes effect. Defaults to `period_end`.
+         * @enum {string}
+         */
+        ChangeTime: "period_end" | "now";
+        /** @description A scheduled change of plan. */
+        PlanChange: {
+            /** @description The id of the new plan. */
+            planId: string;
+            /** @description The day on which the plan changes. */
+            on: string;
+        };
+        /** @description The new plan of a subscription. */
+        PlanChangeWrite: {
+            /** @description The id of the new plan (`plan_…`). */
+            planId: string;
+            /** @description When the plan changes. Defaults to `period_end`. */
+            when?: components["schemas"]["ChangeTime"];
+            /** @description The payment of what becomes due. Only with `now`. */
+            payment?: components["schemas"]["SubscriptionPaymentWrite"];
+        };
+        /** @description The difference that a change of plan would make. */
+        PlanChangePreview: {
+            /** @description The day on which the plan changes. */
+            on: string;
+            /** @description The unused part of what was paid for the current period, which becomes account credit. 0 at the end of a period. */
+            unusedValue: number;
+            /** @description The price of the first period of the new plan. */
+            price: number;
+            /** @description The part of the price that account credit pays. */
+            creditApplied: number;
+            /** @description The amount that becomes due on the day of the change. */
+            amountDue: number;
+            /** @description The account credit that is left. */
+            accountCredit: number;
+            /** @description The currency (ISO 4217). */
+            currency: string;
+            /** @description The number of credits that are left now. */
+            remainingCredits: number;
+            /** @description The number of unused credits that expire. */
+            creditsExpired: number;
+            /** @description The number of unused credits that move to the new period. */
+            creditsCarriedOver: number;
+            /** @description The number of new credits. */
+            creditsGranted: number;
+        };
+        /** @description The cancellation of a subscription. */
+        SubscriptionCancellation: {
+            /** @description The reason. Empty if none was given. */
+            reason: string;
+            /** @description When the subscription was cancelled. */
+            requestedAt: components["schemas"]["Timestamp"];
+            /** @description Whether it ends at the end of a period. Otherwise it ended at once. */
+            atPeriodEnd: boolean;
+        };
+        /** @description When and how to cancel a subscription. */
+        SubscriptionCancellationWrite: {
+            /** @description When the subscription ends. Defaults to `period_end`. */
+            when?: components["schemas"]["ChangeTime"];
+            /** @description The reason. */
+            reason?: string;
+            /** @description Whether the unused part of what was paid becomes a refund due. Only with `now`. */
+            prorate?: boolean;
+            /** @description Whether to ignore the minimum term. */
+            waiveMinimumTerm?: boolean;
+        };
+        /** @description The effect of a cancellation. */
+        SubscriptionCancellationPreview: {
+            /** @description The last day of the subscription. */
+            lastDay: string;
+            /** @description The amount to refund. */
+            refundDue: number;
+            /** @description The amount that is due and would not be collected. */
+            amountCancelled: number;
+            /** @description The currency (ISO 4217). */
+            currency: string;
+            /** @description Whether the minimum term moves the last day, or refuses a cancellation now. */
+            minimumTermApplies: boolean;
+            /** @description The last day of the minimum term. `null` if the plan has none. */
+            minimumTermLastDay: string | null;
+        };
+        /** @description A payment of a period. */
+        PaymentRecord: {
+            /** @description The number of the period. */
+            period: number;
+            /** @description How it was paid. By default, the amount due by `CARD`. */
+            payment?: components["schemas"]["SubscriptionPaymentWrite"];
+        };
+        /** @description A remark about the payment of a period. */
+        PaymentRemark: {
+            /** @description The number of the period. */
+            period: number;
+            /** @description The reason. */
+            reason?: string;
+        };
+        /** @description A refund that you made outside the platform. */
+        SubscriptionRefundWrite: {
+            /** @description The amount in major units, at most `refundDue`, which is the default. */
+            amount?: number;
+            /** @description The refund's reference at your payment provider. */
+            reference?: string;
+        };
+        /** @description The steps while a payment is due. Days count from the time when the payment became due, or when the subscription became past due. */
+        SubscriptionSettings: {
+            /** @description The number of days after which an unpaid subscription becomes past due. */
+            pastDueAfterDays: number;
+            /** @description The number of days after which a subscription that is past due cannot pay for new bookings. */
+            graceDays: number;
+            /** @description The days after which `subscription.payment_due` is sent while a payment is due, in ascending order. */
+            reminderDays: number[];
+            /** @description The number of days after which a subscription that is past due ends. `null` means never. */
+            endAfterDays: number | null;
+        };
+        /**
+         * @description The kind of a media item.
+         * @enum {string}
+         */
+        MediaKind: "video" | "audio" | "document" | "image";
+        /** @description A video, a recording, a document or an image. */
+        MediaItem: {
+            /** @description The item's id. */
+            id: string;
+            /** @description The title. */
+            title: string;
+            /** @description The description. Empty if there is none. */
+            description: string;
+            /** @description The kind of item. */
+            kind: components["schemas"]["MediaKind"];
+            /** @description The duration in seconds. `null` if it is not known. */
+            durationSeconds: number | null;
+            /** @description The tags. */
+            tags: string[];
+            /**
+             * @description Whether customers can see the item.
+             * @enum {string}
+             */
+            status: "draft" | "published";
+            /** @description The file. Absent until an upload is complete. */
+            file?: components["schemas"]["MediaFile"];
+            /** @description The cover. Absent if there is none. */
+            cover?: components["schemas"]["MediaFile"];
+            /** @description The collections that the item is in (`col_…`). */
+            collectionIds: string[];
+            /** @description The item's identifier in another system, or `null`. */
+            reference: string | null;
+            /** @description When the item was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When the item was last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description The file or the cover of a media item. */
+        MediaFile: {
+            /** @description The name of the file, without a path. */
+            name: string;
+            /** @description The media type of the content. */
+            contentType: string;
+            /** @description The size in bytes. */
+            size: number;
+            /** @description The SHA-256 of the content in hexadecimal. */
+            sha256: string;
+            /** @description When the file was uploaded. */
+            uploadedAt: components["schemas"]["Timestamp"];
+            /** @description The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks. */
+            url?: string;
+        };
+        /** @description The members of a media item that you can set. */
+        MediaItemWrite: {
+            /** @description The title. Required for a new item. */
+            title?: string;
+            /** @description The description. */
+            description?: string;
+            /** @description The kind of item. Required for a new item. It cannot change. */
+            kind?: components["schemas"]["MediaKind"];
+            /** @description The duration in seconds, or `null` if it is not known. */
+            durationSeconds?: number | null;
+            /** @description The tags. */
+            tags?: string[];
+            /** @description The collections that the item is in (`col_…`). */
+            collectionIds?: string[];
+            /**
+             * @description Whether customers can see the item. A new item is always a `draft`.
+             * @enum {string}
+             */
+            status?: "draft" | "published";
+            /** @description The item's identifier in another system. It cannot change. */
+            reference?: string;
+        };
+        /** @description A page of media items. */
+        MediaPage: {
+            /** @description The media items of this page. */
+            media: components["schemas"]["MediaItem"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description The upload of a file, in parts. */
+        Upload: {
+            /** @description The upload's id. */
+            id: string;
+            /** @description The media item's id. */
+            mediaId: string;
+            /**
+             * @description The purpose of the file.
+             * @enum {string}
+             */
+            purpose: "file" | "cover";
+            /**
+             * @description The state of the upload.
+             * @enum {string}
+             */
+            status: "open" | "completing" | "complete" | "failed";
+            /** @description The name of the file. */
+            fileName: string;
+            /** @description The media type of the file. */
+            contentType: string;
+            /** @description The size of the file in bytes. */
+            size: number;
+            /** @description The size of each part except the last one, in bytes. */
+            partSize: number;
+            /** @description The number of parts. */
+            partCount: number;
+            /** @description The numbers of the parts that have arrived, counted from 1. */
+            receivedParts: number[];
+            /** @description The address of the parts. Send the bytes of a part with `PUT` to this address followed by `/` and its number. */
+            partUrl: string;
+            /** @description Until when the upload can be completed. */
+            expiresAt: components["schemas"]["Timestamp"];
+            /** @description Why the upload failed, or `null`. */
+            error: string | null;
+        };
+        /** @description A file to upload. */
+        UploadWrite: {
+            /**
+             * @description The purpose of the file. A cover is a JPEG, PNG or WebP image of at most 10 MiB.
+             * @default file
+             * @enum {string}
+             */
+            purpose?: "file" | "cover";
+            /** @description The name of the file, without a path. */
+            fileName: string;
+            /** @description The media type, which must agree with the kind of the item and with the content. */
+            contentType: string;
+            /** @description The size in bytes. */
+            size: number;
+            /** @description The SHA-256 of the file in hexadecimal. Without it, only the parts are checked. */
+            sha256?: string;
+        };
+        /** @description A group of media items. */
+        MediaCollection: {
+            /** @description The collection's id. */
+            id: string;
+            /** @description The title. */
+            title: string;
+            /** @description The description. Empty if there is none. */
+            description: string;
+            /** @description The number of items, drafts included. */
+            itemCount: number;
+            /** @description When the collection was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When the collection was last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description The members of a collection that you can set. */
+        MediaCollectionWrite: {
+            /** @description The title. Required for a new collection. */
+            title?: string;
+            /** @description The description. */
+            description?: string;
+        };
+        /** @description A page of collections. */
+        MediaCollectionsPage: {
+            /** @description The collections of this page. */
+            mediaCollections: components["schemas"]["MediaCollection"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A rule that lets customers play a collection or an item. */
+        MediaEntitlement: {
+            /** @description The entitlement's id. */
+            id: string;
+            /** @description The collection that can be played, or `null`. */
+            collectionId: string | null;
+            /** @description The item that can be played, or `null`. */
+            mediaId: string | null;
+            /** @description Customers with a pass of this type are entitled. `null` if it is for others. */
+            passId: string | null;
+            /** @description Subscribers to this plan are entitled. `null` if it is for others. */
+            planId: string | null;
+            /** @description Customers who booked this event are entitled. `null` if it is for others. */
+            eventId: string | null;
+            /** @description This customer is entitled. `null` if it is for others. */
+            customerId: string | null;
+            /** @description The last day (`YYYY-MM-DD`). `null` means without end. */
+            lastDay: string | null;
+            /** @description When the entitlement was created. */
+            createdAt: components["schemas"]["Timestamp"];
+        };
+        /** @description An entitlement to create. */
+        MediaEntitlementWrite: {
+            /** @description The collection that can be played (`col_…`). Either this or `mediaId`. */
+            collectionId?: string;
+            /** @description The item that can be played (`media_…`). */
+            mediaId?: string;
+            /** @description The pass type whose holders are entitled (`pass_…`). Send one of this and the following three. */
+            passId?: string;
+            /** @description The plan whose subscribers are entitled (`plan_…`). */
+            planId?: string;
+            /** @description The event whose customers are entitled (`evt_…`). */
+            eventId?: string;
+            /** @description The customer who is entitled (`cust_…`). */
+            customerId?: string;
+            /** @description The last day (`YYYY-MM-DD`), today or later. By default, the entitlement has no end. */
+            lastDay?: string;
+        };
+        /** @description A page of entitlements. */
+        MediaEntitlementsPage: {
+            /** @description The entitlements of this page. */
+            mediaEntitlements: components["schemas"]["MediaEntitlement"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description A media item as a customer sees it. */
+        CustomerMedia: {
+            /** @description The item's id. */
+            id: string;
+            /** @description The title. */
+            title: string;
+            /** @description The description. Empty if there is none. */
+            description: string;
+            /** @description The kind of item. */
+            kind: components["schemas"]["MediaKind"];
+            /** @description The duration in seconds. `null` if it is not known. */
+            durationSeconds: number | null;
+            /** @description The tags. */
+            tags: string[];
+            /**
+             * @description Whether customers can see the item.
+             * @enum {string}
+             */
+            status: "draft" | "published";
+            /** @description The file. Absent until an upload is complete. */
+            file?: components["schemas"]["MediaFile"];
+            /** @description The cover. Absent if there is none. */
+            cover?: components["schemas"]["MediaFile"];
+            /** @description The collections that the item is in (`col_…`). */
+            collectionIds: string[];
+            /** @description The item's identifier in another system, or `null`. */
+            reference: string | null;
+            /** @description When the item was created. */
+            createdAt: components["schemas"]["Timestamp"];
+            /** @description When the item was last updated. */
+            updatedAt: components["schemas"]["Timestamp"];
+            /** @description Why the customer can play the item. Absent if the customer cannot. */
+            reason?: components["schemas"]["MediaReason"];
+            /** @description How far the customer has watched. Absent if the customer has not played the item. */
+            progress?: components["schemas"]["MediaProgress"];
+        };
+        /** @description Why a customer can play an item. */
+        MediaReason: {
+            /**
+             * @description The kind of entitlement.
+             * @enum {string}
+             */
+            type: "pass" | "subscription" | "registration" | "given";
+            /** @description The entitlement. `null` if the plan itself includes the collection. */
+            entitlementId: string | null;
+            /** @description The pass that entitles the customer, or `null`. */
+            customerPassId: string | null;
+            /** @description The subscription that entitles the customer, or `null`. */
+            subscriptionId: string | null;
+            /** @description The registration that entitles the customer, or `null`. */
+            registrationId: string | null;
+            /** @description The last day, as far as it is known now. `null` means without end. */
+            lastDay: string | null;
+        };
+        /** @description How far a customer has watched an item. */
+        MediaProgress: {
+            /** @description The position at which to continue, in seconds. */
+            positionSeconds: number;
+            /** @description Whether the customer has reached the end once. */
+            completed: boolean;
+            /** @description When the progress was last recorded. */
+            updatedAt: components["schemas"]["Timestamp"];
+        };
+        /** @description A page of items. */
+        CustomerMediaPage: {
+            /** @description The items of this page. */
+            media: components["schemas"]["CustomerMedia"][];
+            /** @description The number of matching items on all pages. */
+            total: number;
+            /** @description The number of this page, or 1 with `cursor`. */
+            page: number;
+            /** @description The page size that was used. */
+            perPage: number;
+            /** @description The `cursor` of the next page. Absent on the last page. */
+            nextCursor?: string;
+        };
+        /** @description The customer, and how long the address works. */
+        PlaybackLinkWrite: {
+            /** @description The customer's id (`cust_…`). */
+            customerId: string;
+            /**
+             * @description The number of minutes for which the address can be used.
+             * @default 240
+             */
+            minutes?: number;
+        };
+        /** @description The address at which a customer can play an item. */
+        PlaybackLink: {
+            /** @description The address of the file. It supports range requests. */
+            url: string;
+            /** @description Until when the address can be used. */
+            expiresAt: components["schemas"]["Timestamp"];
+            /** @description The media type of the file. */
+            contentType: string;
+            /** @description Why the customer can play the item. */
+            reason: components["schemas"]["MediaReason"];
+        };
+        /** @description How far a customer has watched an item. */
+        ProgressWrite: {
+            /** @description The customer's id (`cust_…`). */
+            customerId: string;
+            /** @description The position at which the customer stopped, in seconds. */
+            positionSeconds: number;
+            /** @description Whether the customer has reached the end. */
+            completed?: boolean;
         };
         /** @description A page of discount codes. */
         DiscountCodesPage: {
@@ -3577,7 +5619,8 @@ export interface components {
                  *       "createdAt": "2026-03-01T10:00:00Z",
                  *       "updatedAt": "2026-03-01T10:00:00Z",
                  *       "unlimitedUses": false,
-                 *       "neverExpires": false
+                 *       "neverExpires": false,
+                 *       "planId": null
                  *     }
                  */
                 "application/json": components["schemas"]["Pass"];
@@ -3610,10 +5653,213 @@ export interface components {
                  *       "neverExpires": false,
                  *       "pausedSince": null,
                  *       "createdAt": "2026-03-01T10:00:00Z",
-                 *       "updatedAt": "2026-03-12T09:30:00Z"
+                 *       "updatedAt": "2026-03-12T09:30:00Z",
+                 *       "subscriptionId": null
                  *     }
                  */
                 "application/json": components["schemas"]["CustomerPass"];
+            };
+        };
+        /** @description The plan */
+        Plan: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "title": "Eight Classes a Month",
+                 *       "description": "",
+                 *       "price": 64,
+                 *       "currency": "GBP",
+                 *       "interval": "month",
+                 *       "intervalCount": 1,
+                 *       "trialDays": 7,
+                 *       "minimumPeriods": 3,
+                 *       "bookings": "credits",
+                 *       "credits": 8,
+                 *       "maxRollover": 4,
+                 *       "eligibleEventTypes": [
+                 *         "class"
+                 *       ],
+                 *       "mediaCollectionIds": [
+                 *         "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *       ],
+                 *       "passId": "pass_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "status": "active",
+                 *       "createdAt": "2026-03-01T10:00:00Z",
+                 *       "updatedAt": "2026-03-01T10:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Plan"];
+            };
+        };
+        /** @description The subscription */
+        Subscription: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": "sub_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "planId": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "planTitle": "Eight Classes a Month",
+                 *       "customerPassId": "cp_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "status": "active",
+                 *       "price": 64,
+                 *       "currency": "GBP",
+                 *       "interval": "month",
+                 *       "intervalCount": 1,
+                 *       "minimumPeriods": 3,
+                 *       "bookings": "credits",
+                 *       "credits": 8,
+                 *       "maxRollover": 4,
+                 *       "mediaCollectionIds": [
+                 *         "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *       ],
+                 *       "startDate": "2026-03-01",
+                 *       "currentPeriod": {
+                 *         "number": 2,
+                 *         "planId": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *         "firstDay": "2026-03-08",
+                 *         "lastDay": "2026-04-07",
+                 *         "trial": false,
+                 *         "price": 64,
+                 *         "currency": "GBP",
+                 *         "creditApplied": 0,
+                 *         "amountDue": 64,
+                 *         "paymentStatus": "due",
+                 *         "dueAt": "2026-03-08T00:00:00Z",
+                 *         "failureReason": "",
+                 *         "failedAttempts": 0,
+                 *         "creditsGranted": 8,
+                 *         "creditsCarriedOver": 4,
+                 *         "creditsExpired": 3,
+                 *         "pausedDays": 0,
+                 *         "unusedValue": 0
+                 *       },
+                 *       "renewsOn": "2026-04-08",
+                 *       "lastDay": null,
+                 *       "amountDue": 64,
+                 *       "pastDueSince": null,
+                 *       "suspendedFrom": null,
+                 *       "accountCredit": 0,
+                 *       "refundDue": 0,
+                 *       "refundedAmount": 0,
+                 *       "endReason": null,
+                 *       "createdAt": "2026-03-01T10:00:00Z",
+                 *       "updatedAt": "2026-03-08T00:00:02Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Subscription"];
+            };
+        };
+        /** @description The settings */
+        SubscriptionSettings: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "pastDueAfterDays": 3,
+                 *       "graceDays": 7,
+                 *       "reminderDays": [
+                 *         0,
+                 *         3,
+                 *         7
+                 *       ],
+                 *       "endAfterDays": 30
+                 *     }
+                 */
+                "application/json": components["schemas"]["SubscriptionSettings"];
+            };
+        };
+        /** @description The item */
+        MediaItem: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": "media_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "title": "Morning Flow",
+                 *       "description": "",
+                 *       "kind": "video",
+                 *       "durationSeconds": 1800,
+                 *       "tags": [
+                 *         "yoga"
+                 *       ],
+                 *       "status": "published",
+                 *       "file": {
+                 *         "name": "morning-flow.mp4",
+                 *         "contentType": "video/mp4",
+                 *         "size": 73400320,
+                 *         "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                 *         "uploadedAt": "2026-03-01T10:05:00Z"
+                 *       },
+                 *       "collectionIds": [
+                 *         "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *       ],
+                 *       "reference": null,
+                 *       "createdAt": "2026-03-01T10:00:00Z",
+                 *       "updatedAt": "2026-03-01T10:06:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MediaItem"];
+            };
+        };
+        /** @description The collection */
+        MediaCollection: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                ETag: components["headers"]["ETag"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "id": "col_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "title": "Morning Classes",
+                 *       "description": "",
+                 *       "itemCount": 12,
+                 *       "createdAt": "2026-03-01T10:00:00Z",
+                 *       "updatedAt": "2026-03-01T10:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MediaCollection"];
             };
         };
         /** @description The discount code */
@@ -3912,6 +6158,41 @@ export interface components {
          * @example wait_01jb4x9m3vf6ksn8w2d7pq5r0t
          */
         WaitlistEntryId: string;
+        /**
+         * @description The plan's id (`plan_…`).
+         * @example plan_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        PlanId: string;
+        /**
+         * @description The subscription's id (`sub_…`).
+         * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        SubscriptionId: string;
+        /**
+         * @description The media item's id (`media_…`).
+         * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        MediaId: string;
+        /**
+         * @description The media item's id (`media_…`).
+         * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        CustomerMediaId: string;
+        /**
+         * @description The upload's id (`upl_…`).
+         * @example upl_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        UploadId: string;
+        /**
+         * @description The collection's id (`col_…`).
+         * @example col_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        MediaCollectionId: string;
+        /**
+         * @description The entitlement's id (`ent_…`).
+         * @example ent_01jb4x9m3vf6ksn8w2d7pq5r0t
+         */
+        MediaEntitlementId: string;
         /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
         Page: number;
         /** @description The number of items on a page. Values over 100 are treated as 100. */
@@ -3987,6 +6268,44 @@ export interface components {
             };
         };
         /** @description The members to update. */
+        PlanUpdate: {
+            content: {
+                /**
+                 * @example {
+                 *       "price": 68,
+                 *       "maxRollover": 2
+                 *     }
+                 */
+                "application/json": components["schemas"]["PlanWrite"];
+            };
+        };
+        /** @description The members to update. */
+        MediaItemUpdate: {
+            content: {
+                /**
+                 * @example {
+                 *       "status": "published",
+                 *       "tags": [
+                 *         "yoga",
+                 *         "morning"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["MediaItemWrite"];
+            };
+        };
+        /** @description The members to update. */
+        MediaCollectionUpdate: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "Morning Flows"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MediaCollectionWrite"];
+            };
+        };
+        /** @description The members to update. */
         DiscountCodeUpdate: {
             content: {
                 /**
@@ -4024,7 +6343,7 @@ export interface components {
          *     again.
          */
         ETag: string;
-        /** @description The path of the created resource. */
+        /** @description The path of the created resource, or the address of a playback link. */
         Location: string;
         /** @description The authentication scheme to use, and why the credentials were refused (RFC 6750). */
         "WWW-Authenticate": string;
@@ -7258,6 +9577,8 @@ export interface operations {
                 updatedSince?: components["parameters"]["UpdatedSince"];
                 /** @description Return only pass types with this status. */
                 status?: "active" | "archived";
+                /** @description If `true`, return the pass types of plans too. */
+                includePlans?: boolean;
             };
             header?: {
                 /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
@@ -7299,7 +9620,8 @@ export interface operations {
                      *           "createdAt": "2026-03-01T10:00:00Z",
                      *           "updatedAt": "2026-03-01T10:00:00Z",
                      *           "unlimitedUses": false,
-                     *           "neverExpires": false
+                     *           "neverExpires": false,
+                     *           "planId": null
                      *         }
                      *       ],
                      *       "total": 1,
@@ -7380,7 +9702,8 @@ export interface operations {
                      *       "createdAt": "2026-03-01T10:00:00Z",
                      *       "updatedAt": "2026-03-01T10:00:00Z",
                      *       "unlimitedUses": false,
-                     *       "neverExpires": false
+                     *       "neverExpires": false,
+                     *       "planId": null
                      *     }
                      */
                     "application/json": components["schemas"]["Pass"];
@@ -7571,7 +9894,8 @@ export interface operations {
                      *           "neverExpires": false,
                      *           "pausedSince": null,
                      *           "createdAt": "2026-03-01T10:00:00Z",
-                     *           "updatedAt": "2026-03-12T09:30:00Z"
+                     *           "updatedAt": "2026-03-12T09:30:00Z",
+                     *           "subscriptionId": null
                      *         }
                      *       ],
                      *       "total": 1,
@@ -7648,7 +9972,8 @@ export interface operations {
                      *       "neverExpires": false,
                      *       "pausedSince": null,
                      *       "createdAt": "2026-03-01T10:00:00Z",
-                     *       "updatedAt": "2026-03-12T09:30:00Z"
+                     *       "updatedAt": "2026-03-12T09:30:00Z",
+                     *       "subscriptionId": null
                      *     }
                      */
                     "application/json": components["schemas"]["CustomerPass"];
@@ -7830,7 +10155,8 @@ export interface operations {
                      *           "balance": 10,
                      *           "reason": "",
                      *           "transactionId": null,
-                     *           "at": "2026-03-01T10:00:00Z"
+                     *           "at": "2026-03-01T10:00:00Z",
+                     *           "period": null
                      *         },
                      *         {
                      *           "sequence": 2,
@@ -7839,7 +10165,8 @@ export interface operations {
                      *           "balance": 9,
                      *           "reason": "",
                      *           "transactionId": "txn_01jb4x9m3vf6ksn8w2d7pq5r0t",
-                     *           "at": "2026-03-12T09:30:00Z"
+                     *           "at": "2026-03-12T09:30:00Z",
+                     *           "period": null
                      *         }
                      *       ],
                      *       "total": 2,
@@ -7852,6 +10179,2925 @@ export interface operations {
             };
             304: components["responses"]["NotModified"];
             400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listPlans: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list: by the time of creation or of the last update. A `-` puts the newest first. */
+                sort?: components["parameters"]["Sort"];
+                /** @description Return only items that changed at or after this time (RFC 3339, with an offset). */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /** @description Return only plans with this status. */
+                status?: "active" | "archived";
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of plans */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "plans": [
+                     *         {
+                     *           "id": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Eight Classes a Month",
+                     *           "description": "",
+                     *           "price": 64,
+                     *           "currency": "GBP",
+                     *           "interval": "month",
+                     *           "intervalCount": 1,
+                     *           "trialDays": 7,
+                     *           "minimumPeriods": 3,
+                     *           "bookings": "credits",
+                     *           "credits": 8,
+                     *           "maxRollover": 4,
+                     *           "eligibleEventTypes": [
+                     *             "class"
+                     *           ],
+                     *           "mediaCollectionIds": [
+                     *             "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *           ],
+                     *           "passId": "pass_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "status": "active",
+                     *           "createdAt": "2026-03-01T10:00:00Z",
+                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlansPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPlan: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The plan to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "Eight Classes a Month",
+                 *       "price": 64,
+                 *       "interval": "month",
+                 *       "trialDays": 7,
+                 *       "minimumPeriods": 3,
+                 *       "bookings": "credits",
+                 *       "credits": 8,
+                 *       "maxRollover": 4,
+                 *       "eligibleEventTypes": [
+                 *         "class"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["PlanWrite"];
+            };
+        };
+        responses: {
+            /** @description The created plan */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "title": "Eight Classes a Month",
+                     *       "description": "",
+                     *       "price": 64,
+                     *       "currency": "GBP",
+                     *       "interval": "month",
+                     *       "intervalCount": 1,
+                     *       "trialDays": 7,
+                     *       "minimumPeriods": 3,
+                     *       "bookings": "credits",
+                     *       "credits": 8,
+                     *       "maxRollover": 4,
+                     *       "eligibleEventTypes": [
+                     *         "class"
+                     *       ],
+                     *       "mediaCollectionIds": [
+                     *         "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *       ],
+                     *       "passId": "pass_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "status": "active",
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Plan"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getPlan: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The plan's id (`plan_…`).
+                 * @example plan_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Plan"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updatePlan: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The plan's id (`plan_…`).
+                 * @example plan_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["PlanUpdate"];
+        responses: {
+            /** @description The updated plan */
+            200: components["responses"]["Plan"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchPlan: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The plan's id (`plan_…`).
+                 * @example plan_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["PlanId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["PlanUpdate"];
+        responses: {
+            /** @description The updated plan */
+            200: components["responses"]["Plan"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSubscriptions: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list: by the time of creation or of the last update. A `-` puts the newest first. */
+                sort?: components["parameters"]["Sort"];
+                /** @description Return only items that changed at or after this time (RFC 3339, with an offset). */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /** @description Return only subscriptions of this customer (`cust_…`). */
+                customerId?: string;
+                /** @description Return only subscriptions to this plan (`plan_…`). */
+                planId?: string;
+                /** @description Return only subscriptions with this status. */
+                status?: components["schemas"]["SubscriptionStatus"];
+                /** @description If `true`, return only subscriptions with an amount due. */
+                paymentDue?: boolean;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of subscriptions */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "subscriptions": [
+                     *         {
+                     *           "id": "sub_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "planId": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "planTitle": "Eight Classes a Month",
+                     *           "customerPassId": "cp_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "status": "active",
+                     *           "price": 64,
+                     *           "currency": "GBP",
+                     *           "interval": "month",
+                     *           "intervalCount": 1,
+                     *           "minimumPeriods": 3,
+                     *           "bookings": "credits",
+                     *           "credits": 8,
+                     *           "maxRollover": 4,
+                     *           "mediaCollectionIds": [
+                     *             "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *           ],
+                     *           "startDate": "2026-03-01",
+                     *           "currentPeriod": {
+                     *             "number": 2,
+                     *             "planId": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "firstDay": "2026-03-08",
+                     *             "lastDay": "2026-04-07",
+                     *             "trial": false,
+                     *             "price": 64,
+                     *             "currency": "GBP",
+                     *             "creditApplied": 0,
+                     *             "amountDue": 64,
+                     *             "paymentStatus": "due",
+                     *             "dueAt": "2026-03-08T00:00:00Z",
+                     *             "failureReason": "",
+                     *             "failedAttempts": 0,
+                     *             "creditsGranted": 8,
+                     *             "creditsCarriedOver": 4,
+                     *             "creditsExpired": 3,
+                     *             "pausedDays": 0,
+                     *             "unusedValue": 0
+                     *           },
+                     *           "renewsOn": "2026-04-08",
+                     *           "lastDay": null,
+                     *           "amountDue": 64,
+                     *           "pastDueSince": null,
+                     *           "suspendedFrom": null,
+                     *           "accountCredit": 0,
+                     *           "refundDue": 0,
+                     *           "refundedAmount": 0,
+                     *           "endReason": null,
+                     *           "createdAt": "2026-03-01T10:00:00Z",
+                     *           "updatedAt": "2026-03-08T00:00:02Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SubscriptionsPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The subscription to start. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "planId": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "payment": {
+                 *         "method": "CARD",
+                 *         "reference": "pi_3PqX"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["SubscriptionCreate"];
+            };
+        };
+        responses: {
+            /** @description The created subscription */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "sub_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "planId": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "planTitle": "Eight Classes a Month",
+                     *       "customerPassId": "cp_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "status": "active",
+                     *       "price": 64,
+                     *       "currency": "GBP",
+                     *       "interval": "month",
+                     *       "intervalCount": 1,
+                     *       "minimumPeriods": 3,
+                     *       "bookings": "credits",
+                     *       "credits": 8,
+                     *       "maxRollover": 4,
+                     *       "mediaCollectionIds": [
+                     *         "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *       ],
+                     *       "startDate": "2026-03-01",
+                     *       "currentPeriod": {
+                     *         "number": 2,
+                     *         "planId": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *         "firstDay": "2026-03-08",
+                     *         "lastDay": "2026-04-07",
+                     *         "trial": false,
+                     *         "price": 64,
+                     *         "currency": "GBP",
+                     *         "creditApplied": 0,
+                     *         "amountDue": 64,
+                     *         "paymentStatus": "due",
+                     *         "dueAt": "2026-03-08T00:00:00Z",
+                     *         "failureReason": "",
+                     *         "failedAttempts": 0,
+                     *         "creditsGranted": 8,
+                     *         "creditsCarriedOver": 4,
+                     *         "creditsExpired": 3,
+                     *         "pausedDays": 0,
+                     *         "unusedValue": 0
+                     *       },
+                     *       "renewsOn": "2026-04-08",
+                     *       "lastDay": null,
+                     *       "amountDue": 64,
+                     *       "pastDueSince": null,
+                     *       "suspendedFrom": null,
+                     *       "accountCredit": 0,
+                     *       "refundDue": 0,
+                     *       "refundedAmount": 0,
+                     *       "endReason": null,
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "updatedAt": "2026-03-08T00:00:02Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Subscription"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listSubscriptionPeriods: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list, by the time of creation. A `-` puts the newest first. */
+                sort?: components["parameters"]["SortByCreation"];
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of periods */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "periods": [
+                     *         {
+                     *           "number": 2,
+                     *           "planId": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "firstDay": "2026-03-08",
+                     *           "lastDay": "2026-04-07",
+                     *           "trial": false,
+                     *           "price": 64,
+                     *           "currency": "GBP",
+                     *           "creditApplied": 0,
+                     *           "amountDue": 64,
+                     *           "paymentStatus": "due",
+                     *           "dueAt": "2026-03-08T00:00:00Z",
+                     *           "failureReason": "",
+                     *           "failedAttempts": 0,
+                     *           "creditsGranted": 8,
+                     *           "creditsCarriedOver": 4,
+                     *           "creditsExpired": 3,
+                     *           "pausedDays": 0,
+                     *           "unusedValue": 0
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SubscriptionPeriodsPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listAccountEntries: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list, by the time of creation. A `-` puts the newest first. */
+                sort?: components["parameters"]["SortByCreation"];
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of account entries */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "accountEntries": [
+                     *         {
+                     *           "sequence": 1,
+                     *           "kind": "unused_period",
+                     *           "credit": 21.33,
+                     *           "refund": 0,
+                     *           "creditBalance": 21.33,
+                     *           "refundBalance": 0,
+                     *           "period": 2,
+                     *           "reference": "",
+                     *           "createdAt": "2026-03-28T09:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["AccountEntriesPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pauseSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /** @description When to pause. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "firstDay": "2026-07-20",
+                 *       "resumesOn": "2026-08-10",
+                 *       "reason": "Summer holiday"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SubscriptionPauseWrite"];
+            };
+        };
+        responses: {
+            /** @description The paused subscription */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resumeSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /** @description When to resume. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "on": "2026-08-03"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SubscriptionResumption"];
+            };
+        };
+        responses: {
+            /** @description The resumed subscription */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    previewPlanChange: {
+        parameters: {
+            query: {
+                /** @description The id of the new plan (`plan_…`). */
+                planId: string;
+                /** @description When the plan would change. */
+                when?: components["schemas"]["ChangeTime"];
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The difference that the change makes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "on": "2026-03-28",
+                     *       "unusedValue": 21.33,
+                     *       "price": 90,
+                     *       "creditApplied": 21.33,
+                     *       "amountDue": 68.67,
+                     *       "accountCredit": 0,
+                     *       "currency": "GBP",
+                     *       "remainingCredits": 5,
+                     *       "creditsExpired": 1,
+                     *       "creditsCarriedOver": 4,
+                     *       "creditsGranted": 12
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlanChangePreview"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changePlan: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /** @description The new plan. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "planId": "plan_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "when": "period_end"
+                 *     }
+                 */
+                "application/json": components["schemas"]["PlanChangeWrite"];
+            };
+        };
+        responses: {
+            /** @description The subscription with the new plan or the scheduled change */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    withdrawPlanChange: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription without the change */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    previewSubscriptionCancellation: {
+        parameters: {
+            query?: {
+                /** @description When the subscription would end. */
+                when?: components["schemas"]["ChangeTime"];
+                /** @description Whether the unused part of what was paid becomes a refund due. Only with `now`. */
+                prorate?: boolean;
+                /** @description Whether to ignore the minimum term. */
+                waiveMinimumTerm?: boolean;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the cancellation would do */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "lastDay": "2026-06-07",
+                     *       "refundDue": 0,
+                     *       "amountCancelled": 0,
+                     *       "currency": "GBP",
+                     *       "minimumTermApplies": true,
+                     *       "minimumTermLastDay": "2026-06-07"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SubscriptionCancellationPreview"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelSubscription: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /** @description When and how to cancel. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "when": "period_end",
+                 *       "reason": "Moving away"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SubscriptionCancellationWrite"];
+            };
+        };
+        responses: {
+            /** @description The cancelled subscription */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    withdrawCancellation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscription that renews again */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    recordPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /** @description The period, and how it was paid. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "period": 2,
+                 *       "payment": {
+                 *         "method": "CARD",
+                 *         "reference": "pi_3PqX",
+                 *         "amount": 64
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentRecord"];
+            };
+        };
+        responses: {
+            /** @description The subscription */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    recordPaymentFailure: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /** @description The period, and why the attempt failed. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "period": 2,
+                 *       "reason": "The card was declined."
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentRemark"];
+            };
+        };
+        responses: {
+            /** @description The subscription */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    waivePayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /** @description The period, and why the payment is waived. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "period": 2,
+                 *       "reason": "The studio was closed for a week."
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentRemark"];
+            };
+        };
+        responses: {
+            /** @description The subscription */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    recordRefund: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The subscription's id (`sub_…`).
+                 * @example sub_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["SubscriptionId"];
+            };
+            cookie?: never;
+        };
+        /** @description The refund. */
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": 21.33,
+                 *       "reference": "re_3PqX"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SubscriptionRefundWrite"];
+            };
+        };
+        responses: {
+            /** @description The subscription */
+            200: components["responses"]["Subscription"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getSubscriptionSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["SubscriptionSettings"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateSubscriptionSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description All settings. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "pastDueAfterDays": 3,
+                 *       "graceDays": 7,
+                 *       "reminderDays": [
+                 *         0,
+                 *         3,
+                 *         7
+                 *       ],
+                 *       "endAfterDays": 30
+                 *     }
+                 */
+                "application/json": components["schemas"]["SubscriptionSettings"];
+            };
+        };
+        responses: {
+            /** @description The updated settings */
+            200: components["responses"]["SubscriptionSettings"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMedia: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list: by the time of creation or of the last update. A `-` puts the newest first. */
+                sort?: components["parameters"]["Sort"];
+                /** @description Return only items that changed at or after this time (RFC 3339, with an offset). */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+                /** @description Return only items with this status. */
+                status?: "draft" | "published";
+                /** @description Return only items of this kind. */
+                kind?: components["schemas"]["MediaKind"];
+                /** @description Return only items of this collection (`col_…`). */
+                collectionId?: string;
+                /** @description Return only items with this tag. */
+                tag?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of media items */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "media": [
+                     *         {
+                     *           "id": "media_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Morning Flow",
+                     *           "description": "",
+                     *           "kind": "video",
+                     *           "durationSeconds": 1800,
+                     *           "tags": [
+                     *             "yoga"
+                     *           ],
+                     *           "status": "published",
+                     *           "file": {
+                     *             "name": "morning-flow.mp4",
+                     *             "contentType": "video/mp4",
+                     *             "size": 73400320,
+                     *             "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *             "uploadedAt": "2026-03-01T10:05:00Z"
+                     *           },
+                     *           "collectionIds": [
+                     *             "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *           ],
+                     *           "reference": null,
+                     *           "createdAt": "2026-03-01T10:00:00Z",
+                     *           "updatedAt": "2026-03-01T10:06:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createMediaItem: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The item to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "Morning Flow",
+                 *       "kind": "video",
+                 *       "durationSeconds": 1800,
+                 *       "tags": [
+                 *         "yoga"
+                 *       ],
+                 *       "collectionIds": [
+                 *         "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["MediaItemWrite"];
+            };
+        };
+        responses: {
+            /** @description The created item */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "media_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "title": "Morning Flow",
+                     *       "description": "",
+                     *       "kind": "video",
+                     *       "durationSeconds": 1800,
+                     *       "tags": [
+                     *         "yoga"
+                     *       ],
+                     *       "status": "published",
+                     *       "file": {
+                     *         "name": "morning-flow.mp4",
+                     *         "contentType": "video/mp4",
+                     *         "size": 73400320,
+                     *         "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *         "uploadedAt": "2026-03-01T10:05:00Z"
+                     *       },
+                     *       "collectionIds": [
+                     *         "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *       ],
+                     *       "reference": null,
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "updatedAt": "2026-03-01T10:06:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaItem"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMediaItem: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["MediaItem"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMediaItem: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["MediaItemUpdate"];
+        responses: {
+            /** @description The updated item */
+            200: components["responses"]["MediaItem"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteMediaItem: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The item is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "media_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchMediaItem: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["MediaItemUpdate"];
+        responses: {
+            /** @description The updated item */
+            200: components["responses"]["MediaItem"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createUpload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        /** @description The file to upload. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "fileName": "morning-flow.mp4",
+                 *       "contentType": "video/mp4",
+                 *       "size": 73400320,
+                 *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UploadWrite"];
+            };
+        };
+        responses: {
+            /** @description The upload */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "upl_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "mediaId": "media_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "purpose": "file",
+                     *       "status": "open",
+                     *       "fileName": "morning-flow.mp4",
+                     *       "contentType": "video/mp4",
+                     *       "size": 73400320,
+                     *       "partSize": 16777216,
+                     *       "partCount": 5,
+                     *       "receivedParts": [],
+                     *       "partUrl": "https://media.example.com/uploads/upl_01jb4x9m3vf6ksn8w2d7pq5r0t/3f1c0f6be2a94c5d",
+                     *       "expiresAt": "2026-03-02T10:00:00Z",
+                     *       "error": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getUpload: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+                /**
+                 * @description The upload's id (`upl_…`).
+                 * @example upl_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                uploadId: components["parameters"]["UploadId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The upload */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "upl_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "mediaId": "media_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "purpose": "file",
+                     *       "status": "open",
+                     *       "fileName": "morning-flow.mp4",
+                     *       "contentType": "video/mp4",
+                     *       "size": 73400320,
+                     *       "partSize": 16777216,
+                     *       "partCount": 5,
+                     *       "receivedParts": [
+                     *         1,
+                     *         2,
+                     *         3
+                     *       ],
+                     *       "partUrl": "https://media.example.com/uploads/upl_01jb4x9m3vf6ksn8w2d7pq5r0t/3f1c0f6be2a94c5d",
+                     *       "expiresAt": "2026-03-02T10:00:00Z",
+                     *       "error": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelUpload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+                /**
+                 * @description The upload's id (`upl_…`).
+                 * @example upl_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                uploadId: components["parameters"]["UploadId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The upload is removed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "upl_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    completeUpload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+                /**
+                 * @description The upload's id (`upl_…`).
+                 * @example upl_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                uploadId: components["parameters"]["UploadId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The completed upload */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "upl_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "mediaId": "media_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "purpose": "file",
+                     *       "status": "complete",
+                     *       "fileName": "morning-flow.mp4",
+                     *       "contentType": "video/mp4",
+                     *       "size": 73400320,
+                     *       "partSize": 16777216,
+                     *       "partCount": 5,
+                     *       "receivedParts": [
+                     *         1,
+                     *         2,
+                     *         3,
+                     *         4,
+                     *         5
+                     *       ],
+                     *       "partUrl": "https://media.example.com/uploads/upl_01jb4x9m3vf6ksn8w2d7pq5r0t/3f1c0f6be2a94c5d",
+                     *       "expiresAt": "2026-03-02T10:00:00Z",
+                     *       "error": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Upload"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createPlaybackLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        /** @description The customer, and how long the address works. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "minutes": 60
+                 *     }
+                 */
+                "application/json": components["schemas"]["PlaybackLinkWrite"];
+            };
+        };
+        responses: {
+            /** @description The address, which is also the `Location` */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "url": "https://media.example.com/play/eyJhbGciOiJIUzI1NiJ9",
+                     *       "expiresAt": "2026-03-12T19:00:00Z",
+                     *       "contentType": "video/mp4",
+                     *       "reason": {
+                     *         "type": "subscription",
+                     *         "entitlementId": null,
+                     *         "customerPassId": null,
+                     *         "subscriptionId": "sub_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *         "registrationId": null,
+                     *         "lastDay": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["PlaybackLink"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    recordProgress: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaId"];
+            };
+            cookie?: never;
+        };
+        /** @description The customer, and the position. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customerId": "cust_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "positionSeconds": 754,
+                 *       "completed": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProgressWrite"];
+            };
+        };
+        responses: {
+            /** @description The progress */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "positionSeconds": 754,
+                     *       "completed": false,
+                     *       "updatedAt": "2026-03-12T18:20:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaProgress"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMediaCollections: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list: by the time of creation or of the last update. A `-` puts the newest first. */
+                sort?: components["parameters"]["Sort"];
+                /** @description Return only items that changed at or after this time (RFC 3339, with an offset). */
+                updatedSince?: components["parameters"]["UpdatedSince"];
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of collections */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "mediaCollections": [
+                     *         {
+                     *           "id": "col_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Morning Classes",
+                     *           "description": "",
+                     *           "itemCount": 12,
+                     *           "createdAt": "2026-03-01T10:00:00Z",
+                     *           "updatedAt": "2026-03-01T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaCollectionsPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createMediaCollection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The collection to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "title": "Morning Classes"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MediaCollectionWrite"];
+            };
+        };
+        responses: {
+            /** @description The created collection */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "col_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "title": "Morning Classes",
+                     *       "description": "",
+                     *       "itemCount": 12,
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "updatedAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaCollection"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMediaCollection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The collection's id (`col_…`).
+                 * @example col_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaCollectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["MediaCollection"];
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    updateMediaCollection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The collection's id (`col_…`).
+                 * @example col_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaCollectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["MediaCollectionUpdate"];
+        responses: {
+            /** @description The updated collection */
+            200: components["responses"]["MediaCollection"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteMediaCollection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The collection's id (`col_…`).
+                 * @example col_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaCollectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The collection is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "col_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    patchMediaCollection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+                /**
+                 * @description The `ETag` that you read, including its quotes, or a list of them. If the resource has changed since, the
+                 *     request fails with 412. Without this header, or with `*`, the change applies to any version.
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
+            path: {
+                /**
+                 * @description The collection's id (`col_…`).
+                 * @example col_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaCollectionId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["MediaCollectionUpdate"];
+        responses: {
+            /** @description The updated collection */
+            200: components["responses"]["MediaCollection"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            412: components["responses"]["VersionMismatch"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listMediaEntitlements: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /** @description The order of the list, by the time of creation. A `-` puts the newest first. */
+                sort?: components["parameters"]["SortByCreation"];
+                /** @description Return only entitlements to this collection (`col_…`). */
+                collectionId?: string;
+                /** @description Return only entitlements to this item (`media_…`). */
+                mediaId?: string;
+                /** @description Return only entitlements of this customer (`cust_…`). */
+                customerId?: string;
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entitlements */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "mediaEntitlements": [
+                     *         {
+                     *           "id": "ent_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "collectionId": "col_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "mediaId": null,
+                     *           "passId": "pass_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "planId": null,
+                     *           "eventId": null,
+                     *           "customerId": null,
+                     *           "lastDay": null,
+                     *           "createdAt": "2026-03-01T10:00:00Z"
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaEntitlementsPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createMediaEntitlement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The entitlement to create. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "collectionId": "col_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                 *       "passId": "pass_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MediaEntitlementWrite"];
+            };
+        };
+        responses: {
+            /** @description The entitlement */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "ent_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "collectionId": "col_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "mediaId": null,
+                     *       "passId": "pass_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "planId": null,
+                     *       "eventId": null,
+                     *       "customerId": null,
+                     *       "lastDay": null,
+                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaEntitlement"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getMediaEntitlement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The entitlement's id (`ent_…`).
+                 * @example ent_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaEntitlementId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entitlement */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "ent_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "collectionId": "col_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "mediaId": null,
+                     *       "passId": "pass_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "planId": null,
+                     *       "eventId": null,
+                     *       "customerId": null,
+                     *       "lastDay": null,
+                     *       "createdAt": "2026-03-01T10:00:00Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MediaEntitlement"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteMediaEntitlement: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own unique key for this request: 1 to 255 visible ASCII characters. A retry with the same key returns the
+                 *     stored response for 24 hours. Only successful responses are stored, so after an error the key is free again. A
+                 *     key belongs to one API key and one kind of resource. The kinds are those of the permissions.
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description The entitlement's id (`ent_…`).
+                 * @example ent_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["MediaEntitlementId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entitlement is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "ent_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["IdempotencyConflict"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listCustomerMedia: {
+        parameters: {
+            query?: {
+                /** @description The page to return, counted from 1. Cannot be used together with `cursor`. */
+                page?: components["parameters"]["Page"];
+                /** @description The number of items on a page. Values over 100 are treated as 100. */
+                perPage?: components["parameters"]["PerPage"];
+                /**
+                 * @description The `nextCursor` of the previous page. Use it with the same `sort` and filters. Cannot be used together with
+                 *     `page`.
+                 */
+                cursor?: components["parameters"]["Cursor"];
+            };
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of items */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "media": [
+                     *         {
+                     *           "id": "media_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *           "title": "Morning Flow",
+                     *           "description": "",
+                     *           "kind": "video",
+                     *           "durationSeconds": 1800,
+                     *           "tags": [
+                     *             "yoga"
+                     *           ],
+                     *           "status": "published",
+                     *           "file": {
+                     *             "name": "morning-flow.mp4",
+                     *             "contentType": "video/mp4",
+                     *             "size": 73400320,
+                     *             "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *             "uploadedAt": "2026-03-01T10:05:00Z"
+                     *           },
+                     *           "collectionIds": [
+                     *             "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *           ],
+                     *           "reference": null,
+                     *           "createdAt": "2026-03-01T10:00:00Z",
+                     *           "updatedAt": "2026-03-01T10:06:00Z",
+                     *           "reason": {
+                     *             "type": "subscription",
+                     *             "entitlementId": null,
+                     *             "customerPassId": null,
+                     *             "subscriptionId": "sub_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *             "registrationId": null,
+                     *             "lastDay": null
+                     *           },
+                     *           "progress": {
+                     *             "positionSeconds": 754,
+                     *             "completed": false,
+                     *             "updatedAt": "2026-03-12T18:20:00Z"
+                     *           }
+                     *         }
+                     *       ],
+                     *       "total": 1,
+                     *       "page": 1,
+                     *       "perPage": 25
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CustomerMediaPage"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getCustomerMedia: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the response that you have. If the body is still the same, the response is 304. */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description The customer's id (`cust_…`).
+                 * @example cust_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                id: components["parameters"]["CustomerId"];
+                /**
+                 * @description The media item's id (`media_…`).
+                 * @example media_01jb4x9m3vf6ksn8w2d7pq5r0t
+                 */
+                mediaId: components["parameters"]["CustomerMediaId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The item */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Reservation-Mode": components["headers"]["Reservation-Mode"];
+                    ETag: components["headers"]["ETag"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "media_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *       "title": "Morning Flow",
+                     *       "description": "",
+                     *       "kind": "video",
+                     *       "durationSeconds": 1800,
+                     *       "tags": [
+                     *         "yoga"
+                     *       ],
+                     *       "status": "published",
+                     *       "file": {
+                     *         "name": "morning-flow.mp4",
+                     *         "contentType": "video/mp4",
+                     *         "size": 73400320,
+                     *         "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                     *         "uploadedAt": "2026-03-01T10:05:00Z"
+                     *       },
+                     *       "collectionIds": [
+                     *         "col_01jb4x9m3vf6ksn8w2d7pq5r0t"
+                     *       ],
+                     *       "reference": null,
+                     *       "createdAt": "2026-03-01T10:00:00Z",
+                     *       "updatedAt": "2026-03-01T10:06:00Z",
+                     *       "reason": {
+                     *         "type": "subscription",
+                     *         "entitlementId": null,
+                     *         "customerPassId": null,
+                     *         "subscriptionId": "sub_01jb4x9m3vf6ksn8w2d7pq5r0t",
+                     *         "registrationId": null,
+                     *         "lastDay": null
+                     *       },
+                     *       "progress": {
+                     *         "positionSeconds": 754,
+                     *         "completed": false,
+                     *         "updatedAt": "2026-03-12T18:20:00Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CustomerMedia"];
+                };
+            };
+            304: components["responses"]["NotModified"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -10367,6 +15613,519 @@ export interface operations {
                             [key: string]: unknown;
                         };
                     } & components["schemas"]["CustomerPass"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    subscriptionCreated: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "subscription.created";
+                    data?: components["schemas"]["Subscription"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    subscriptionUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "subscription.updated";
+                    data?: {
+                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        previous?: {
+                            [key: string]: unknown;
+                        };
+                    } & components["schemas"]["Subscription"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    subscriptionRenewed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "subscription.renewed";
+                    data?: {
+                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        previous?: {
+                            [key: string]: unknown;
+                        };
+                    } & components["schemas"]["Subscription"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    subscriptionPaymentDue: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "subscription.payment_due";
+                    data?: {
+                        /** @description The period of the payment. */
+                        period?: components["schemas"]["SubscriptionPeriod"];
+                    } & components["schemas"]["Subscription"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    subscriptionPaymentRecorded: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "subscription.payment_recorded";
+                    data?: {
+                        /** @description The period of the payment. */
+                        period?: components["schemas"]["SubscriptionPeriod"];
+                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        previous?: {
+                            [key: string]: unknown;
+                        };
+                    } & components["schemas"]["Subscription"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    subscriptionEnded: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "subscription.ended";
+                    data?: {
+                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        previous?: {
+                            [key: string]: unknown;
+                        };
+                    } & components["schemas"]["Subscription"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    mediaPublished: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "media.published";
+                    data?: components["schemas"]["MediaItem"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    mediaUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "media.updated";
+                    data?: {
+                        /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                        previous?: {
+                            [key: string]: unknown;
+                        };
+                    } & components["schemas"]["MediaItem"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    mediaDeleted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "media.deleted";
+                    data?: components["schemas"]["MediaItem"];
+                } & components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description The receiver has accepted the message. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    mediaCompleted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": string;
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: string;
+                /** @description The message's `id`. */
+                "Webhook-Id": string;
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": string;
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description The name of the event.
+                     * @constant
+                     */
+                    event?: "media.completed";
+                    data?: {
+                        /** @description The id of the customer who watched the item. */
+                        customerId?: string;
+                    } & components["schemas"]["MediaItem"];
                 } & components["schemas"]["WebhookMessage"];
             };
         };

@@ -404,6 +404,216 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "subscription.created": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A customer subscribes
+         * @description A customer subscribes to a plan. Sent only to endpoints that subscribe to it. The data is the subscription
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["subscriptionCreated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A subscription is updated
+         * @description A subscription is paused, resumed or cancelled, its plan changes, or its state changes. Sent only to endpoints that subscribe to it. The data is the subscription
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["subscriptionUpdated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.renewed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A subscription is renewed
+         * @description The next period of a subscription begins. Sent only to endpoints that subscribe to it. The data is the subscription
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["subscriptionRenewed"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.payment_due": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payment for a subscription is due
+         * @description A payment is due, on each reminder day of the subscription settings. Sent only to endpoints that subscribe to it. The data is the subscription
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["subscriptionPaymentDue"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.payment_recorded": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payment for a subscription is recorded
+         * @description A payment, a failed payment or a waived payment is recorded. Sent only to endpoints that subscribe to it. The data is the subscription
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["subscriptionPaymentRecorded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "subscription.ended": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A subscription ends
+         * @description A subscription ends because it was cancelled, was not paid, or its customer was deleted. Sent only to endpoints that subscribe to it. The data is the subscription
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["subscriptionEnded"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "media.published": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A media item is published
+         * @description A media item is published. Sent only to endpoints that subscribe to it. The data is the media item
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["mediaPublished"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "media.updated": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A media item is updated
+         * @description A media item changes, also when it is published or its file is replaced. Sent only to endpoints that subscribe to it. The data is the media item
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["mediaUpdated"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "media.deleted": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A media item is deleted
+         * @description A media item is deleted. Sent only to endpoints that subscribe to it. The data is the media item
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["mediaDeleted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "media.completed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A customer completes a media item
+         * @description A customer reaches the end of a media item for the first time. Sent only to endpoints that subscribe to it. The data is the media item
+         *     as Interface B shows it at the time of the event.
+         */
+        post: operations["mediaCompleted"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -1150,6 +1360,8 @@ export interface components {
             createdAt: string;
             /** @description When the pass was last updated. */
             updatedAt: string;
+            /** @description The subscription that the pass belongs to. `null` if there is none. */
+            subscriptionId: string | null;
             /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
             previous?: {
                 [key: string]: unknown;
@@ -1166,6 +1378,829 @@ export interface components {
             mode?: components["schemas"]["Mode"];
             test?: components["schemas"]["Test"];
             data: components["schemas"]["CustomerPass"];
+        };
+        /** @description A customer's subscription to a plan. */
+        Subscription: {
+            /** @description The subscription's id. */
+            id: string;
+            /** @description The customer's id. */
+            customerId: string;
+            /** @description The plan's id. */
+            planId: string;
+            /** @description The title of the plan. */
+            planTitle: string;
+            /** @description The id of the customer pass that has the credits. `null` if no plan of the subscription includes bookings. */
+            customerPassId: string | null;
+            /**
+             * @description The state of the subscription.
+             * @enum {string}
+             */
+            status: "trialing" | "active" | "past_due" | "paused" | "ending" | "ended";
+            /** @description The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan. */
+            price: number;
+            /** @description The currency (ISO 4217). */
+            currency: string;
+            /**
+             * @description The unit of the length of a period.
+             * @enum {string}
+             */
+            interval: "week" | "month" | "year";
+            /** @description The number of units in a period. */
+            intervalCount: number;
+            /** @description The number of paid periods before the subscription can end. */
+            minimumPeriods: number;
+            /**
+             * @description How the subscription pays for bookings.
+             * @enum {string}
+             */
+            bookings: "none" | "credits" | "unlimited";
+            /** @description The number of credits of a period. */
+            credits: number;
+            /** @description The largest number of unused credits that move to the next period. */
+            maxRollover: number;
+            /** @description The collections that the plan includes (`col_…`). */
+            mediaCollectionIds: string[];
+            /** @description The first day of the subscription (`YYYY-MM-DD`). Days are in the time zone of the company. */
+            startDate: string;
+            /** @description The current period, or the last one if the subscription has ended. */
+            currentPeriod: {
+                /** @description The number of the period, counted from 1. */
+                number: number;
+                /** @description The id of the plan of this period. */
+                planId: string;
+                /** @description The first day. */
+                firstDay: string;
+                /** @description The last day. It moves when a pause ends. */
+                lastDay: string;
+                /** @description Whether the period is the trial. */
+                trial: boolean;
+                /** @description The price in major units. 0 in a trial. */
+                price: number;
+                /** @description The currency (ISO 4217). */
+                currency: string;
+                /** @description The part of the price that account credit paid. */
+                creditApplied: number;
+                /** @description The amount that is due. 0 once it is paid, waived or cancelled. */
+                amountDue: number;
+                /**
+                 * @description The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+                 * @enum {string}
+                 */
+                paymentStatus: "not_due" | "due" | "failed" | "paid" | "waived" | "cancelled";
+                /** @description When the payment became due. `null` if it never did. */
+                dueAt: string | null;
+                /** @description The payment. Absent unless one is recorded. */
+                payment?: {
+                    /**
+                     * @description The payment method.
+                     * @enum {string}
+                     */
+                    method: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER";
+                    /** @description The payment's reference at your payment provider. Empty if there is none. */
+                    reference: string;
+                    /** @description The amount paid in major units. */
+                    amount: number;
+                    /** @description When the payment was recorded. */
+                    paidAt: string;
+                };
+                /** @description Why the last attempt to collect the amount failed. Empty if none failed. */
+                failureReason: string;
+                /** @description The number of attempts that failed. */
+                failedAttempts: number;
+                /** @description The number of credits granted for the period. */
+                creditsGranted: number;
+                /** @description The number of unused credits that moved to this period. */
+                creditsCarriedOver: number;
+                /** @description The number of unused credits that expired when this period began. */
+                creditsExpired: number;
+                /** @description The number of days for which the period was paused. */
+                pausedDays: number;
+                /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
+                unusedValue: number;
+            };
+            /** @description The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused. */
+            renewsOn: string | null;
+            /** @description The last day. `null` unless the subscription is going to end or has ended. */
+            lastDay: string | null;
+            /** @description The pause. Absent unless a pause is scheduled or current. */
+            pause?: {
+                /** @description The first day of the pause. */
+                firstDay: string;
+                /** @description The day on which the subscription resumes. `null` means when you resume it. */
+                resumesOn: string | null;
+                /** @description The reason. Empty if none was given. */
+                reason: string;
+            };
+            /** @description The scheduled change of plan. Absent if none is scheduled. */
+            planChange?: {
+                /** @description The id of the new plan. */
+                planId: string;
+                /** @description The day on which the plan changes. */
+                on: string;
+            };
+            /** @description The cancellation. Absent unless the subscription was cancelled. */
+            cancellation?: {
+                /** @description The reason. Empty if none was given. */
+                reason: string;
+                /** @description When the subscription was cancelled. */
+                requestedAt: string;
+                /** @description Whether it ends at the end of a period. Otherwise it ended at once. */
+                atPeriodEnd: boolean;
+            };
+            /** @description The amount that is due for all periods together. */
+            amountDue: number;
+            /** @description When the subscription became past due. `null` if it is not. */
+            pastDueSince: string | null;
+            /** @description From when the subscription cannot pay for new bookings because a payment is overdue. `null` if none is. */
+            suspendedFrom: string | null;
+            /** @description The customer's credit in major units, which the next renewals use. */
+            accountCredit: number;
+            /** @description The amount that is still to be refunded. */
+            refundDue: number;
+            /** @description The amount that was refunded. */
+            refundedAmount: number;
+            /**
+             * @description Why the subscription ended. `null` unless it has ended.
+             * @enum {string|null}
+             */
+            endReason: "cancelled" | "unpaid" | "customer_deleted" | null;
+            /** @description When the subscription was created. */
+            createdAt: string;
+            /** @description When the subscription was last updated. */
+            updatedAt: string;
+            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            previous?: {
+                [key: string]: unknown;
+            };
+        };
+        SubscriptionCreated: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "subscription.created";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["Subscription"];
+        };
+        SubscriptionUpdated: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "subscription.updated";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["Subscription"];
+        };
+        SubscriptionRenewed: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "subscription.renewed";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["Subscription"];
+        };
+        SubscriptionPaymentDue: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "subscription.payment_due";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            /** @description A customer's subscription to a plan. */
+            data: {
+                /** @description The subscription's id. */
+                id: string;
+                /** @description The customer's id. */
+                customerId: string;
+                /** @description The plan's id. */
+                planId: string;
+                /** @description The title of the plan. */
+                planTitle: string;
+                /** @description The id of the customer pass that has the credits. `null` if no plan of the subscription includes bookings. */
+                customerPassId: string | null;
+                /**
+                 * @description The state of the subscription.
+                 * @enum {string}
+                 */
+                status: "trialing" | "active" | "past_due" | "paused" | "ending" | "ended";
+                /** @description The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan. */
+                price: number;
+                /** @description The currency (ISO 4217). */
+                currency: string;
+                /**
+                 * @description The unit of the length of a period.
+                 * @enum {string}
+                 */
+                interval: "week" | "month" | "year";
+                /** @description The number of units in a period. */
+                intervalCount: number;
+                /** @description The number of paid periods before the subscription can end. */
+                minimumPeriods: number;
+                /**
+                 * @description How the subscription pays for bookings.
+                 * @enum {string}
+                 */
+                bookings: "none" | "credits" | "unlimited";
+                /** @description The number of credits of a period. */
+                credits: number;
+                /** @description The largest number of unused credits that move to the next period. */
+                maxRollover: number;
+                /** @description The collections that the plan includes (`col_…`). */
+                mediaCollectionIds: string[];
+                /** @description The first day of the subscription (`YYYY-MM-DD`). Days are in the time zone of the company. */
+                startDate: string;
+                /** @description The current period, or the last one if the subscription has ended. */
+                currentPeriod: {
+                    /** @description The number of the period, counted from 1. */
+                    number: number;
+                    /** @description The id of the plan of this period. */
+                    planId: string;
+                    /** @description The first day. */
+                    firstDay: string;
+                    /** @description The last day. It moves when a pause ends. */
+                    lastDay: string;
+                    /** @description Whether the period is the trial. */
+                    trial: boolean;
+                    /** @description The price in major units. 0 in a trial. */
+                    price: number;
+                    /** @description The currency (ISO 4217). */
+                    currency: string;
+                    /** @description The part of the price that account credit paid. */
+                    creditApplied: number;
+                    /** @description The amount that is due. 0 once it is paid, waived or cancelled. */
+                    amountDue: number;
+                    /**
+                     * @description The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+                     * @enum {string}
+                     */
+                    paymentStatus: "not_due" | "due" | "failed" | "paid" | "waived" | "cancelled";
+                    /** @description When the payment became due. `null` if it never did. */
+                    dueAt: string | null;
+                    /** @description The payment. Absent unless one is recorded. */
+                    payment?: {
+                        /**
+                         * @description The payment method.
+                         * @enum {string}
+                         */
+                        method: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER";
+                        /** @description The payment's reference at your payment provider. Empty if there is none. */
+                        reference: string;
+                        /** @description The amount paid in major units. */
+                        amount: number;
+                        /** @description When the payment was recorded. */
+                        paidAt: string;
+                    };
+                    /** @description Why the last attempt to collect the amount failed. Empty if none failed. */
+                    failureReason: string;
+                    /** @description The number of attempts that failed. */
+                    failedAttempts: number;
+                    /** @description The number of credits granted for the period. */
+                    creditsGranted: number;
+                    /** @description The number of unused credits that moved to this period. */
+                    creditsCarriedOver: number;
+                    /** @description The number of unused credits that expired when this period began. */
+                    creditsExpired: number;
+                    /** @description The number of days for which the period was paused. */
+                    pausedDays: number;
+                    /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
+                    unusedValue: number;
+                };
+                /** @description The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused. */
+                renewsOn: string | null;
+                /** @description The last day. `null` unless the subscription is going to end or has ended. */
+                lastDay: string | null;
+                /** @description The pause. Absent unless a pause is scheduled or current. */
+                pause?: {
+                    /** @description The first day of the pause. */
+                    firstDay: string;
+                    /** @description The day on which the subscription resumes. `null` means when you resume it. */
+                    resumesOn: string | null;
+                    /** @description The reason. Empty if none was given. */
+                    reason: string;
+                };
+                /** @description The scheduled change of plan. Absent if none is scheduled. */
+                planChange?: {
+                    /** @description The id of the new plan. */
+                    planId: string;
+                    /** @description The day on which the plan changes. */
+                    on: string;
+                };
+                /** @description The cancellation. Absent unless the subscription was cancelled. */
+                cancellation?: {
+                    /** @description The reason. Empty if none was given. */
+                    reason: string;
+                    /** @description When the subscription was cancelled. */
+                    requestedAt: string;
+                    /** @description Whether it ends at the end of a period. Otherwise it ended at once. */
+                    atPeriodEnd: boolean;
+                };
+                /** @description The amount that is due for all periods together. */
+                amountDue: number;
+                /** @description When the subscription became past due. `null` if it is not. */
+                pastDueSince: string | null;
+                /** @description From when the subscription cannot pay for new bookings because a payment is overdue. `null` if none is. */
+                suspendedFrom: string | null;
+                /** @description The customer's credit in major units, which the next renewals use. */
+                accountCredit: number;
+                /** @description The amount that is still to be refunded. */
+                refundDue: number;
+                /** @description The amount that was refunded. */
+                refundedAmount: number;
+                /**
+                 * @description Why the subscription ended. `null` unless it has ended.
+                 * @enum {string|null}
+                 */
+                endReason: "cancelled" | "unpaid" | "customer_deleted" | null;
+                /** @description When the subscription was created. */
+                createdAt: string;
+                /** @description When the subscription was last updated. */
+                updatedAt: string;
+                /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                previous?: {
+                    [key: string]: unknown;
+                };
+                /** @description The period of the payment. */
+                period?: {
+                    /** @description The number of the period, counted from 1. */
+                    number: number;
+                    /** @description The id of the plan of this period. */
+                    planId: string;
+                    /** @description The first day. */
+                    firstDay: string;
+                    /** @description The last day. It moves when a pause ends. */
+                    lastDay: string;
+                    /** @description Whether the period is the trial. */
+                    trial: boolean;
+                    /** @description The price in major units. 0 in a trial. */
+                    price: number;
+                    /** @description The currency (ISO 4217). */
+                    currency: string;
+                    /** @description The part of the price that account credit paid. */
+                    creditApplied: number;
+                    /** @description The amount that is due. 0 once it is paid, waived or cancelled. */
+                    amountDue: number;
+                    /**
+                     * @description The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+                     * @enum {string}
+                     */
+                    paymentStatus: "not_due" | "due" | "failed" | "paid" | "waived" | "cancelled";
+                    /** @description When the payment became due. `null` if it never did. */
+                    dueAt: string | null;
+                    /** @description The payment. Absent unless one is recorded. */
+                    payment?: {
+                        /**
+                         * @description The payment method.
+                         * @enum {string}
+                         */
+                        method: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER";
+                        /** @description The payment's reference at your payment provider. Empty if there is none. */
+                        reference: string;
+                        /** @description The amount paid in major units. */
+                        amount: number;
+                        /** @description When the payment was recorded. */
+                        paidAt: string;
+                    };
+                    /** @description Why the last attempt to collect the amount failed. Empty if none failed. */
+                    failureReason: string;
+                    /** @description The number of attempts that failed. */
+                    failedAttempts: number;
+                    /** @description The number of credits granted for the period. */
+                    creditsGranted: number;
+                    /** @description The number of unused credits that moved to this period. */
+                    creditsCarriedOver: number;
+                    /** @description The number of unused credits that expired when this period began. */
+                    creditsExpired: number;
+                    /** @description The number of days for which the period was paused. */
+                    pausedDays: number;
+                    /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
+                    unusedValue: number;
+                };
+            };
+        };
+        SubscriptionPaymentRecorded: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "subscription.payment_recorded";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            /** @description A customer's subscription to a plan. */
+            data: {
+                /** @description The subscription's id. */
+                id: string;
+                /** @description The customer's id. */
+                customerId: string;
+                /** @description The plan's id. */
+                planId: string;
+                /** @description The title of the plan. */
+                planTitle: string;
+                /** @description The id of the customer pass that has the credits. `null` if no plan of the subscription includes bookings. */
+                customerPassId: string | null;
+                /**
+                 * @description The state of the subscription.
+                 * @enum {string}
+                 */
+                status: "trialing" | "active" | "past_due" | "paused" | "ending" | "ended";
+                /** @description The price of a period in major units. It and the following terms are those of the plan when the customer subscribed or last changed the plan. */
+                price: number;
+                /** @description The currency (ISO 4217). */
+                currency: string;
+                /**
+                 * @description The unit of the length of a period.
+                 * @enum {string}
+                 */
+                interval: "week" | "month" | "year";
+                /** @description The number of units in a period. */
+                intervalCount: number;
+                /** @description The number of paid periods before the subscription can end. */
+                minimumPeriods: number;
+                /**
+                 * @description How the subscription pays for bookings.
+                 * @enum {string}
+                 */
+                bookings: "none" | "credits" | "unlimited";
+                /** @description The number of credits of a period. */
+                credits: number;
+                /** @description The largest number of unused credits that move to the next period. */
+                maxRollover: number;
+                /** @description The collections that the plan includes (`col_…`). */
+                mediaCollectionIds: string[];
+                /** @description The first day of the subscription (`YYYY-MM-DD`). Days are in the time zone of the company. */
+                startDate: string;
+                /** @description The current period, or the last one if the subscription has ended. */
+                currentPeriod: {
+                    /** @description The number of the period, counted from 1. */
+                    number: number;
+                    /** @description The id of the plan of this period. */
+                    planId: string;
+                    /** @description The first day. */
+                    firstDay: string;
+                    /** @description The last day. It moves when a pause ends. */
+                    lastDay: string;
+                    /** @description Whether the period is the trial. */
+                    trial: boolean;
+                    /** @description The price in major units. 0 in a trial. */
+                    price: number;
+                    /** @description The currency (ISO 4217). */
+                    currency: string;
+                    /** @description The part of the price that account credit paid. */
+                    creditApplied: number;
+                    /** @description The amount that is due. 0 once it is paid, waived or cancelled. */
+                    amountDue: number;
+                    /**
+                     * @description The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+                     * @enum {string}
+                     */
+                    paymentStatus: "not_due" | "due" | "failed" | "paid" | "waived" | "cancelled";
+                    /** @description When the payment became due. `null` if it never did. */
+                    dueAt: string | null;
+                    /** @description The payment. Absent unless one is recorded. */
+                    payment?: {
+                        /**
+                         * @description The payment method.
+                         * @enum {string}
+                         */
+                        method: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER";
+                        /** @description The payment's reference at your payment provider. Empty if there is none. */
+                        reference: string;
+                        /** @description The amount paid in major units. */
+                        amount: number;
+                        /** @description When the payment was recorded. */
+                        paidAt: string;
+                    };
+                    /** @description Why the last attempt to collect the amount failed. Empty if none failed. */
+                    failureReason: string;
+                    /** @description The number of attempts that failed. */
+                    failedAttempts: number;
+                    /** @description The number of credits granted for the period. */
+                    creditsGranted: number;
+                    /** @description The number of unused credits that moved to this period. */
+                    creditsCarriedOver: number;
+                    /** @description The number of unused credits that expired when this period began. */
+                    creditsExpired: number;
+                    /** @description The number of days for which the period was paused. */
+                    pausedDays: number;
+                    /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
+                    unusedValue: number;
+                };
+                /** @description The day on which the next period begins. `null` if the subscription is not going to renew, or while it is paused. */
+                renewsOn: string | null;
+                /** @description The last day. `null` unless the subscription is going to end or has ended. */
+                lastDay: string | null;
+                /** @description The pause. Absent unless a pause is scheduled or current. */
+                pause?: {
+                    /** @description The first day of the pause. */
+                    firstDay: string;
+                    /** @description The day on which the subscription resumes. `null` means when you resume it. */
+                    resumesOn: string | null;
+                    /** @description The reason. Empty if none was given. */
+                    reason: string;
+                };
+                /** @description The scheduled change of plan. Absent if none is scheduled. */
+                planChange?: {
+                    /** @description The id of the new plan. */
+                    planId: string;
+                    /** @description The day on which the plan changes. */
+                    on: string;
+                };
+                /** @description The cancellation. Absent unless the subscription was cancelled. */
+                cancellation?: {
+                    /** @description The reason. Empty if none was given. */
+                    reason: string;
+                    /** @description When the subscription was cancelled. */
+                    requestedAt: string;
+                    /** @description Whether it ends at the end of a period. Otherwise it ended at once. */
+                    atPeriodEnd: boolean;
+                };
+                /** @description The amount that is due for all periods together. */
+                amountDue: number;
+                /** @description When the subscription became past due. `null` if it is not. */
+                pastDueSince: string | null;
+                /** @description From when the subscription cannot pay for new bookings because a payment is overdue. `null` if none is. */
+                suspendedFrom: string | null;
+                /** @description The customer's credit in major units, which the next renewals use. */
+                accountCredit: number;
+                /** @description The amount that is still to be refunded. */
+                refundDue: number;
+                /** @description The amount that was refunded. */
+                refundedAmount: number;
+                /**
+                 * @description Why the subscription ended. `null` unless it has ended.
+                 * @enum {string|null}
+                 */
+                endReason: "cancelled" | "unpaid" | "customer_deleted" | null;
+                /** @description When the subscription was created. */
+                createdAt: string;
+                /** @description When the subscription was last updated. */
+                updatedAt: string;
+                /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                previous?: {
+                    [key: string]: unknown;
+                };
+                /** @description The period of the payment. */
+                period?: {
+                    /** @description The number of the period, counted from 1. */
+                    number: number;
+                    /** @description The id of the plan of this period. */
+                    planId: string;
+                    /** @description The first day. */
+                    firstDay: string;
+                    /** @description The last day. It moves when a pause ends. */
+                    lastDay: string;
+                    /** @description Whether the period is the trial. */
+                    trial: boolean;
+                    /** @description The price in major units. 0 in a trial. */
+                    price: number;
+                    /** @description The currency (ISO 4217). */
+                    currency: string;
+                    /** @description The part of the price that account credit paid. */
+                    creditApplied: number;
+                    /** @description The amount that is due. 0 once it is paid, waived or cancelled. */
+                    amountDue: number;
+                    /**
+                     * @description The state of the payment. `failed` means that an attempt to collect it failed, and that it is still due. `cancelled` means that the subscription ended first.
+                     * @enum {string}
+                     */
+                    paymentStatus: "not_due" | "due" | "failed" | "paid" | "waived" | "cancelled";
+                    /** @description When the payment became due. `null` if it never did. */
+                    dueAt: string | null;
+                    /** @description The payment. Absent unless one is recorded. */
+                    payment?: {
+                        /**
+                         * @description The payment method.
+                         * @enum {string}
+                         */
+                        method: "CARD" | "CASH" | "BANK_TRANSFER" | "ONLINE" | "OTHER";
+                        /** @description The payment's reference at your payment provider. Empty if there is none. */
+                        reference: string;
+                        /** @description The amount paid in major units. */
+                        amount: number;
+                        /** @description When the payment was recorded. */
+                        paidAt: string;
+                    };
+                    /** @description Why the last attempt to collect the amount failed. Empty if none failed. */
+                    failureReason: string;
+                    /** @description The number of attempts that failed. */
+                    failedAttempts: number;
+                    /** @description The number of credits granted for the period. */
+                    creditsGranted: number;
+                    /** @description The number of unused credits that moved to this period. */
+                    creditsCarriedOver: number;
+                    /** @description The number of unused credits that expired when this period began. */
+                    creditsExpired: number;
+                    /** @description The number of days for which the period was paused. */
+                    pausedDays: number;
+                    /** @description The unused part of what was paid, if the period was cut short. It became account credit or a refund due. */
+                    unusedValue: number;
+                };
+            };
+        };
+        SubscriptionEnded: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "subscription.ended";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["Subscription"];
+        };
+        /** @description A video, a recording, a document or an image. */
+        MediaItem: {
+            /** @description The item's id. */
+            id: string;
+            /** @description The title. */
+            title: string;
+            /** @description The description. Empty if there is none. */
+            description: string;
+            /**
+             * @description The kind of item.
+             * @enum {string}
+             */
+            kind: "video" | "audio" | "document" | "image";
+            /** @description The duration in seconds. `null` if it is not known. */
+            durationSeconds: number | null;
+            /** @description The tags. */
+            tags: string[];
+            /**
+             * @description Whether customers can see the item.
+             * @enum {string}
+             */
+            status: "draft" | "published";
+            /** @description The file. Absent until an upload is complete. */
+            file?: {
+                /** @description The name of the file, without a path. */
+                name: string;
+                /** @description The media type of the content. */
+                contentType: string;
+                /** @description The size in bytes. */
+                size: number;
+                /** @description The SHA-256 of the content in hexadecimal. */
+                sha256: string;
+                /** @description When the file was uploaded. */
+                uploadedAt: string;
+                /** @description The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks. */
+                url?: string;
+            };
+            /** @description The cover. Absent if there is none. */
+            cover?: {
+                /** @description The name of the file, without a path. */
+                name: string;
+                /** @description The media type of the content. */
+                contentType: string;
+                /** @description The size in bytes. */
+                size: number;
+                /** @description The SHA-256 of the content in hexadecimal. */
+                sha256: string;
+                /** @description When the file was uploaded. */
+                uploadedAt: string;
+                /** @description The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks. */
+                url?: string;
+            };
+            /** @description The collections that the item is in (`col_…`). */
+            collectionIds: string[];
+            /** @description The item's identifier in another system, or `null`. */
+            reference: string | null;
+            /** @description When the item was created. */
+            createdAt: string;
+            /** @description When the item was last updated. */
+            updatedAt: string;
+            /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+            previous?: {
+                [key: string]: unknown;
+            };
+        };
+        MediaPublished: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "media.published";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["MediaItem"];
+        };
+        MediaUpdated: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "media.updated";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["MediaItem"];
+        };
+        MediaDeleted: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "media.deleted";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            data: components["schemas"]["MediaItem"];
+        };
+        MediaCompleted: {
+            id: components["schemas"]["MessageId"];
+            /**
+             * @description The name of the event.
+             * @constant
+             */
+            event: "media.completed";
+            timestamp: components["schemas"]["Timestamp"];
+            mode?: components["schemas"]["Mode"];
+            test?: components["schemas"]["Test"];
+            /** @description A video, a recording, a document or an image. */
+            data: {
+                /** @description The item's id. */
+                id: string;
+                /** @description The title. */
+                title: string;
+                /** @description The description. Empty if there is none. */
+                description: string;
+                /**
+                 * @description The kind of item.
+                 * @enum {string}
+                 */
+                kind: "video" | "audio" | "document" | "image";
+                /** @description The duration in seconds. `null` if it is not known. */
+                durationSeconds: number | null;
+                /** @description The tags. */
+                tags: string[];
+                /**
+                 * @description Whether customers can see the item.
+                 * @enum {string}
+                 */
+                status: "draft" | "published";
+                /** @description The file. Absent until an upload is complete. */
+                file?: {
+                    /** @description The name of the file, without a path. */
+                    name: string;
+                    /** @description The media type of the content. */
+                    contentType: string;
+                    /** @description The size in bytes. */
+                    size: number;
+                    /** @description The SHA-256 of the content in hexadecimal. */
+                    sha256: string;
+                    /** @description When the file was uploaded. */
+                    uploadedAt: string;
+                    /** @description The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks. */
+                    url?: string;
+                };
+                /** @description The cover. Absent if there is none. */
+                cover?: {
+                    /** @description The name of the file, without a path. */
+                    name: string;
+                    /** @description The media type of the content. */
+                    contentType: string;
+                    /** @description The size in bytes. */
+                    size: number;
+                    /** @description The SHA-256 of the content in hexadecimal. */
+                    sha256: string;
+                    /** @description When the file was uploaded. */
+                    uploadedAt: string;
+                    /** @description The address of a cover, which is valid for some hours. Absent for the file of an item, and in webhooks. */
+                    url?: string;
+                };
+                /** @description The collections that the item is in (`col_…`). */
+                collectionIds: string[];
+                /** @description The item's identifier in another system, or `null`. */
+                reference: string | null;
+                /** @description When the item was created. */
+                createdAt: string;
+                /** @description When the item was last updated. */
+                updatedAt: string;
+                /** @description The old values of the members that the change has changed. Absent if the resource is new or deleted. */
+                previous?: {
+                    [key: string]: unknown;
+                };
+                /** @description The id of the customer who watched the item. */
+                customerId?: string;
+            };
         };
     };
     responses: {
@@ -1957,6 +2992,396 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["CustomerPassUpdated"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    subscriptionCreated: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionCreated"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    subscriptionUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionUpdated"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    subscriptionRenewed: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionRenewed"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    subscriptionPaymentDue: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionPaymentDue"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    subscriptionPaymentRecorded: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionPaymentRecorded"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    subscriptionEnded: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SubscriptionEnded"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    mediaPublished: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaPublished"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    mediaUpdated: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaUpdated"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    mediaDeleted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaDeleted"];
+            };
+        };
+        responses: {
+            410: components["responses"]["Gone"];
+            429: components["responses"]["Later"];
+            503: components["responses"]["Later"];
+            "2XX": components["responses"]["Delivered"];
+            default: components["responses"]["Failed"];
+        };
+    };
+    mediaCompleted: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description A compact JWT (RFC 7519), signed with `HS256` and the endpoint's secret, and new for each attempt. `body_sha256` is the
+                 *     SHA-256 of the body in hexadecimal. `exp` is 300 seconds after `iat`. The other claims are `iss`, `jti` (the
+                 *     message's `id`), `event`, `timestamp`, `mode` and `data`.
+                 */
+                "X-Service-Signature": components["parameters"]["ServiceSignature"];
+                /** @description The same JWT, signed with the previous secret. Present for 24 hours after the secret was rotated. */
+                "X-Service-Signature-Previous"?: components["parameters"]["ServiceSignaturePrevious"];
+                /** @description The message's `id`. */
+                "Webhook-Id": components["parameters"]["WebhookId"];
+                /** @description The time of the attempt, in Unix seconds. Reject a request if it is more than five minutes from your time. */
+                "Webhook-Timestamp": components["parameters"]["WebhookTimestamp"];
+                /**
+                 * @description Signatures separated by spaces, each `v1,` followed by the base64 of an HMAC-SHA-256 with the endpoint's secret. The signed
+                 *     text is `Webhook-Id`, `Webhook-Timestamp` and the body, joined with dots. There are two signatures for 24 hours after the
+                 *     secret was rotated.
+                 */
+                "Webhook-Signature": components["parameters"]["WebhookSignature"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MediaCompleted"];
             };
         };
         responses: {

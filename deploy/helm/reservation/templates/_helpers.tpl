@@ -91,7 +91,7 @@ capabilities:
 {{- get .root.Values.grpcTLS.existing .part | default (printf "%s-%s-grpc-tls" (include "reservation.fullname" .root) .part) }}
 {{- end }}
 
-{{/* Public address of a gateway or the dashboard, or nothing. Takes {root, face}. */}}
+{{/* Public address of a gateway, the dashboard or media, or nothing. Takes {root, face}. */}}
 {{- define "reservation.url" -}}
 {{- $face := index .root.Values.faces .face }}
 {{- if $face.url }}{{ $face.url }}

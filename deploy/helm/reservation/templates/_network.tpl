@@ -54,6 +54,24 @@
 {{- end }}
 
 {{/*
+The bucket of media, and the addresses at which clouds give pods their identity.
+*/}}
+{{- define "reservation.toBucket" -}}
+- ports:
+    - {protocol: TCP, port: 443}
+  {{- with .Values.networkPolicy.bucket }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+- to:
+    - ipBlock:
+        cidr: 169.254.0.0/16
+  ports:
+    - {protocol: TCP, port: 80}
+    - {protocol: TCP, port: 988}
+{{- end }}
+
+{{/*
 Webhooks can go everywhere except to networks that are not public. The service refuses the
 same networks (services/webhook/address.go).
 */}}

@@ -18,7 +18,13 @@ follow changes of their Secrets without a restart, because the whole directory i
     "SHUTDOWN_DRAIN" (printf "%ds" (int $values.drainSeconds)) }}
 {{- if eq $is.serves "grpc" }}
 {{- $_ := set $env "GRPC_ADDR" ":9090" }}
-{{- else }}
+{{- end }}
+{{- if $is.files }}
+{{- $_ := set $env "HTTP_ADDR" ":8080" }}
+{{- $_ := set $env "MEDIA_URL" (include "reservation.url" (dict "root" $root "face" "media")) }}
+{{- $_ := set $env "MEDIA_BUCKET" ($root.Values.media.bucket | default "file:///data?no_tmp_dir=true&metadata=skip") }}
+{{- end }}
+{{- if eq $is.serves "http" }}
 {{- $_ := set $env "HTTP_ADDR" ":8080" }}
 {{- with $root.Values.trustedProxies }}
 {{- $_ := set $env "TRUSTED_PROXIES" (join "," .) }}
@@ -67,7 +73,7 @@ follow changes of their Secrets without a restart, because the whole directory i
 {{- $_ := set $env "GRPC_TLS_CA_FILE" (printf "%s/grpc/ca.crt" $files) }}
 {{- end }}
 {{- if eq $part "admin" }}
-{{- range $setting, $face := dict "ADMIN_URL" "admin" "INTERFACE_A_URL" "gateway-a" "INTERFACE_B_URL" "gateway-b" }}
+{{- range $setting, $face := dict "ADMIN_URL" "admin" "INTERFACE_A_URL" "gateway-a" "INTERFACE_B_URL" "gateway-b" "MEDIA_URL" "media" }}
 {{- with include "reservation.url" (dict "root" $root "face" $face) }}
 {{- $_ := set $env $setting . }}
 {{- end }}
@@ -204,6 +210,7 @@ projected:
 {{- $values := include "reservation.values" . | fromYaml }}
 {{- $files := include "reservation.files" . }}
 {{- $migrates := and $is.database (eq (include "reservation.migrations" $root) "init") }}
+{{- $volume := and $is.files (not $root.Values.media.bucket) }}
 serviceAccountName: {{ include "reservation.fullname" $root }}-{{ .part }}
 automountServiceAccountToken: false
 # Kubernetes would otherwise set variables such as AUTH_PORT, which are not settings.
@@ -235,7 +242,8 @@ containers:
     ports:
       {{- if eq $is.serves "grpc" }}
       - {name: grpc, containerPort: 9090, protocol: TCP}
-      {{- else }}
+      {{- end }}
+      {{- if or $is.files (eq $is.serves "http") }}
       - {name: http, containerPort: 8080, protocol: TCP}
       {{- end }}
       - {name: admin, containerPort: 9100, protocol: TCP}
@@ -261,18 +269,22 @@ containers:
       {{- toYaml $values.resources | nindent 6 }}
     securityContext:
       {{- include "reservation.containerSecurity" $root | nindent 6 }}
-    {{- if or $files $values.extraVolumeMounts }}
+    {{- if or $files $volume $values.extraVolumeMounts }}
     volumeMounts:
       {{- if $files }}
       - name: settings
         mountPath: /etc/reservation
         readOnly: true
       {{- end }}
+      {{- if $volume }}
+      - name: files
+        mountPath: /data
+      {{- end }}
       {{- with $values.extraVolumeMounts }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
     {{- end }}
-{{- if or $files $values.extraVolumes }}
+{{- if or $files $volume $values.extraVolumes }}
 volumes:
   {{- if $files }}
   - name: settings
@@ -283,6 +295,11 @@ volumes:
   {{- end }}
   {{- if $migrates }}
   - {{- include "reservation.migrationVolume" . | nindent 4 }}
+  {{- end }}
+  {{- if $volume }}
+  - name: files
+    persistentVolumeClaim:
+      claimName: {{ $root.Values.media.volume.claim | default (printf "%s-media" (include "reservation.fullname" $root)) }}
   {{- end }}
   {{- with $values.extraVolumes }}
   {{- toYaml . | nindent 2 }}

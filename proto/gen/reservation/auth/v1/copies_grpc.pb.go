@@ -143,7 +143,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // TestDataService is served by the services that store what a company sells: customer,
-// booking, pass and webhook.
+// booking, pass, subscription, media and webhook.
 type TestDataServiceClient interface {
 	// DeleteTestData deletes everything that the service stores for the company of the call,
 	// which is in test mode, except its copy of the company and its webhook endpoints. A call in
@@ -174,7 +174,7 @@ func (c *testDataServiceClient) DeleteTestData(ctx context.Context, in *DeleteTe
 // for forward compatibility.
 //
 // TestDataService is served by the services that store what a company sells: customer,
-// booking, pass and webhook.
+// booking, pass, subscription, media and webhook.
 type TestDataServiceServer interface {
 	// DeleteTestData deletes everything that the service stores for the company of the call,
 	// which is in test mode, except its copy of the company and its webhook endpoints. A call in

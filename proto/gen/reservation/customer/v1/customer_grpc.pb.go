@@ -57,7 +57,7 @@ type CustomerServiceClient interface {
 	// customer again. A repeated call changes nothing.
 	ArchiveCustomer(ctx context.Context, in *ArchiveCustomerRequest, opts ...grpc.CallOption) (*ArchiveCustomerResponse, error)
 	// DeleteCustomer deletes a customer softly: no reader finds the customer any more, and
-	// past bookings keep the name. It responds OK after booking and pass have confirmed
+	// past bookings keep the name. It responds OK after booking, pass, subscription and media have confirmed
 	// that they no longer serve the customer. If one of them cannot confirm, the response
 	// is UNAVAILABLE: the customer is deleted, and the same request can be repeated until
 	// it returns OK. A repeat after that is NOT_FOUND. A repeat of an unconfirmed deletion
@@ -212,7 +212,7 @@ type CustomerServiceServer interface {
 	// customer again. A repeated call changes nothing.
 	ArchiveCustomer(context.Context, *ArchiveCustomerRequest) (*ArchiveCustomerResponse, error)
 	// DeleteCustomer deletes a customer softly: no reader finds the customer any more, and
-	// past bookings keep the name. It responds OK after booking and pass have confirmed
+	// past bookings keep the name. It responds OK after booking, pass, subscription and media have confirmed
 	// that they no longer serve the customer. If one of them cannot confirm, the response
 	// is UNAVAILABLE: the customer is deleted, and the same request can be repeated until
 	// it returns OK. A repeat after that is NOT_FOUND. A repeat of an unconfirmed deletion

@@ -30,7 +30,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // CustomerDeletionService is served by each service that acts on behalf of customers:
-// booking and pass. The customer service calls it.
+// booking, pass, subscription and media. The customer service calls it.
 type CustomerDeletionServiceClient interface {
 	// ConfirmCustomerDeletion reads the customer from the customer service, stores that the
 	// customer is deleted, and waits until requests that still read the customer as not
@@ -63,7 +63,7 @@ func (c *customerDeletionServiceClient) ConfirmCustomerDeletion(ctx context.Cont
 // for forward compatibility.
 //
 // CustomerDeletionService is served by each service that acts on behalf of customers:
-// booking and pass. The customer service calls it.
+// booking, pass, subscription and media. The customer service calls it.
 type CustomerDeletionServiceServer interface {
 	// ConfirmCustomerDeletion reads the customer from the customer service, stores that the
 	// customer is deleted, and waits until requests that still read the customer as not

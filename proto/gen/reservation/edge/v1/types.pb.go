@@ -390,6 +390,142 @@ func (x *IdentifierList) GetValues() []string {
 	return nil
 }
 
+// CollectionList is an array of identifiers of media collections in JSON. Unlike a repeated field, it can be
+// absent.
+type CollectionList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CollectionList) Reset() {
+	*x = CollectionList{}
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CollectionList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CollectionList) ProtoMessage() {}
+
+func (x *CollectionList) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CollectionList.ProtoReflect.Descriptor instead.
+func (*CollectionList) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *CollectionList) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+// TagList is an array of tags in JSON. Unlike a repeated field, it can be absent.
+type TagList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []string               `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TagList) Reset() {
+	*x = TagList{}
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TagList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TagList) ProtoMessage() {}
+
+func (x *TagList) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TagList.ProtoReflect.Descriptor instead.
+func (*TagList) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *TagList) GetValues() []string {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+// DayList is an array of numbers of days in JSON. Unlike a repeated field, it can be absent.
+type DayList struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Values        []int32                `protobuf:"varint,1,rep,packed,name=values,proto3" json:"values,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DayList) Reset() {
+	*x = DayList{}
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DayList) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DayList) ProtoMessage() {}
+
+func (x *DayList) ProtoReflect() protoreflect.Message {
+	mi := &file_reservation_edge_v1_types_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DayList.ProtoReflect.Descriptor instead.
+func (*DayList) Descriptor() ([]byte, []int) {
+	return file_reservation_edge_v1_types_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *DayList) GetValues() []int32 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
 var File_reservation_edge_v1_types_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_v1_types_proto_rawDesc = "" +
@@ -413,7 +549,14 @@ const file_reservation_edge_v1_types_proto_rawDesc = "" +
 	"\x04Json\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\fR\x04text\"8\n" +
 	"\x0eIdentifierList\x12&\n" +
-	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x06valuesB6Z4reservation.dev/proto/gen/reservation/edge/v1;edgev1b\x06proto3"
+	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10d\"\x04r\x02\x18dR\x06values\"8\n" +
+	"\x0eCollectionList\x12&\n" +
+	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x102\"\x04r\x02\x18dR\x06values\"1\n" +
+	"\aTagList\x12&\n" +
+	"\x06values\x18\x01 \x03(\tB\x0e\xbaH\v\x92\x01\b\x10\x14\"\x04r\x02\x182R\x06values\"+\n" +
+	"\aDayList\x12 \n" +
+	"\x06values\x18\x01 \x03(\x05B\b\xbaH\x05\x92\x01\x02\x10\n" +
+	"R\x06valuesB6Z4reservation.dev/proto/gen/reservation/edge/v1;edgev1b\x06proto3"
 
 var (
 	file_reservation_edge_v1_types_proto_rawDescOnce sync.Once
@@ -427,7 +570,7 @@ func file_reservation_edge_v1_types_proto_rawDescGZIP() []byte {
 	return file_reservation_edge_v1_types_proto_rawDescData
 }
 
-var file_reservation_edge_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_reservation_edge_v1_types_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_reservation_edge_v1_types_proto_goTypes = []any{
 	(*Amount)(nil),         // 0: reservation.edge.v1.Amount
 	(*NonNullAmount)(nil),  // 1: reservation.edge.v1.NonNullAmount
@@ -437,6 +580,9 @@ var file_reservation_edge_v1_types_proto_goTypes = []any{
 	(*TextList)(nil),       // 5: reservation.edge.v1.TextList
 	(*Json)(nil),           // 6: reservation.edge.v1.Json
 	(*IdentifierList)(nil), // 7: reservation.edge.v1.IdentifierList
+	(*CollectionList)(nil), // 8: reservation.edge.v1.CollectionList
+	(*TagList)(nil),        // 9: reservation.edge.v1.TagList
+	(*DayList)(nil),        // 10: reservation.edge.v1.DayList
 }
 var file_reservation_edge_v1_types_proto_depIdxs = []int32{
 	0, // [0:0] is the sub-list for method output_type
@@ -459,7 +605,7 @@ func file_reservation_edge_v1_types_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_reservation_edge_v1_types_proto_rawDesc), len(file_reservation_edge_v1_types_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

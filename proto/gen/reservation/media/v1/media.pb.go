@@ -3056,7 +3056,8 @@ type MediaReason struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ent_ identifier; empty if the plan itself includes the collection.
 	EntitlementId string `protobuf:"bytes,1,opt,name=entitlement_id,json=entitlementId,proto3" json:"entitlement_id,omitempty"`
-	// What entitles the customer: one of the next four is set. cp_ identifier.
+	// cp_ identifier. One of this field and the next three is set: the pass, subscription, booking or gift that
+	// entitles the customer.
 	CustomerPassId string `protobuf:"bytes,2,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	// sub_ identifier.
 	SubscriptionId string `protobuf:"bytes,3,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
@@ -3833,7 +3834,7 @@ func (x *VerifyMediaResponse) GetChecked() int64 {
 // MediaDifference is a stored value that differs from the one computed from the rows or the bucket.
 type MediaDifference struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was checked, for example "file.missing" or "collections.total".
+	// The checked value, for example "file.missing" or "collections.total".
 	What          string `protobuf:"bytes,1,opt,name=what,proto3" json:"what,omitempty"`
 	Id            string `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
 	Stored        int64  `protobuf:"varint,3,opt,name=stored,proto3" json:"stored,omitempty"`

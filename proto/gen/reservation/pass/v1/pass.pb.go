@@ -524,7 +524,8 @@ type CustomerPass struct {
 	Purchase *PassPurchase `protobuf:"bytes,11,opt,name=purchase,proto3" json:"purchase,omitempty"`
 	// Title of the pass type.
 	Title string `protobuf:"bytes,12,opt,name=title,proto3" json:"title,omitempty"`
-	// Uses with which the pass was assigned.
+	// Uses with which the pass was assigned. The pass of a subscription has those with which its current
+	// period began, including those that rolled over.
 	TotalUses int32 `protobuf:"varint,13,opt,name=total_uses,json=totalUses,proto3" json:"total_uses,omitempty"`
 	// The pass can be used any number of times; total_uses and remaining_uses are 999999.
 	UnlimitedUses bool `protobuf:"varint,14,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`

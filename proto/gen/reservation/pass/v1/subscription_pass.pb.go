@@ -29,7 +29,7 @@ type PlanPassType struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// plan_ identifier.
 	PlanId string `protobuf:"bytes,1,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"`
-	// Of the plan. An older version changes nothing.
+	// Version of the plan. An older one changes nothing.
 	Version     int64  `protobuf:"varint,2,opt,name=version,proto3" json:"version,omitempty"`
 	Title       string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
 	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
@@ -251,16 +251,18 @@ type SyncSubscriptionPassRequest struct {
 	// The pass type of the subscription's plan. Unset if the plan does not pay for bookings: the pass keeps
 	// its type. Required when the pass is created.
 	PassType *PlanPassType `protobuf:"bytes,3,opt,name=pass_type,json=passType,proto3" json:"pass_type,omitempty"`
-	// Of the subscription. The state of an older or equal version changes nothing; its grants are applied.
+	// Version of the subscription. The state of an older or equal one changes nothing; its grants are applied.
 	Version int64 `protobuf:"varint,4,opt,name=version,proto3" json:"version,omitempty"`
 	// Active, paused (also while payments are overdue) or cancelled. When a pass becomes cancelled, the
 	// credits that are left expire, and so do credits that are returned later.
 	Status CustomerPassStatus `protobuf:"varint,5,opt,name=status,proto3,enum=reservation.pass.v1.CustomerPassStatus" json:"status,omitempty"`
 	// YYYY-MM-DD: the first day of the subscription.
 	StartDate string `protobuf:"bytes,6,opt,name=start_date,json=startDate,proto3" json:"start_date,omitempty"`
-	// YYYY-MM-DD: the last day of the subscription; empty if it renews.
-	LastDay       string `protobuf:"bytes,7,opt,name=last_day,json=lastDay,proto3" json:"last_day,omitempty"`
-	UnlimitedUses bool   `protobuf:"varint,8,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
+	// YYYY-MM-DD: the last day of the subscription; empty if it renews. Only a cancelled one can end before it
+	// began.
+	LastDay string `protobuf:"bytes,7,opt,name=last_day,json=lastDay,proto3" json:"last_day,omitempty"`
+	// For information: the grant of a period decides whether its uses are unlimited.
+	UnlimitedUses bool `protobuf:"varint,8,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
 	// The periods that the pass service does not have yet, as far as the caller knows, ascending. At most
 	// 100. Repeated ones change nothing.
 	Grants []*PeriodGrant `protobuf:"bytes,9,rep,name=grants,proto3" json:"grants,omitempty"`
@@ -424,7 +426,8 @@ type PeriodGrant struct {
 	Period int32 `protobuf:"varint,1,opt,name=period,proto3" json:"period,omitempty"`
 	// New credits, 0 to 100000; 0 if unlimited_uses, or if the plan of the period does not pay for bookings.
 	Credits int32 `protobuf:"varint,2,opt,name=credits,proto3" json:"credits,omitempty"`
-	// Unused credits that stay, at most. The others expire. Nothing stays when unlimited uses begin or end.
+	// Unused credits that stay, at most, and never more than 100000. The others expire. Nothing stays when
+	// unlimited uses begin or end.
 	MaxRollover   int32 `protobuf:"varint,3,opt,name=max_rollover,json=maxRollover,proto3" json:"max_rollover,omitempty"`
 	UnlimitedUses bool  `protobuf:"varint,4,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
 	// YYYY-MM-DD: the first day of the period.
@@ -586,9 +589,10 @@ type PassGrant struct {
 	// cp_ identifier.
 	CustomerPassId string `protobuf:"bytes,1,opt,name=customer_pass_id,json=customerPassId,proto3" json:"customer_pass_id,omitempty"`
 	Period         int32  `protobuf:"varint,2,opt,name=period,proto3" json:"period,omitempty"`
-	Granted        int32  `protobuf:"varint,3,opt,name=granted,proto3" json:"granted,omitempty"`
-	CarriedOver    int32  `protobuf:"varint,4,opt,name=carried_over,json=carriedOver,proto3" json:"carried_over,omitempty"`
-	Expired        int32  `protobuf:"varint,5,opt,name=expired,proto3" json:"expired,omitempty"`
+	// 0 if the period has unlimited uses.
+	Granted     int32 `protobuf:"varint,3,opt,name=granted,proto3" json:"granted,omitempty"`
+	CarriedOver int32 `protobuf:"varint,4,opt,name=carried_over,json=carriedOver,proto3" json:"carried_over,omitempty"`
+	Expired     int32 `protobuf:"varint,5,opt,name=expired,proto3" json:"expired,omitempty"`
 	// YYYY-MM-DD: the first day of the period.
 	FirstDay      string `protobuf:"bytes,6,opt,name=first_day,json=firstDay,proto3" json:"first_day,omitempty"`
 	unknownFields protoimpl.UnknownFields

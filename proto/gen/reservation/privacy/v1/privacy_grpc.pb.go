@@ -29,7 +29,7 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // PersonalDataService is served by each service that stores data about customers: auth,
-// customer, booking, pass and webhook.
+// customer, booking, pass, subscription, media and webhook.
 type PersonalDataServiceClient interface {
 	// ExportPersonalData streams what this service stores about one customer of the
 	// caller's company, including deleted and erased customers. A service that stores
@@ -70,7 +70,7 @@ type PersonalDataService_ExportPersonalDataClient = grpc.ServerStreamingClient[E
 // for forward compatibility.
 //
 // PersonalDataService is served by each service that stores data about customers: auth,
-// customer, booking, pass and webhook.
+// customer, booking, pass, subscription, media and webhook.
 type PersonalDataServiceServer interface {
 	// ExportPersonalData streams what this service stores about one customer of the
 	// caller's company, including deleted and erased customers. A service that stores
@@ -157,7 +157,7 @@ type ErasureServiceClient interface {
 	// of the erasure. Bookings stay booked, without the person; cancel them first if that
 	// is not wanted.
 	//
-	// The call responds after booking and pass have confirmed that they no longer serve the
+	// The call responds after booking, pass, subscription and media have confirmed that they no longer serve the
 	// customer. If one of them cannot confirm, the response is UNAVAILABLE: the erasure has
 	// begun and continues, and the same request can be repeated until it succeeds.
 	EraseCustomer(ctx context.Context, in *EraseCustomerRequest, opts ...grpc.CallOption) (*EraseCustomerResponse, error)
@@ -218,7 +218,7 @@ type ErasureServiceServer interface {
 	// of the erasure. Bookings stay booked, without the person; cancel them first if that
 	// is not wanted.
 	//
-	// The call responds after booking and pass have confirmed that they no longer serve the
+	// The call responds after booking, pass, subscription and media have confirmed that they no longer serve the
 	// customer. If one of them cannot confirm, the response is UNAVAILABLE: the erasure has
 	// begun and continues, and the same request can be repeated until it succeeds.
 	EraseCustomer(context.Context, *EraseCustomerRequest) (*EraseCustomerResponse, error)

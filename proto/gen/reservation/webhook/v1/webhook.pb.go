@@ -70,6 +70,26 @@ const (
 	EventType_EVENT_TYPE_EVENT_DATE_CANCELLED EventType = 18
 	// customer_pass.updated
 	EventType_EVENT_TYPE_CUSTOMER_PASS_UPDATED EventType = 19
+	// subscription.created
+	EventType_EVENT_TYPE_SUBSCRIPTION_CREATED EventType = 20
+	// subscription.updated
+	EventType_EVENT_TYPE_SUBSCRIPTION_UPDATED EventType = 21
+	// subscription.renewed
+	EventType_EVENT_TYPE_SUBSCRIPTION_RENEWED EventType = 22
+	// subscription.payment_due
+	EventType_EVENT_TYPE_SUBSCRIPTION_PAYMENT_DUE EventType = 23
+	// subscription.payment_recorded
+	EventType_EVENT_TYPE_SUBSCRIPTION_PAYMENT_RECORDED EventType = 24
+	// subscription.ended
+	EventType_EVENT_TYPE_SUBSCRIPTION_ENDED EventType = 25
+	// media.published
+	EventType_EVENT_TYPE_MEDIA_PUBLISHED EventType = 26
+	// media.updated
+	EventType_EVENT_TYPE_MEDIA_UPDATED EventType = 27
+	// media.deleted
+	EventType_EVENT_TYPE_MEDIA_DELETED EventType = 28
+	// media.completed
+	EventType_EVENT_TYPE_MEDIA_COMPLETED EventType = 29
 )
 
 // Enum value maps for EventType.
@@ -95,6 +115,16 @@ var (
 		17: "EVENT_TYPE_EVENT_DATE_CHANGED",
 		18: "EVENT_TYPE_EVENT_DATE_CANCELLED",
 		19: "EVENT_TYPE_CUSTOMER_PASS_UPDATED",
+		20: "EVENT_TYPE_SUBSCRIPTION_CREATED",
+		21: "EVENT_TYPE_SUBSCRIPTION_UPDATED",
+		22: "EVENT_TYPE_SUBSCRIPTION_RENEWED",
+		23: "EVENT_TYPE_SUBSCRIPTION_PAYMENT_DUE",
+		24: "EVENT_TYPE_SUBSCRIPTION_PAYMENT_RECORDED",
+		25: "EVENT_TYPE_SUBSCRIPTION_ENDED",
+		26: "EVENT_TYPE_MEDIA_PUBLISHED",
+		27: "EVENT_TYPE_MEDIA_UPDATED",
+		28: "EVENT_TYPE_MEDIA_DELETED",
+		29: "EVENT_TYPE_MEDIA_COMPLETED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":                      0,
@@ -117,6 +147,16 @@ var (
 		"EVENT_TYPE_EVENT_DATE_CHANGED":               17,
 		"EVENT_TYPE_EVENT_DATE_CANCELLED":             18,
 		"EVENT_TYPE_CUSTOMER_PASS_UPDATED":            19,
+		"EVENT_TYPE_SUBSCRIPTION_CREATED":             20,
+		"EVENT_TYPE_SUBSCRIPTION_UPDATED":             21,
+		"EVENT_TYPE_SUBSCRIPTION_RENEWED":             22,
+		"EVENT_TYPE_SUBSCRIPTION_PAYMENT_DUE":         23,
+		"EVENT_TYPE_SUBSCRIPTION_PAYMENT_RECORDED":    24,
+		"EVENT_TYPE_SUBSCRIPTION_ENDED":               25,
+		"EVENT_TYPE_MEDIA_PUBLISHED":                  26,
+		"EVENT_TYPE_MEDIA_UPDATED":                    27,
+		"EVENT_TYPE_MEDIA_DELETED":                    28,
+		"EVENT_TYPE_MEDIA_COMPLETED":                  29,
 	}
 )
 
@@ -3165,7 +3205,7 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x10p95_microseconds\x18\x06 \x01(\x03R\x0fp95Microseconds\x12)\n" +
 	"\x10p99_microseconds\x18\a \x01(\x03R\x0fp99Microseconds\"[\n" +
 	"\x15GetStatisticsResponse\x12B\n" +
-	"\abuckets\x18\x01 \x03(\v2(.reservation.webhook.v1.StatisticsBucketR\abuckets*\xb3\x05\n" +
+	"\abuckets\x18\x01 \x03(\v2(.reservation.webhook.v1.StatisticsBucketR\abuckets*\x98\b\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12#\n" +
 	"\x1fEVENT_TYPE_REGISTRATION_CREATED\x10\x01\x12\x1d\n" +
@@ -3187,7 +3227,17 @@ const file_reservation_webhook_v1_webhook_proto_rawDesc = "" +
 	"\x1aEVENT_TYPE_EVENT_CANCELLED\x10\x10\x12!\n" +
 	"\x1dEVENT_TYPE_EVENT_DATE_CHANGED\x10\x11\x12#\n" +
 	"\x1fEVENT_TYPE_EVENT_DATE_CANCELLED\x10\x12\x12$\n" +
-	" EVENT_TYPE_CUSTOMER_PASS_UPDATED\x10\x13*\x87\x01\n" +
+	" EVENT_TYPE_CUSTOMER_PASS_UPDATED\x10\x13\x12#\n" +
+	"\x1fEVENT_TYPE_SUBSCRIPTION_CREATED\x10\x14\x12#\n" +
+	"\x1fEVENT_TYPE_SUBSCRIPTION_UPDATED\x10\x15\x12#\n" +
+	"\x1fEVENT_TYPE_SUBSCRIPTION_RENEWED\x10\x16\x12'\n" +
+	"#EVENT_TYPE_SUBSCRIPTION_PAYMENT_DUE\x10\x17\x12,\n" +
+	"(EVENT_TYPE_SUBSCRIPTION_PAYMENT_RECORDED\x10\x18\x12!\n" +
+	"\x1dEVENT_TYPE_SUBSCRIPTION_ENDED\x10\x19\x12\x1e\n" +
+	"\x1aEVENT_TYPE_MEDIA_PUBLISHED\x10\x1a\x12\x1c\n" +
+	"\x18EVENT_TYPE_MEDIA_UPDATED\x10\x1b\x12\x1c\n" +
+	"\x18EVENT_TYPE_MEDIA_DELETED\x10\x1c\x12\x1e\n" +
+	"\x1aEVENT_TYPE_MEDIA_COMPLETED\x10\x1d*\x87\x01\n" +
 	"\x0eDisabledReason\x12\x1f\n" +
 	"\x1bDISABLED_REASON_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19DISABLED_REASON_REQUESTED\x10\x01\x12\x18\n" +

@@ -1704,9 +1704,11 @@ type Pass struct {
 	UpdatedAt   string  `protobuf:"bytes,15,opt,name=updated_at,proto3" json:"updated_at,omitempty"`
 	Tz          string  `protobuf:"bytes,16,opt,name=tz,proto3" json:"tz,omitempty"`
 	// Unset if the pass was given away without a payment.
-	Payment       *Payment `protobuf:"bytes,17,opt,name=payment,proto3" json:"payment,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Payment *Payment `protobuf:"bytes,17,opt,name=payment,proto3" json:"payment,omitempty"`
+	// sub_ identifier of the subscription that the pass belongs to. Unset if there is none.
+	SubscriptionId *string `protobuf:"bytes,18,opt,name=subscription_id,proto3,oneof" json:"subscription_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Pass) Reset() {
@@ -1856,6 +1858,13 @@ func (x *Pass) GetPayment() *Payment {
 		return x.Payment
 	}
 	return nil
+}
+
+func (x *Pass) GetSubscriptionId() string {
+	if x != nil && x.SubscriptionId != nil {
+		return *x.SubscriptionId
+	}
+	return ""
 }
 
 // ListNotesRequest has the parameters of GET /customer/{id}/notes.
@@ -2633,7 +2642,7 @@ var File_reservation_edge_a_v1_interface_a_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/a/v1/interface_a.proto\x12\x15reservation.edge.a.v1\x1a\x1bbuf/validate/validate.proto\"\xbe\x01\n" +
+	"'reservation/edge/a/v1/interface_a.proto\x12\x15reservation.edge.a.v1\x1a\x1bbuf/validate/validate.proto\x1a!reservation/edge/a/v1/media.proto\x1a(reservation/edge/a/v1/subscription.proto\"\xbe\x01\n" +
 	"\fTokenRequest\x12*\n" +
 	"\tclient_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\tclient_id\x88\x01\x01\x123\n" +
 	"\rclient_secret\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x01R\rclient_secret\x88\x01\x01\x12#\n" +
@@ -2780,7 +2789,7 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\apass_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06passId\"B\n" +
 	"\x0fGetPassResponse\x12/\n" +
-	"\x04data\x18\x01 \x01(\v2\x1b.reservation.edge.a.v1.PassR\x04data\"\xb0\x04\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.reservation.edge.a.v1.PassR\x04data\"\xf3\x04\n" +
 	"\x04Pass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12 \n" +
@@ -2807,8 +2816,10 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"updated_at\x18\x0f \x01(\tR\n" +
 	"updated_at\x12\x0e\n" +
 	"\x02tz\x18\x10 \x01(\tR\x02tz\x128\n" +
-	"\apayment\x18\x11 \x01(\v2\x1e.reservation.edge.a.v1.PaymentR\apaymentB\x0f\n" +
-	"\r_paused_since\"\xba\x01\n" +
+	"\apayment\x18\x11 \x01(\v2\x1e.reservation.edge.a.v1.PaymentR\apayment\x12-\n" +
+	"\x0fsubscription_id\x18\x12 \x01(\tH\x01R\x0fsubscription_id\x88\x01\x01B\x0f\n" +
+	"\r_paused_sinceB\x12\n" +
+	"\x10_subscription_id\"\xba\x01\n" +
 	"\x10ListNotesRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\x04page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12)\n" +
@@ -2875,7 +2886,7 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\anote_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dR\x06noteId\".\n" +
 	"\x12DeleteNoteResponse\x12\x18\n" +
-	"\amessage\x18\x01 \x01(\tR\amessage2\xce\b\n" +
+	"\amessage\x18\x01 \x01(\tR\amessage2\xf5\v\n" +
 	"\x11InterfaceAService\x12a\n" +
 	"\n" +
 	"GetProfile\x12(.reservation.edge.a.v1.GetProfileRequest\x1a).reservation.edge.a.v1.GetProfileResponse\x12j\n" +
@@ -2893,7 +2904,11 @@ const file_reservation_edge_a_v1_interface_a_proto_rawDesc = "" +
 	"\n" +
 	"UpdateNote\x12(.reservation.edge.a.v1.UpdateNoteRequest\x1a).reservation.edge.a.v1.UpdateNoteResponse\x12a\n" +
 	"\n" +
-	"DeleteNote\x12(.reservation.edge.a.v1.DeleteNoteRequest\x1a).reservation.edge.a.v1.DeleteNoteResponseB9Z7reservation.dev/proto/gen/reservation/edge/a/v1;edgeav1b\x06proto3"
+	"DeleteNote\x12(.reservation.edge.a.v1.DeleteNoteRequest\x1a).reservation.edge.a.v1.DeleteNoteResponse\x12v\n" +
+	"\x11ListSubscriptions\x12/.reservation.edge.a.v1.ListSubscriptionsRequest\x1a0.reservation.edge.a.v1.ListSubscriptionsResponse\x12p\n" +
+	"\x0fGetSubscription\x12-.reservation.edge.a.v1.GetSubscriptionRequest\x1a..reservation.edge.a.v1.GetSubscriptionResponse\x12^\n" +
+	"\tListMedia\x12'.reservation.edge.a.v1.ListMediaRequest\x1a(.reservation.edge.a.v1.ListMediaResponse\x12[\n" +
+	"\bGetMedia\x12&.reservation.edge.a.v1.GetMediaRequest\x1a'.reservation.edge.a.v1.GetMediaResponseB9Z7reservation.dev/proto/gen/reservation/edge/a/v1;edgeav1b\x06proto3"
 
 var (
 	file_reservation_edge_a_v1_interface_a_proto_rawDescOnce sync.Once
@@ -2909,45 +2924,53 @@ func file_reservation_edge_a_v1_interface_a_proto_rawDescGZIP() []byte {
 
 var file_reservation_edge_a_v1_interface_a_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_reservation_edge_a_v1_interface_a_proto_goTypes = []any{
-	(*TokenRequest)(nil),          // 0: reservation.edge.a.v1.TokenRequest
-	(*TokenResponse)(nil),         // 1: reservation.edge.a.v1.TokenResponse
-	(*CustomerPage)(nil),          // 2: reservation.edge.a.v1.CustomerPage
-	(*ListedCustomer)(nil),        // 3: reservation.edge.a.v1.ListedCustomer
-	(*GetProfileRequest)(nil),     // 4: reservation.edge.a.v1.GetProfileRequest
-	(*GetProfileResponse)(nil),    // 5: reservation.edge.a.v1.GetProfileResponse
-	(*Profile)(nil),               // 6: reservation.edge.a.v1.Profile
-	(*UpdateProfileRequest)(nil),  // 7: reservation.edge.a.v1.UpdateProfileRequest
-	(*ProfileUpdate)(nil),         // 8: reservation.edge.a.v1.ProfileUpdate
-	(*UpdateProfileResponse)(nil), // 9: reservation.edge.a.v1.UpdateProfileResponse
-	(*ListBookingsRequest)(nil),   // 10: reservation.edge.a.v1.ListBookingsRequest
-	(*ListBookingsResponse)(nil),  // 11: reservation.edge.a.v1.ListBookingsResponse
-	(*GetBookingRequest)(nil),     // 12: reservation.edge.a.v1.GetBookingRequest
-	(*GetBookingResponse)(nil),    // 13: reservation.edge.a.v1.GetBookingResponse
-	(*Transaction)(nil),           // 14: reservation.edge.a.v1.Transaction
-	(*Booking)(nil),               // 15: reservation.edge.a.v1.Booking
-	(*Customer)(nil),              // 16: reservation.edge.a.v1.Customer
-	(*Event)(nil),                 // 17: reservation.edge.a.v1.Event
-	(*EventDate)(nil),             // 18: reservation.edge.a.v1.EventDate
-	(*PricingOption)(nil),         // 19: reservation.edge.a.v1.PricingOption
-	(*Payment)(nil),               // 20: reservation.edge.a.v1.Payment
-	(*ListPassesRequest)(nil),     // 21: reservation.edge.a.v1.ListPassesRequest
-	(*ListPassesResponse)(nil),    // 22: reservation.edge.a.v1.ListPassesResponse
-	(*GetPassRequest)(nil),        // 23: reservation.edge.a.v1.GetPassRequest
-	(*GetPassResponse)(nil),       // 24: reservation.edge.a.v1.GetPassResponse
-	(*Pass)(nil),                  // 25: reservation.edge.a.v1.Pass
-	(*ListNotesRequest)(nil),      // 26: reservation.edge.a.v1.ListNotesRequest
-	(*ListNotesResponse)(nil),     // 27: reservation.edge.a.v1.ListNotesResponse
-	(*Note)(nil),                  // 28: reservation.edge.a.v1.Note
-	(*CreateNoteRequest)(nil),     // 29: reservation.edge.a.v1.CreateNoteRequest
-	(*NoteCreate)(nil),            // 30: reservation.edge.a.v1.NoteCreate
-	(*CreateNoteResponse)(nil),    // 31: reservation.edge.a.v1.CreateNoteResponse
-	(*GetNoteRequest)(nil),        // 32: reservation.edge.a.v1.GetNoteRequest
-	(*GetNoteResponse)(nil),       // 33: reservation.edge.a.v1.GetNoteResponse
-	(*UpdateNoteRequest)(nil),     // 34: reservation.edge.a.v1.UpdateNoteRequest
-	(*NoteUpdate)(nil),            // 35: reservation.edge.a.v1.NoteUpdate
-	(*UpdateNoteResponse)(nil),    // 36: reservation.edge.a.v1.UpdateNoteResponse
-	(*DeleteNoteRequest)(nil),     // 37: reservation.edge.a.v1.DeleteNoteRequest
-	(*DeleteNoteResponse)(nil),    // 38: reservation.edge.a.v1.DeleteNoteResponse
+	(*TokenRequest)(nil),              // 0: reservation.edge.a.v1.TokenRequest
+	(*TokenResponse)(nil),             // 1: reservation.edge.a.v1.TokenResponse
+	(*CustomerPage)(nil),              // 2: reservation.edge.a.v1.CustomerPage
+	(*ListedCustomer)(nil),            // 3: reservation.edge.a.v1.ListedCustomer
+	(*GetProfileRequest)(nil),         // 4: reservation.edge.a.v1.GetProfileRequest
+	(*GetProfileResponse)(nil),        // 5: reservation.edge.a.v1.GetProfileResponse
+	(*Profile)(nil),                   // 6: reservation.edge.a.v1.Profile
+	(*UpdateProfileRequest)(nil),      // 7: reservation.edge.a.v1.UpdateProfileRequest
+	(*ProfileUpdate)(nil),             // 8: reservation.edge.a.v1.ProfileUpdate
+	(*UpdateProfileResponse)(nil),     // 9: reservation.edge.a.v1.UpdateProfileResponse
+	(*ListBookingsRequest)(nil),       // 10: reservation.edge.a.v1.ListBookingsRequest
+	(*ListBookingsResponse)(nil),      // 11: reservation.edge.a.v1.ListBookingsResponse
+	(*GetBookingRequest)(nil),         // 12: reservation.edge.a.v1.GetBookingRequest
+	(*GetBookingResponse)(nil),        // 13: reservation.edge.a.v1.GetBookingResponse
+	(*Transaction)(nil),               // 14: reservation.edge.a.v1.Transaction
+	(*Booking)(nil),                   // 15: reservation.edge.a.v1.Booking
+	(*Customer)(nil),                  // 16: reservation.edge.a.v1.Customer
+	(*Event)(nil),                     // 17: reservation.edge.a.v1.Event
+	(*EventDate)(nil),                 // 18: reservation.edge.a.v1.EventDate
+	(*PricingOption)(nil),             // 19: reservation.edge.a.v1.PricingOption
+	(*Payment)(nil),                   // 20: reservation.edge.a.v1.Payment
+	(*ListPassesRequest)(nil),         // 21: reservation.edge.a.v1.ListPassesRequest
+	(*ListPassesResponse)(nil),        // 22: reservation.edge.a.v1.ListPassesResponse
+	(*GetPassRequest)(nil),            // 23: reservation.edge.a.v1.GetPassRequest
+	(*GetPassResponse)(nil),           // 24: reservation.edge.a.v1.GetPassResponse
+	(*Pass)(nil),                      // 25: reservation.edge.a.v1.Pass
+	(*ListNotesRequest)(nil),          // 26: reservation.edge.a.v1.ListNotesRequest
+	(*ListNotesResponse)(nil),         // 27: reservation.edge.a.v1.ListNotesResponse
+	(*Note)(nil),                      // 28: reservation.edge.a.v1.Note
+	(*CreateNoteRequest)(nil),         // 29: reservation.edge.a.v1.CreateNoteRequest
+	(*NoteCreate)(nil),                // 30: reservation.edge.a.v1.NoteCreate
+	(*CreateNoteResponse)(nil),        // 31: reservation.edge.a.v1.CreateNoteResponse
+	(*GetNoteRequest)(nil),            // 32: reservation.edge.a.v1.GetNoteRequest
+	(*GetNoteResponse)(nil),           // 33: reservation.edge.a.v1.GetNoteResponse
+	(*UpdateNoteRequest)(nil),         // 34: reservation.edge.a.v1.UpdateNoteRequest
+	(*NoteUpdate)(nil),                // 35: reservation.edge.a.v1.NoteUpdate
+	(*UpdateNoteResponse)(nil),        // 36: reservation.edge.a.v1.UpdateNoteResponse
+	(*DeleteNoteRequest)(nil),         // 37: reservation.edge.a.v1.DeleteNoteRequest
+	(*DeleteNoteResponse)(nil),        // 38: reservation.edge.a.v1.DeleteNoteResponse
+	(*ListSubscriptionsRequest)(nil),  // 39: reservation.edge.a.v1.ListSubscriptionsRequest
+	(*GetSubscriptionRequest)(nil),    // 40: reservation.edge.a.v1.GetSubscriptionRequest
+	(*ListMediaRequest)(nil),          // 41: reservation.edge.a.v1.ListMediaRequest
+	(*GetMediaRequest)(nil),           // 42: reservation.edge.a.v1.GetMediaRequest
+	(*ListSubscriptionsResponse)(nil), // 43: reservation.edge.a.v1.ListSubscriptionsResponse
+	(*GetSubscriptionResponse)(nil),   // 44: reservation.edge.a.v1.GetSubscriptionResponse
+	(*ListMediaResponse)(nil),         // 45: reservation.edge.a.v1.ListMediaResponse
+	(*GetMediaResponse)(nil),          // 46: reservation.edge.a.v1.GetMediaResponse
 }
 var file_reservation_edge_a_v1_interface_a_proto_depIdxs = []int32{
 	3,  // 0: reservation.edge.a.v1.CustomerPage.data:type_name -> reservation.edge.a.v1.ListedCustomer
@@ -2982,19 +3005,27 @@ var file_reservation_edge_a_v1_interface_a_proto_depIdxs = []int32{
 	32, // 29: reservation.edge.a.v1.InterfaceAService.GetNote:input_type -> reservation.edge.a.v1.GetNoteRequest
 	34, // 30: reservation.edge.a.v1.InterfaceAService.UpdateNote:input_type -> reservation.edge.a.v1.UpdateNoteRequest
 	37, // 31: reservation.edge.a.v1.InterfaceAService.DeleteNote:input_type -> reservation.edge.a.v1.DeleteNoteRequest
-	5,  // 32: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
-	9,  // 33: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
-	11, // 34: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
-	13, // 35: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
-	22, // 36: reservation.edge.a.v1.InterfaceAService.ListPasses:output_type -> reservation.edge.a.v1.ListPassesResponse
-	24, // 37: reservation.edge.a.v1.InterfaceAService.GetPass:output_type -> reservation.edge.a.v1.GetPassResponse
-	27, // 38: reservation.edge.a.v1.InterfaceAService.ListNotes:output_type -> reservation.edge.a.v1.ListNotesResponse
-	31, // 39: reservation.edge.a.v1.InterfaceAService.CreateNote:output_type -> reservation.edge.a.v1.CreateNoteResponse
-	33, // 40: reservation.edge.a.v1.InterfaceAService.GetNote:output_type -> reservation.edge.a.v1.GetNoteResponse
-	36, // 41: reservation.edge.a.v1.InterfaceAService.UpdateNote:output_type -> reservation.edge.a.v1.UpdateNoteResponse
-	38, // 42: reservation.edge.a.v1.InterfaceAService.DeleteNote:output_type -> reservation.edge.a.v1.DeleteNoteResponse
-	32, // [32:43] is the sub-list for method output_type
-	21, // [21:32] is the sub-list for method input_type
+	39, // 32: reservation.edge.a.v1.InterfaceAService.ListSubscriptions:input_type -> reservation.edge.a.v1.ListSubscriptionsRequest
+	40, // 33: reservation.edge.a.v1.InterfaceAService.GetSubscription:input_type -> reservation.edge.a.v1.GetSubscriptionRequest
+	41, // 34: reservation.edge.a.v1.InterfaceAService.ListMedia:input_type -> reservation.edge.a.v1.ListMediaRequest
+	42, // 35: reservation.edge.a.v1.InterfaceAService.GetMedia:input_type -> reservation.edge.a.v1.GetMediaRequest
+	5,  // 36: reservation.edge.a.v1.InterfaceAService.GetProfile:output_type -> reservation.edge.a.v1.GetProfileResponse
+	9,  // 37: reservation.edge.a.v1.InterfaceAService.UpdateProfile:output_type -> reservation.edge.a.v1.UpdateProfileResponse
+	11, // 38: reservation.edge.a.v1.InterfaceAService.ListBookings:output_type -> reservation.edge.a.v1.ListBookingsResponse
+	13, // 39: reservation.edge.a.v1.InterfaceAService.GetBooking:output_type -> reservation.edge.a.v1.GetBookingResponse
+	22, // 40: reservation.edge.a.v1.InterfaceAService.ListPasses:output_type -> reservation.edge.a.v1.ListPassesResponse
+	24, // 41: reservation.edge.a.v1.InterfaceAService.GetPass:output_type -> reservation.edge.a.v1.GetPassResponse
+	27, // 42: reservation.edge.a.v1.InterfaceAService.ListNotes:output_type -> reservation.edge.a.v1.ListNotesResponse
+	31, // 43: reservation.edge.a.v1.InterfaceAService.CreateNote:output_type -> reservation.edge.a.v1.CreateNoteResponse
+	33, // 44: reservation.edge.a.v1.InterfaceAService.GetNote:output_type -> reservation.edge.a.v1.GetNoteResponse
+	36, // 45: reservation.edge.a.v1.InterfaceAService.UpdateNote:output_type -> reservation.edge.a.v1.UpdateNoteResponse
+	38, // 46: reservation.edge.a.v1.InterfaceAService.DeleteNote:output_type -> reservation.edge.a.v1.DeleteNoteResponse
+	43, // 47: reservation.edge.a.v1.InterfaceAService.ListSubscriptions:output_type -> reservation.edge.a.v1.ListSubscriptionsResponse
+	44, // 48: reservation.edge.a.v1.InterfaceAService.GetSubscription:output_type -> reservation.edge.a.v1.GetSubscriptionResponse
+	45, // 49: reservation.edge.a.v1.InterfaceAService.ListMedia:output_type -> reservation.edge.a.v1.ListMediaResponse
+	46, // 50: reservation.edge.a.v1.InterfaceAService.GetMedia:output_type -> reservation.edge.a.v1.GetMediaResponse
+	36, // [36:51] is the sub-list for method output_type
+	21, // [21:36] is the sub-list for method input_type
 	21, // [21:21] is the sub-list for extension type_name
 	21, // [21:21] is the sub-list for extension extendee
 	0,  // [0:21] is the sub-list for field type_name
@@ -3005,6 +3036,8 @@ func file_reservation_edge_a_v1_interface_a_proto_init() {
 	if File_reservation_edge_a_v1_interface_a_proto != nil {
 		return
 	}
+	file_reservation_edge_a_v1_media_proto_init()
+	file_reservation_edge_a_v1_subscription_proto_init()
 	file_reservation_edge_a_v1_interface_a_proto_msgTypes[0].OneofWrappers = []any{}
 	file_reservation_edge_a_v1_interface_a_proto_msgTypes[8].OneofWrappers = []any{}
 	file_reservation_edge_a_v1_interface_a_proto_msgTypes[10].OneofWrappers = []any{}

@@ -26,17 +26,21 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	InterfaceAService_GetProfile_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/GetProfile"
-	InterfaceAService_UpdateProfile_FullMethodName = "/reservation.edge.a.v1.InterfaceAService/UpdateProfile"
-	InterfaceAService_ListBookings_FullMethodName  = "/reservation.edge.a.v1.InterfaceAService/ListBookings"
-	InterfaceAService_GetBooking_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/GetBooking"
-	InterfaceAService_ListPasses_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/ListPasses"
-	InterfaceAService_GetPass_FullMethodName       = "/reservation.edge.a.v1.InterfaceAService/GetPass"
-	InterfaceAService_ListNotes_FullMethodName     = "/reservation.edge.a.v1.InterfaceAService/ListNotes"
-	InterfaceAService_CreateNote_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/CreateNote"
-	InterfaceAService_GetNote_FullMethodName       = "/reservation.edge.a.v1.InterfaceAService/GetNote"
-	InterfaceAService_UpdateNote_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/UpdateNote"
-	InterfaceAService_DeleteNote_FullMethodName    = "/reservation.edge.a.v1.InterfaceAService/DeleteNote"
+	InterfaceAService_GetProfile_FullMethodName        = "/reservation.edge.a.v1.InterfaceAService/GetProfile"
+	InterfaceAService_UpdateProfile_FullMethodName     = "/reservation.edge.a.v1.InterfaceAService/UpdateProfile"
+	InterfaceAService_ListBookings_FullMethodName      = "/reservation.edge.a.v1.InterfaceAService/ListBookings"
+	InterfaceAService_GetBooking_FullMethodName        = "/reservation.edge.a.v1.InterfaceAService/GetBooking"
+	InterfaceAService_ListPasses_FullMethodName        = "/reservation.edge.a.v1.InterfaceAService/ListPasses"
+	InterfaceAService_GetPass_FullMethodName           = "/reservation.edge.a.v1.InterfaceAService/GetPass"
+	InterfaceAService_ListNotes_FullMethodName         = "/reservation.edge.a.v1.InterfaceAService/ListNotes"
+	InterfaceAService_CreateNote_FullMethodName        = "/reservation.edge.a.v1.InterfaceAService/CreateNote"
+	InterfaceAService_GetNote_FullMethodName           = "/reservation.edge.a.v1.InterfaceAService/GetNote"
+	InterfaceAService_UpdateNote_FullMethodName        = "/reservation.edge.a.v1.InterfaceAService/UpdateNote"
+	InterfaceAService_DeleteNote_FullMethodName        = "/reservation.edge.a.v1.InterfaceAService/DeleteNote"
+	InterfaceAService_ListSubscriptions_FullMethodName = "/reservation.edge.a.v1.InterfaceAService/ListSubscriptions"
+	InterfaceAService_GetSubscription_FullMethodName   = "/reservation.edge.a.v1.InterfaceAService/GetSubscription"
+	InterfaceAService_ListMedia_FullMethodName         = "/reservation.edge.a.v1.InterfaceAService/ListMedia"
+	InterfaceAService_GetMedia_FullMethodName          = "/reservation.edge.a.v1.InterfaceAService/GetMedia"
 )
 
 // InterfaceAServiceClient is the client API for InterfaceAService service.
@@ -67,6 +71,14 @@ type InterfaceAServiceClient interface {
 	UpdateNote(ctx context.Context, in *UpdateNoteRequest, opts ...grpc.CallOption) (*UpdateNoteResponse, error)
 	// DeleteNote is DELETE /customer/{id}/note/{noteId}.
 	DeleteNote(ctx context.Context, in *DeleteNoteRequest, opts ...grpc.CallOption) (*DeleteNoteResponse, error)
+	// ListSubscriptions is GET /customer/{id}/subscriptions.
+	ListSubscriptions(ctx context.Context, in *ListSubscriptionsRequest, opts ...grpc.CallOption) (*ListSubscriptionsResponse, error)
+	// GetSubscription is GET /customer/{id}/subscription/{subscriptionId}.
+	GetSubscription(ctx context.Context, in *GetSubscriptionRequest, opts ...grpc.CallOption) (*GetSubscriptionResponse, error)
+	// ListMedia is GET /customer/{id}/media.
+	ListMedia(ctx context.Context, in *ListMediaRequest, opts ...grpc.CallOption) (*ListMediaResponse, error)
+	// GetMedia is GET /customer/{id}/media/{mediaId}.
+	GetMedia(ctx context.Context, in *GetMediaRequest, opts ...grpc.CallOption) (*GetMediaResponse, error)
 }
 
 type interfaceAServiceClient struct {
@@ -187,6 +199,46 @@ func (c *interfaceAServiceClient) DeleteNote(ctx context.Context, in *DeleteNote
 	return out, nil
 }
 
+func (c *interfaceAServiceClient) ListSubscriptions(ctx context.Context, in *ListSubscriptionsRequest, opts ...grpc.CallOption) (*ListSubscriptionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSubscriptionsResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_ListSubscriptions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) GetSubscription(ctx context.Context, in *GetSubscriptionRequest, opts ...grpc.CallOption) (*GetSubscriptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSubscriptionResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_GetSubscription_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) ListMedia(ctx context.Context, in *ListMediaRequest, opts ...grpc.CallOption) (*ListMediaResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMediaResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_ListMedia_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceAServiceClient) GetMedia(ctx context.Context, in *GetMediaRequest, opts ...grpc.CallOption) (*GetMediaResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetMediaResponse)
+	err := c.cc.Invoke(ctx, InterfaceAService_GetMedia_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // InterfaceAServiceServer is the server API for InterfaceAService service.
 // All implementations must embed UnimplementedInterfaceAServiceServer
 // for forward compatibility.
@@ -215,6 +267,14 @@ type InterfaceAServiceServer interface {
 	UpdateNote(context.Context, *UpdateNoteRequest) (*UpdateNoteResponse, error)
 	// DeleteNote is DELETE /customer/{id}/note/{noteId}.
 	DeleteNote(context.Context, *DeleteNoteRequest) (*DeleteNoteResponse, error)
+	// ListSubscriptions is GET /customer/{id}/subscriptions.
+	ListSubscriptions(context.Context, *ListSubscriptionsRequest) (*ListSubscriptionsResponse, error)
+	// GetSubscription is GET /customer/{id}/subscription/{subscriptionId}.
+	GetSubscription(context.Context, *GetSubscriptionRequest) (*GetSubscriptionResponse, error)
+	// ListMedia is GET /customer/{id}/media.
+	ListMedia(context.Context, *ListMediaRequest) (*ListMediaResponse, error)
+	// GetMedia is GET /customer/{id}/media/{mediaId}.
+	GetMedia(context.Context, *GetMediaRequest) (*GetMediaResponse, error)
 	mustEmbedUnimplementedInterfaceAServiceServer()
 }
 
@@ -257,6 +317,18 @@ func (UnimplementedInterfaceAServiceServer) UpdateNote(context.Context, *UpdateN
 }
 func (UnimplementedInterfaceAServiceServer) DeleteNote(context.Context, *DeleteNoteRequest) (*DeleteNoteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteNote not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) ListSubscriptions(context.Context, *ListSubscriptionsRequest) (*ListSubscriptionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSubscriptions not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) GetSubscription(context.Context, *GetSubscriptionRequest) (*GetSubscriptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSubscription not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) ListMedia(context.Context, *ListMediaRequest) (*ListMediaResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMedia not implemented")
+}
+func (UnimplementedInterfaceAServiceServer) GetMedia(context.Context, *GetMediaRequest) (*GetMediaResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetMedia not implemented")
 }
 func (UnimplementedInterfaceAServiceServer) mustEmbedUnimplementedInterfaceAServiceServer() {}
 func (UnimplementedInterfaceAServiceServer) testEmbeddedByValue()                           {}
@@ -477,6 +549,78 @@ func _InterfaceAService_DeleteNote_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceAService_ListSubscriptions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSubscriptionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).ListSubscriptions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_ListSubscriptions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).ListSubscriptions(ctx, req.(*ListSubscriptionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_GetSubscription_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSubscriptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).GetSubscription(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_GetSubscription_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).GetSubscription(ctx, req.(*GetSubscriptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_ListMedia_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMediaRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).ListMedia(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_ListMedia_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).ListMedia(ctx, req.(*ListMediaRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceAService_GetMedia_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetMediaRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceAServiceServer).GetMedia(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceAService_GetMedia_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceAServiceServer).GetMedia(ctx, req.(*GetMediaRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // InterfaceAService_ServiceDesc is the grpc.ServiceDesc for InterfaceAService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -527,6 +671,22 @@ var InterfaceAService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteNote",
 			Handler:    _InterfaceAService_DeleteNote_Handler,
+		},
+		{
+			MethodName: "ListSubscriptions",
+			Handler:    _InterfaceAService_ListSubscriptions_Handler,
+		},
+		{
+			MethodName: "GetSubscription",
+			Handler:    _InterfaceAService_GetSubscription_Handler,
+		},
+		{
+			MethodName: "ListMedia",
+			Handler:    _InterfaceAService_ListMedia_Handler,
+		},
+		{
+			MethodName: "GetMedia",
+			Handler:    _InterfaceAService_GetMedia_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

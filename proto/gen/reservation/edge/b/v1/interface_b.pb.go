@@ -751,7 +751,9 @@ type Pass struct {
 	// A pass can be used any number of times; total_uses is 999999.
 	UnlimitedUses bool `protobuf:"varint,13,opt,name=unlimited_uses,json=unlimitedUses,proto3" json:"unlimited_uses,omitempty"`
 	// A pass has no last day; validity_count is 1000 and validity_unit is year.
-	NeverExpires  bool `protobuf:"varint,14,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	NeverExpires bool `protobuf:"varint,14,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
+	// The plan that owns the pass type, or null.
+	PlanId        *v1.NullableText `protobuf:"bytes,15,opt,name=plan_id,json=planId,proto3" json:"plan_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -882,6 +884,13 @@ func (x *Pass) GetNeverExpires() bool {
 		return x.NeverExpires
 	}
 	return false
+}
+
+func (x *Pass) GetPlanId() *v1.NullableText {
+	if x != nil {
+		return x.PlanId
+	}
+	return nil
 }
 
 // PassWrite is the body of POST, PUT and PATCH for passes.
@@ -1018,6 +1027,7 @@ type ListPassesRequest struct {
 	Sort          *string                `protobuf:"bytes,4,opt,name=sort,proto3,oneof" json:"sort,omitempty"`
 	UpdatedSince  *string                `protobuf:"bytes,5,opt,name=updated_since,json=updatedSince,proto3,oneof" json:"updated_since,omitempty"`
 	Status        *string                `protobuf:"bytes,6,opt,name=status,proto3,oneof" json:"status,omitempty"`
+	IncludePlans  *string                `protobuf:"bytes,7,opt,name=include_plans,json=includePlans,proto3,oneof" json:"include_plans,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1090,6 +1100,13 @@ func (x *ListPassesRequest) GetUpdatedSince() string {
 func (x *ListPassesRequest) GetStatus() string {
 	if x != nil && x.Status != nil {
 		return *x.Status
+	}
+	return ""
+}
+
+func (x *ListPassesRequest) GetIncludePlans() string {
+	if x != nil && x.IncludePlans != nil {
+		return *x.IncludePlans
 	}
 	return ""
 }
@@ -1331,11 +1348,13 @@ type CustomerPass struct {
 	// The pass has no last day; expiry_date is 9999-12-31.
 	NeverExpires bool `protobuf:"varint,11,opt,name=never_expires,json=neverExpires,proto3" json:"never_expires,omitempty"`
 	// null if the pass is not paused.
-	PausedSince   *v1.NullableText `protobuf:"bytes,12,opt,name=paused_since,json=pausedSince,proto3" json:"paused_since,omitempty"`
-	CreatedAt     string           `protobuf:"bytes,13,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
-	UpdatedAt     string           `protobuf:"bytes,14,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	PausedSince *v1.NullableText `protobuf:"bytes,12,opt,name=paused_since,json=pausedSince,proto3" json:"paused_since,omitempty"`
+	CreatedAt   string           `protobuf:"bytes,13,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
+	UpdatedAt   string           `protobuf:"bytes,14,opt,name=updated_at,json=updatedAt,proto3" json:"updated_at,omitempty"`
+	// The subscription that the pass belongs to, or null.
+	SubscriptionId *v1.NullableText `protobuf:"bytes,15,opt,name=subscription_id,json=subscriptionId,proto3" json:"subscription_id,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *CustomerPass) Reset() {
@@ -1464,6 +1483,13 @@ func (x *CustomerPass) GetUpdatedAt() string {
 		return x.UpdatedAt
 	}
 	return ""
+}
+
+func (x *CustomerPass) GetSubscriptionId() *v1.NullableText {
+	if x != nil {
+		return x.SubscriptionId
+	}
+	return nil
 }
 
 // CustomerPassCreate is the body of POST /customer-passes.
@@ -2386,7 +2412,7 @@ var File_reservation_edge_b_v1_interface_b_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
-	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
+	"'reservation/edge/b/v1/interface_b.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a)reservation/edge/b/v1/discount_code.proto\x1a!reservation/edge/b/v1/event.proto\x1a&reservation/edge/b/v1/event_date.proto\x1a reservation/edge/b/v1/hold.proto\x1a\"reservation/edge/b/v1/ledger.proto\x1a!reservation/edge/b/v1/media.proto\x1a reservation/edge/b/v1/plan.proto\x1a(reservation/edge/b/v1/registration.proto\x1a#reservation/edge/b/v1/request.proto\x1a(reservation/edge/b/v1/subscription.proto\x1a%reservation/edge/b/v1/test_mode.proto\x1a'reservation/edge/b/v1/transaction.proto\x1a$reservation/edge/b/v1/waitlist.proto\x1a#reservation/edge/b/v1/webhook.proto\x1a\x1freservation/edge/v1/types.proto\"~\n" +
 	"\fTokenRequest\x12%\n" +
 	"\aapi_key\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x06apiKey\x88\x01\x01\x12,\n" +
 	"\n" +
@@ -2459,7 +2485,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\"B\n" +
 	"\x16DeleteCustomerResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
-	"\adeleted\x18\x02 \x01(\bR\adeleted\"\xdc\x03\n" +
+	"\adeleted\x18\x02 \x01(\bR\adeleted\"\x98\x04\n" +
 	"\x04Pass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -2478,7 +2504,8 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
 	"updated_at\x18\f \x01(\tR\tupdatedAt\x12%\n" +
 	"\x0eunlimited_uses\x18\r \x01(\bR\runlimitedUses\x12#\n" +
-	"\rnever_expires\x18\x0e \x01(\bR\fneverExpires\"\x99\x05\n" +
+	"\rnever_expires\x18\x0e \x01(\bR\fneverExpires\x12:\n" +
+	"\aplan_id\x18\x0f \x01(\v2!.reservation.edge.v1.NullableTextR\x06planId\"\x99\x05\n" +
 	"\tPassWrite\x12#\n" +
 	"\x05title\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x00R\x05title\x88\x01\x01\x12/\n" +
 	"\vdescription\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x90NH\x01R\vdescription\x88\x01\x01\x12\"\n" +
@@ -2502,20 +2529,22 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\t_currencyB\t\n" +
 	"\a_statusB\x11\n" +
 	"\x0f_unlimited_usesB\x10\n" +
-	"\x0e_never_expires\"\xc7\x02\n" +
+	"\x0e_never_expires\"\x8c\x03\n" +
 	"\x11ListPassesRequest\x12 \n" +
 	"\x04page\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
 	"\bper_page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\aperPage\x88\x01\x01\x12%\n" +
 	"\x06cursor\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\x06cursor\x88\x01\x01\x12 \n" +
 	"\x04sort\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x04sort\x88\x01\x01\x121\n" +
 	"\rupdated_since\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18dH\x04R\fupdatedSince\x88\x01\x01\x12$\n" +
-	"\x06status\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\x06status\x88\x01\x01B\a\n" +
+	"\x06status\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18dH\x05R\x06status\x88\x01\x01\x121\n" +
+	"\rinclude_plans\x18\a \x01(\tB\a\xbaH\x04r\x02\x18dH\x06R\fincludePlans\x88\x01\x01B\a\n" +
 	"\x05_pageB\v\n" +
 	"\t_per_pageB\t\n" +
 	"\a_cursorB\a\n" +
 	"\x05_sortB\x10\n" +
 	"\x0e_updated_sinceB\t\n" +
-	"\a_status\"\xc4\x01\n" +
+	"\a_statusB\x10\n" +
+	"\x0e_include_plans\"\xc4\x01\n" +
 	"\x12ListPassesResponse\x123\n" +
 	"\x06passes\x18\x01 \x03(\v2\x1b.reservation.edge.b.v1.PassR\x06passes\x12\x14\n" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\x12\x12\n" +
@@ -2530,7 +2559,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x04pass\x18\x01 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"b\n" +
 	"\x11UpdatePassRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x124\n" +
-	"\x04pass\x18\x02 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"\xdc\x03\n" +
+	"\x04pass\x18\x02 \x01(\v2 .reservation.edge.b.v1.PassWriteR\x04pass\"\xa8\x04\n" +
 	"\fCustomerPass\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1f\n" +
 	"\vcustomer_id\x18\x02 \x01(\tR\n" +
@@ -2552,7 +2581,8 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\r \x01(\tR\tcreatedAt\x12\x1d\n" +
 	"\n" +
-	"updated_at\x18\x0e \x01(\tR\tupdatedAt\"\x85\x02\n" +
+	"updated_at\x18\x0e \x01(\tR\tupdatedAt\x12J\n" +
+	"\x0fsubscription_id\x18\x0f \x01(\v2!.reservation.edge.v1.NullableTextR\x0esubscriptionId\"\x85\x02\n" +
 	"\x12CustomerPassCreate\x12-\n" +
 	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\n" +
 	"customerId\x88\x01\x01\x12%\n" +
@@ -2632,7 +2662,7 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x1aCreateCustomerPassResponse\x12H\n" +
 	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass\"f\n" +
 	"\x1aUpdateCustomerPassResponse\x12H\n" +
-	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xed<\n" +
+	"\rcustomer_pass\x18\x01 \x01(\v2#.reservation.edge.b.v1.CustomerPassR\fcustomerPass2\xd3f\n" +
 	"\x11InterfaceBService\x12j\n" +
 	"\rListCustomers\x12+.reservation.edge.b.v1.ListCustomersRequest\x1a,.reservation.edge.b.v1.ListCustomersResponse\x12d\n" +
 	"\vGetCustomer\x12).reservation.edge.b.v1.GetCustomerRequest\x1a*.reservation.edge.b.v1.GetCustomerResponse\x12m\n" +
@@ -2706,7 +2736,55 @@ const file_reservation_edge_b_v1_interface_b_proto_rawDesc = "" +
 	"\x13ListWebhookMessages\x121.reservation.edge.b.v1.ListWebhookMessagesRequest\x1a2.reservation.edge.b.v1.ListWebhookMessagesResponse\x12g\n" +
 	"\fListRequests\x12*.reservation.edge.b.v1.ListRequestsRequest\x1a+.reservation.edge.b.v1.ListRequestsResponse\x12a\n" +
 	"\n" +
-	"GetRequest\x12(.reservation.edge.b.v1.GetRequestRequest\x1a).reservation.edge.b.v1.GetRequestResponse\x12g\n" +
+	"GetRequest\x12(.reservation.edge.b.v1.GetRequestRequest\x1a).reservation.edge.b.v1.GetRequestResponse\x12^\n" +
+	"\tListPlans\x12'.reservation.edge.b.v1.ListPlansRequest\x1a(.reservation.edge.b.v1.ListPlansResponse\x12X\n" +
+	"\aGetPlan\x12%.reservation.edge.b.v1.GetPlanRequest\x1a&.reservation.edge.b.v1.GetPlanResponse\x12a\n" +
+	"\n" +
+	"CreatePlan\x12(.reservation.edge.b.v1.CreatePlanRequest\x1a).reservation.edge.b.v1.CreatePlanResponse\x12a\n" +
+	"\n" +
+	"UpdatePlan\x12(.reservation.edge.b.v1.UpdatePlanRequest\x1a).reservation.edge.b.v1.UpdatePlanResponse\x12v\n" +
+	"\x11ListSubscriptions\x12/.reservation.edge.b.v1.ListSubscriptionsRequest\x1a0.reservation.edge.b.v1.ListSubscriptionsResponse\x12p\n" +
+	"\x0fGetSubscription\x12-.reservation.edge.b.v1.GetSubscriptionRequest\x1a..reservation.edge.b.v1.GetSubscriptionResponse\x12y\n" +
+	"\x12CreateSubscription\x120.reservation.edge.b.v1.CreateSubscriptionRequest\x1a1.reservation.edge.b.v1.CreateSubscriptionResponse\x12\x88\x01\n" +
+	"\x17ListSubscriptionPeriods\x125.reservation.edge.b.v1.ListSubscriptionPeriodsRequest\x1a6.reservation.edge.b.v1.ListSubscriptionPeriodsResponse\x12y\n" +
+	"\x12ListAccountEntries\x120.reservation.edge.b.v1.ListAccountEntriesRequest\x1a1.reservation.edge.b.v1.ListAccountEntriesResponse\x12v\n" +
+	"\x11PauseSubscription\x12/.reservation.edge.b.v1.PauseSubscriptionRequest\x1a0.reservation.edge.b.v1.PauseSubscriptionResponse\x12y\n" +
+	"\x12ResumeSubscription\x120.reservation.edge.b.v1.ResumeSubscriptionRequest\x1a1.reservation.edge.b.v1.ResumeSubscriptionResponse\x12v\n" +
+	"\x11PreviewPlanChange\x12/.reservation.edge.b.v1.PreviewPlanChangeRequest\x1a0.reservation.edge.b.v1.PreviewPlanChangeResponse\x12a\n" +
+	"\n" +
+	"ChangePlan\x12(.reservation.edge.b.v1.ChangePlanRequest\x1a).reservation.edge.b.v1.ChangePlanResponse\x12y\n" +
+	"\x12WithdrawPlanChange\x120.reservation.edge.b.v1.WithdrawPlanChangeRequest\x1a1.reservation.edge.b.v1.WithdrawPlanChangeResponse\x12\xa0\x01\n" +
+	"\x1fPreviewSubscriptionCancellation\x12=.reservation.edge.b.v1.PreviewSubscriptionCancellationRequest\x1a>.reservation.edge.b.v1.PreviewSubscriptionCancellationResponse\x12y\n" +
+	"\x12CancelSubscription\x120.reservation.edge.b.v1.CancelSubscriptionRequest\x1a1.reservation.edge.b.v1.CancelSubscriptionResponse\x12\x7f\n" +
+	"\x14WithdrawCancellation\x122.reservation.edge.b.v1.WithdrawCancellationRequest\x1a3.reservation.edge.b.v1.WithdrawCancellationResponse\x12j\n" +
+	"\rRecordPayment\x12+.reservation.edge.b.v1.RecordPaymentRequest\x1a,.reservation.edge.b.v1.RecordPaymentResponse\x12\x7f\n" +
+	"\x14RecordPaymentFailure\x122.reservation.edge.b.v1.RecordPaymentFailureRequest\x1a3.reservation.edge.b.v1.RecordPaymentFailureResponse\x12g\n" +
+	"\fWaivePayment\x12*.reservation.edge.b.v1.WaivePaymentRequest\x1a+.reservation.edge.b.v1.WaivePaymentResponse\x12g\n" +
+	"\fRecordRefund\x12*.reservation.edge.b.v1.RecordRefundRequest\x1a+.reservation.edge.b.v1.RecordRefundResponse\x12\x88\x01\n" +
+	"\x17GetSubscriptionSettings\x125.reservation.edge.b.v1.GetSubscriptionSettingsRequest\x1a6.reservation.edge.b.v1.GetSubscriptionSettingsResponse\x12\x91\x01\n" +
+	"\x1aUpdateSubscriptionSettings\x128.reservation.edge.b.v1.UpdateSubscriptionSettingsRequest\x1a9.reservation.edge.b.v1.UpdateSubscriptionSettingsResponse\x12^\n" +
+	"\tListMedia\x12'.reservation.edge.b.v1.ListMediaRequest\x1a(.reservation.edge.b.v1.ListMediaResponse\x12g\n" +
+	"\fGetMediaItem\x12*.reservation.edge.b.v1.GetMediaItemRequest\x1a+.reservation.edge.b.v1.GetMediaItemResponse\x12p\n" +
+	"\x0fCreateMediaItem\x12-.reservation.edge.b.v1.CreateMediaItemRequest\x1a..reservation.edge.b.v1.CreateMediaItemResponse\x12p\n" +
+	"\x0fUpdateMediaItem\x12-.reservation.edge.b.v1.UpdateMediaItemRequest\x1a..reservation.edge.b.v1.UpdateMediaItemResponse\x12p\n" +
+	"\x0fDeleteMediaItem\x12-.reservation.edge.b.v1.DeleteMediaItemRequest\x1a..reservation.edge.b.v1.DeleteMediaItemResponse\x12g\n" +
+	"\fCreateUpload\x12*.reservation.edge.b.v1.CreateUploadRequest\x1a+.reservation.edge.b.v1.CreateUploadResponse\x12^\n" +
+	"\tGetUpload\x12'.reservation.edge.b.v1.GetUploadRequest\x1a(.reservation.edge.b.v1.GetUploadResponse\x12m\n" +
+	"\x0eCompleteUpload\x12,.reservation.edge.b.v1.CompleteUploadRequest\x1a-.reservation.edge.b.v1.CompleteUploadResponse\x12g\n" +
+	"\fCancelUpload\x12*.reservation.edge.b.v1.CancelUploadRequest\x1a+.reservation.edge.b.v1.CancelUploadResponse\x12y\n" +
+	"\x12CreatePlaybackLink\x120.reservation.edge.b.v1.CreatePlaybackLinkRequest\x1a1.reservation.edge.b.v1.CreatePlaybackLinkResponse\x12m\n" +
+	"\x0eRecordProgress\x12,.reservation.edge.b.v1.RecordProgressRequest\x1a-.reservation.edge.b.v1.RecordProgressResponse\x12\x7f\n" +
+	"\x14ListMediaCollections\x122.reservation.edge.b.v1.ListMediaCollectionsRequest\x1a3.reservation.edge.b.v1.ListMediaCollectionsResponse\x12y\n" +
+	"\x12GetMediaCollection\x120.reservation.edge.b.v1.GetMediaCollectionRequest\x1a1.reservation.edge.b.v1.GetMediaCollectionResponse\x12\x82\x01\n" +
+	"\x15CreateMediaCollection\x123.reservation.edge.b.v1.CreateMediaCollectionRequest\x1a4.reservation.edge.b.v1.CreateMediaCollectionResponse\x12\x82\x01\n" +
+	"\x15UpdateMediaCollection\x123.reservation.edge.b.v1.UpdateMediaCollectionRequest\x1a4.reservation.edge.b.v1.UpdateMediaCollectionResponse\x12\x82\x01\n" +
+	"\x15DeleteMediaCollection\x123.reservation.edge.b.v1.DeleteMediaCollectionRequest\x1a4.reservation.edge.b.v1.DeleteMediaCollectionResponse\x12\x82\x01\n" +
+	"\x15ListMediaEntitlements\x123.reservation.edge.b.v1.ListMediaEntitlementsRequest\x1a4.reservation.edge.b.v1.ListMediaEntitlementsResponse\x12|\n" +
+	"\x13GetMediaEntitlement\x121.reservation.edge.b.v1.GetMediaEntitlementRequest\x1a2.reservation.edge.b.v1.GetMediaEntitlementResponse\x12\x85\x01\n" +
+	"\x16CreateMediaEntitlement\x124.reservation.edge.b.v1.CreateMediaEntitlementRequest\x1a5.reservation.edge.b.v1.CreateMediaEntitlementResponse\x12\x85\x01\n" +
+	"\x16DeleteMediaEntitlement\x124.reservation.edge.b.v1.DeleteMediaEntitlementRequest\x1a5.reservation.edge.b.v1.DeleteMediaEntitlementResponse\x12v\n" +
+	"\x11ListCustomerMedia\x12/.reservation.edge.b.v1.ListCustomerMediaRequest\x1a0.reservation.edge.b.v1.ListCustomerMediaResponse\x12s\n" +
+	"\x10GetCustomerMedia\x12..reservation.edge.b.v1.GetCustomerMediaRequest\x1a/.reservation.edge.b.v1.GetCustomerMediaResponse\x12g\n" +
 	"\fGetTestClock\x12*.reservation.edge.b.v1.GetTestClockRequest\x1a+.reservation.edge.b.v1.GetTestClockResponse\x12s\n" +
 	"\x10AdvanceTestClock\x12..reservation.edge.b.v1.AdvanceTestClockRequest\x1a/.reservation.edge.b.v1.AdvanceTestClockResponse\x12j\n" +
 	"\rResetTestData\x12+.reservation.edge.b.v1.ResetTestDataRequest\x1a,.reservation.edge.b.v1.ResetTestDataResponseB9Z7reservation.dev/proto/gen/reservation/edge/b/v1;edgebv1b\x06proto3"
@@ -2725,322 +2803,504 @@ func file_reservation_edge_b_v1_interface_b_proto_rawDescGZIP() []byte {
 
 var file_reservation_edge_b_v1_interface_b_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_reservation_edge_b_v1_interface_b_proto_goTypes = []any{
-	(*TokenRequest)(nil),                    // 0: reservation.edge.b.v1.TokenRequest
-	(*TokenResponse)(nil),                   // 1: reservation.edge.b.v1.TokenResponse
-	(*Customer)(nil),                        // 2: reservation.edge.b.v1.Customer
-	(*CustomerWrite)(nil),                   // 3: reservation.edge.b.v1.CustomerWrite
-	(*ListCustomersRequest)(nil),            // 4: reservation.edge.b.v1.ListCustomersRequest
-	(*ListCustomersResponse)(nil),           // 5: reservation.edge.b.v1.ListCustomersResponse
-	(*GetCustomerRequest)(nil),              // 6: reservation.edge.b.v1.GetCustomerRequest
-	(*CreateCustomerRequest)(nil),           // 7: reservation.edge.b.v1.CreateCustomerRequest
-	(*UpdateCustomerRequest)(nil),           // 8: reservation.edge.b.v1.UpdateCustomerRequest
-	(*DeleteCustomerRequest)(nil),           // 9: reservation.edge.b.v1.DeleteCustomerRequest
-	(*DeleteCustomerResponse)(nil),          // 10: reservation.edge.b.v1.DeleteCustomerResponse
-	(*Pass)(nil),                            // 11: reservation.edge.b.v1.Pass
-	(*PassWrite)(nil),                       // 12: reservation.edge.b.v1.PassWrite
-	(*ListPassesRequest)(nil),               // 13: reservation.edge.b.v1.ListPassesRequest
-	(*ListPassesResponse)(nil),              // 14: reservation.edge.b.v1.ListPassesResponse
-	(*GetPassRequest)(nil),                  // 15: reservation.edge.b.v1.GetPassRequest
-	(*CreatePassRequest)(nil),               // 16: reservation.edge.b.v1.CreatePassRequest
-	(*UpdatePassRequest)(nil),               // 17: reservation.edge.b.v1.UpdatePassRequest
-	(*CustomerPass)(nil),                    // 18: reservation.edge.b.v1.CustomerPass
-	(*CustomerPassCreate)(nil),              // 19: reservation.edge.b.v1.CustomerPassCreate
-	(*PassPaymentWrite)(nil),                // 20: reservation.edge.b.v1.PassPaymentWrite
-	(*CustomerPassUpdate)(nil),              // 21: reservation.edge.b.v1.CustomerPassUpdate
-	(*ListCustomerPassesRequest)(nil),       // 22: reservation.edge.b.v1.ListCustomerPassesRequest
-	(*ListCustomerPassesResponse)(nil),      // 23: reservation.edge.b.v1.ListCustomerPassesResponse
-	(*GetCustomerPassRequest)(nil),          // 24: reservation.edge.b.v1.GetCustomerPassRequest
-	(*CreateCustomerPassRequest)(nil),       // 25: reservation.edge.b.v1.CreateCustomerPassRequest
-	(*UpdateCustomerPassRequest)(nil),       // 26: reservation.edge.b.v1.UpdateCustomerPassRequest
-	(*GetCustomerResponse)(nil),             // 27: reservation.edge.b.v1.GetCustomerResponse
-	(*CreateCustomerResponse)(nil),          // 28: reservation.edge.b.v1.CreateCustomerResponse
-	(*UpdateCustomerResponse)(nil),          // 29: reservation.edge.b.v1.UpdateCustomerResponse
-	(*GetPassResponse)(nil),                 // 30: reservation.edge.b.v1.GetPassResponse
-	(*CreatePassResponse)(nil),              // 31: reservation.edge.b.v1.CreatePassResponse
-	(*UpdatePassResponse)(nil),              // 32: reservation.edge.b.v1.UpdatePassResponse
-	(*GetCustomerPassResponse)(nil),         // 33: reservation.edge.b.v1.GetCustomerPassResponse
-	(*CreateCustomerPassResponse)(nil),      // 34: reservation.edge.b.v1.CreateCustomerPassResponse
-	(*UpdateCustomerPassResponse)(nil),      // 35: reservation.edge.b.v1.UpdateCustomerPassResponse
-	(*v1.Amount)(nil),                       // 36: reservation.edge.v1.Amount
-	(*v1.TextList)(nil),                     // 37: reservation.edge.v1.TextList
-	(*v1.NullableText)(nil),                 // 38: reservation.edge.v1.NullableText
-	(*ListEventsRequest)(nil),               // 39: reservation.edge.b.v1.ListEventsRequest
-	(*GetEventRequest)(nil),                 // 40: reservation.edge.b.v1.GetEventRequest
-	(*CreateEventRequest)(nil),              // 41: reservation.edge.b.v1.CreateEventRequest
-	(*UpdateEventRequest)(nil),              // 42: reservation.edge.b.v1.UpdateEventRequest
-	(*DeleteEventRequest)(nil),              // 43: reservation.edge.b.v1.DeleteEventRequest
-	(*ListRegistrationsRequest)(nil),        // 44: reservation.edge.b.v1.ListRegistrationsRequest
-	(*CreateRegistrationRequest)(nil),       // 45: reservation.edge.b.v1.CreateRegistrationRequest
-	(*GetRegistrationRequest)(nil),          // 46: reservation.edge.b.v1.GetRegistrationRequest
-	(*DeleteRegistrationRequest)(nil),       // 47: reservation.edge.b.v1.DeleteRegistrationRequest
-	(*AddEventDateRequest)(nil),             // 48: reservation.edge.b.v1.AddEventDateRequest
-	(*ListEventDatesRequest)(nil),           // 49: reservation.edge.b.v1.ListEventDatesRequest
-	(*GetEventDateRequest)(nil),             // 50: reservation.edge.b.v1.GetEventDateRequest
-	(*UpdateEventDateRequest)(nil),          // 51: reservation.edge.b.v1.UpdateEventDateRequest
-	(*CancelEventDateRequest)(nil),          // 52: reservation.edge.b.v1.CancelEventDateRequest
-	(*JoinWaitlistRequest)(nil),             // 53: reservation.edge.b.v1.JoinWaitlistRequest
-	(*ListAllRegistrationsRequest)(nil),     // 54: reservation.edge.b.v1.ListAllRegistrationsRequest
-	(*GetAnyRegistrationRequest)(nil),       // 55: reservation.edge.b.v1.GetAnyRegistrationRequest
-	(*CancelRegistrationRequest)(nil),       // 56: reservation.edge.b.v1.CancelRegistrationRequest
-	(*PreviewCancellationRequest)(nil),      // 57: reservation.edge.b.v1.PreviewCancellationRequest
-	(*RefundRegistrationRequest)(nil),       // 58: reservation.edge.b.v1.RefundRegistrationRequest
-	(*RecordAttendanceRequest)(nil),         // 59: reservation.edge.b.v1.RecordAttendanceRequest
-	(*ListTransactionsRequest)(nil),         // 60: reservation.edge.b.v1.ListTransactionsRequest
-	(*CreateTransactionRequest)(nil),        // 61: reservation.edge.b.v1.CreateTransactionRequest
-	(*GetTransactionRequest)(nil),           // 62: reservation.edge.b.v1.GetTransactionRequest
-	(*CreateHoldRequest)(nil),               // 63: reservation.edge.b.v1.CreateHoldRequest
-	(*GetHoldRequest)(nil),                  // 64: reservation.edge.b.v1.GetHoldRequest
-	(*ConfirmHoldRequest)(nil),              // 65: reservation.edge.b.v1.ConfirmHoldRequest
-	(*DeleteHoldRequest)(nil),               // 66: reservation.edge.b.v1.DeleteHoldRequest
-	(*ListWaitlistEntriesRequest)(nil),      // 67: reservation.edge.b.v1.ListWaitlistEntriesRequest
-	(*GetWaitlistEntryRequest)(nil),         // 68: reservation.edge.b.v1.GetWaitlistEntryRequest
-	(*AcceptOfferRequest)(nil),              // 69: reservation.edge.b.v1.AcceptOfferRequest
-	(*DeleteWaitlistEntryRequest)(nil),      // 70: reservation.edge.b.v1.DeleteWaitlistEntryRequest
-	(*ListDiscountCodesRequest)(nil),        // 71: reservation.edge.b.v1.ListDiscountCodesRequest
-	(*GetDiscountCodeRequest)(nil),          // 72: reservation.edge.b.v1.GetDiscountCodeRequest
-	(*CreateDiscountCodeRequest)(nil),       // 73: reservation.edge.b.v1.CreateDiscountCodeRequest
-	(*UpdateDiscountCodeRequest)(nil),       // 74: reservation.edge.b.v1.UpdateDiscountCodeRequest
-	(*ListLedgerRequest)(nil),               // 75: reservation.edge.b.v1.ListLedgerRequest
-	(*ListWebhookEndpointsRequest)(nil),     // 76: reservation.edge.b.v1.ListWebhookEndpointsRequest
-	(*GetWebhookEndpointRequest)(nil),       // 77: reservation.edge.b.v1.GetWebhookEndpointRequest
-	(*CreateWebhookEndpointRequest)(nil),    // 78: reservation.edge.b.v1.CreateWebhookEndpointRequest
-	(*UpdateWebhookEndpointRequest)(nil),    // 79: reservation.edge.b.v1.UpdateWebhookEndpointRequest
-	(*DeleteWebhookEndpointRequest)(nil),    // 80: reservation.edge.b.v1.DeleteWebhookEndpointRequest
-	(*GetWebhookSecretRequest)(nil),         // 81: reservation.edge.b.v1.GetWebhookSecretRequest
-	(*RotateWebhookSecretRequest)(nil),      // 82: reservation.edge.b.v1.RotateWebhookSecretRequest
-	(*SendWebhookTestRequest)(nil),          // 83: reservation.edge.b.v1.SendWebhookTestRequest
-	(*ListWebhookDeliveriesRequest)(nil),    // 84: reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	(*GetWebhookDeliveryRequest)(nil),       // 85: reservation.edge.b.v1.GetWebhookDeliveryRequest
-	(*ReplayWebhookDeliveryRequest)(nil),    // 86: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	(*ReplayWebhookDeliveriesRequest)(nil),  // 87: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	(*ListWebhookMessagesRequest)(nil),      // 88: reservation.edge.b.v1.ListWebhookMessagesRequest
-	(*ListRequestsRequest)(nil),             // 89: reservation.edge.b.v1.ListRequestsRequest
-	(*GetRequestRequest)(nil),               // 90: reservation.edge.b.v1.GetRequestRequest
-	(*GetTestClockRequest)(nil),             // 91: reservation.edge.b.v1.GetTestClockRequest
-	(*AdvanceTestClockRequest)(nil),         // 92: reservation.edge.b.v1.AdvanceTestClockRequest
-	(*ResetTestDataRequest)(nil),            // 93: reservation.edge.b.v1.ResetTestDataRequest
-	(*ListEventsResponse)(nil),              // 94: reservation.edge.b.v1.ListEventsResponse
-	(*GetEventResponse)(nil),                // 95: reservation.edge.b.v1.GetEventResponse
-	(*CreateEventResponse)(nil),             // 96: reservation.edge.b.v1.CreateEventResponse
-	(*UpdateEventResponse)(nil),             // 97: reservation.edge.b.v1.UpdateEventResponse
-	(*DeleteEventResponse)(nil),             // 98: reservation.edge.b.v1.DeleteEventResponse
-	(*ListRegistrationsResponse)(nil),       // 99: reservation.edge.b.v1.ListRegistrationsResponse
-	(*CreateRegistrationResponse)(nil),      // 100: reservation.edge.b.v1.CreateRegistrationResponse
-	(*GetRegistrationResponse)(nil),         // 101: reservation.edge.b.v1.GetRegistrationResponse
-	(*DeleteRegistrationResponse)(nil),      // 102: reservation.edge.b.v1.DeleteRegistrationResponse
-	(*AddEventDateResponse)(nil),            // 103: reservation.edge.b.v1.AddEventDateResponse
-	(*ListEventDatesResponse)(nil),          // 104: reservation.edge.b.v1.ListEventDatesResponse
-	(*GetEventDateResponse)(nil),            // 105: reservation.edge.b.v1.GetEventDateResponse
-	(*UpdateEventDateResponse)(nil),         // 106: reservation.edge.b.v1.UpdateEventDateResponse
-	(*CancelEventDateResponse)(nil),         // 107: reservation.edge.b.v1.CancelEventDateResponse
-	(*JoinWaitlistResponse)(nil),            // 108: reservation.edge.b.v1.JoinWaitlistResponse
-	(*ListAllRegistrationsResponse)(nil),    // 109: reservation.edge.b.v1.ListAllRegistrationsResponse
-	(*GetAnyRegistrationResponse)(nil),      // 110: reservation.edge.b.v1.GetAnyRegistrationResponse
-	(*CancelRegistrationResponse)(nil),      // 111: reservation.edge.b.v1.CancelRegistrationResponse
-	(*PreviewCancellationResponse)(nil),     // 112: reservation.edge.b.v1.PreviewCancellationResponse
-	(*RefundRegistrationResponse)(nil),      // 113: reservation.edge.b.v1.RefundRegistrationResponse
-	(*RecordAttendanceResponse)(nil),        // 114: reservation.edge.b.v1.RecordAttendanceResponse
-	(*ListTransactionsResponse)(nil),        // 115: reservation.edge.b.v1.ListTransactionsResponse
-	(*CreateTransactionResponse)(nil),       // 116: reservation.edge.b.v1.CreateTransactionResponse
-	(*GetTransactionResponse)(nil),          // 117: reservation.edge.b.v1.GetTransactionResponse
-	(*CreateHoldResponse)(nil),              // 118: reservation.edge.b.v1.CreateHoldResponse
-	(*GetHoldResponse)(nil),                 // 119: reservation.edge.b.v1.GetHoldResponse
-	(*ConfirmHoldResponse)(nil),             // 120: reservation.edge.b.v1.ConfirmHoldResponse
-	(*DeleteHoldResponse)(nil),              // 121: reservation.edge.b.v1.DeleteHoldResponse
-	(*ListWaitlistEntriesResponse)(nil),     // 122: reservation.edge.b.v1.ListWaitlistEntriesResponse
-	(*GetWaitlistEntryResponse)(nil),        // 123: reservation.edge.b.v1.GetWaitlistEntryResponse
-	(*AcceptOfferResponse)(nil),             // 124: reservation.edge.b.v1.AcceptOfferResponse
-	(*DeleteWaitlistEntryResponse)(nil),     // 125: reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	(*ListDiscountCodesResponse)(nil),       // 126: reservation.edge.b.v1.ListDiscountCodesResponse
-	(*GetDiscountCodeResponse)(nil),         // 127: reservation.edge.b.v1.GetDiscountCodeResponse
-	(*CreateDiscountCodeResponse)(nil),      // 128: reservation.edge.b.v1.CreateDiscountCodeResponse
-	(*UpdateDiscountCodeResponse)(nil),      // 129: reservation.edge.b.v1.UpdateDiscountCodeResponse
-	(*ListLedgerResponse)(nil),              // 130: reservation.edge.b.v1.ListLedgerResponse
-	(*ListWebhookEndpointsResponse)(nil),    // 131: reservation.edge.b.v1.ListWebhookEndpointsResponse
-	(*GetWebhookEndpointResponse)(nil),      // 132: reservation.edge.b.v1.GetWebhookEndpointResponse
-	(*CreateWebhookEndpointResponse)(nil),   // 133: reservation.edge.b.v1.CreateWebhookEndpointResponse
-	(*UpdateWebhookEndpointResponse)(nil),   // 134: reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	(*DeleteWebhookEndpointResponse)(nil),   // 135: reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	(*GetWebhookSecretResponse)(nil),        // 136: reservation.edge.b.v1.GetWebhookSecretResponse
-	(*RotateWebhookSecretResponse)(nil),     // 137: reservation.edge.b.v1.RotateWebhookSecretResponse
-	(*SendWebhookTestResponse)(nil),         // 138: reservation.edge.b.v1.SendWebhookTestResponse
-	(*ListWebhookDeliveriesResponse)(nil),   // 139: reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	(*GetWebhookDeliveryResponse)(nil),      // 140: reservation.edge.b.v1.GetWebhookDeliveryResponse
-	(*ReplayWebhookDeliveryResponse)(nil),   // 141: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	(*ReplayWebhookDeliveriesResponse)(nil), // 142: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	(*ListWebhookMessagesResponse)(nil),     // 143: reservation.edge.b.v1.ListWebhookMessagesResponse
-	(*ListRequestsResponse)(nil),            // 144: reservation.edge.b.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),              // 145: reservation.edge.b.v1.GetRequestResponse
-	(*GetTestClockResponse)(nil),            // 146: reservation.edge.b.v1.GetTestClockResponse
-	(*AdvanceTestClockResponse)(nil),        // 147: reservation.edge.b.v1.AdvanceTestClockResponse
-	(*ResetTestDataResponse)(nil),           // 148: reservation.edge.b.v1.ResetTestDataResponse
+	(*TokenRequest)(nil),                            // 0: reservation.edge.b.v1.TokenRequest
+	(*TokenResponse)(nil),                           // 1: reservation.edge.b.v1.TokenResponse
+	(*Customer)(nil),                                // 2: reservation.edge.b.v1.Customer
+	(*CustomerWrite)(nil),                           // 3: reservation.edge.b.v1.CustomerWrite
+	(*ListCustomersRequest)(nil),                    // 4: reservation.edge.b.v1.ListCustomersRequest
+	(*ListCustomersResponse)(nil),                   // 5: reservation.edge.b.v1.ListCustomersResponse
+	(*GetCustomerRequest)(nil),                      // 6: reservation.edge.b.v1.GetCustomerRequest
+	(*CreateCustomerRequest)(nil),                   // 7: reservation.edge.b.v1.CreateCustomerRequest
+	(*UpdateCustomerRequest)(nil),                   // 8: reservation.edge.b.v1.UpdateCustomerRequest
+	(*DeleteCustomerRequest)(nil),                   // 9: reservation.edge.b.v1.DeleteCustomerRequest
+	(*DeleteCustomerResponse)(nil),                  // 10: reservation.edge.b.v1.DeleteCustomerResponse
+	(*Pass)(nil),                                    // 11: reservation.edge.b.v1.Pass
+	(*PassWrite)(nil),                               // 12: reservation.edge.b.v1.PassWrite
+	(*ListPassesRequest)(nil),                       // 13: reservation.edge.b.v1.ListPassesRequest
+	(*ListPassesResponse)(nil),                      // 14: reservation.edge.b.v1.ListPassesResponse
+	(*GetPassRequest)(nil),                          // 15: reservation.edge.b.v1.GetPassRequest
+	(*CreatePassRequest)(nil),                       // 16: reservation.edge.b.v1.CreatePassRequest
+	(*UpdatePassRequest)(nil),                       // 17: reservation.edge.b.v1.UpdatePassRequest
+	(*CustomerPass)(nil),                            // 18: reservation.edge.b.v1.CustomerPass
+	(*CustomerPassCreate)(nil),                      // 19: reservation.edge.b.v1.CustomerPassCreate
+	(*PassPaymentWrite)(nil),                        // 20: reservation.edge.b.v1.PassPaymentWrite
+	(*CustomerPassUpdate)(nil),                      // 21: reservation.edge.b.v1.CustomerPassUpdate
+	(*ListCustomerPassesRequest)(nil),               // 22: reservation.edge.b.v1.ListCustomerPassesRequest
+	(*ListCustomerPassesResponse)(nil),              // 23: reservation.edge.b.v1.ListCustomerPassesResponse
+	(*GetCustomerPassRequest)(nil),                  // 24: reservation.edge.b.v1.GetCustomerPassRequest
+	(*CreateCustomerPassRequest)(nil),               // 25: reservation.edge.b.v1.CreateCustomerPassRequest
+	(*UpdateCustomerPassRequest)(nil),               // 26: reservation.edge.b.v1.UpdateCustomerPassRequest
+	(*GetCustomerResponse)(nil),                     // 27: reservation.edge.b.v1.GetCustomerResponse
+	(*CreateCustomerResponse)(nil),                  // 28: reservation.edge.b.v1.CreateCustomerResponse
+	(*UpdateCustomerResponse)(nil),                  // 29: reservation.edge.b.v1.UpdateCustomerResponse
+	(*GetPassResponse)(nil),                         // 30: reservation.edge.b.v1.GetPassResponse
+	(*CreatePassResponse)(nil),                      // 31: reservation.edge.b.v1.CreatePassResponse
+	(*UpdatePassResponse)(nil),                      // 32: reservation.edge.b.v1.UpdatePassResponse
+	(*GetCustomerPassResponse)(nil),                 // 33: reservation.edge.b.v1.GetCustomerPassResponse
+	(*CreateCustomerPassResponse)(nil),              // 34: reservation.edge.b.v1.CreateCustomerPassResponse
+	(*UpdateCustomerPassResponse)(nil),              // 35: reservation.edge.b.v1.UpdateCustomerPassResponse
+	(*v1.Amount)(nil),                               // 36: reservation.edge.v1.Amount
+	(*v1.NullableText)(nil),                         // 37: reservation.edge.v1.NullableText
+	(*v1.TextList)(nil),                             // 38: reservation.edge.v1.TextList
+	(*ListEventsRequest)(nil),                       // 39: reservation.edge.b.v1.ListEventsRequest
+	(*GetEventRequest)(nil),                         // 40: reservation.edge.b.v1.GetEventRequest
+	(*CreateEventRequest)(nil),                      // 41: reservation.edge.b.v1.CreateEventRequest
+	(*UpdateEventRequest)(nil),                      // 42: reservation.edge.b.v1.UpdateEventRequest
+	(*DeleteEventRequest)(nil),                      // 43: reservation.edge.b.v1.DeleteEventRequest
+	(*ListRegistrationsRequest)(nil),                // 44: reservation.edge.b.v1.ListRegistrationsRequest
+	(*CreateRegistrationRequest)(nil),               // 45: reservation.edge.b.v1.CreateRegistrationRequest
+	(*GetRegistrationRequest)(nil),                  // 46: reservation.edge.b.v1.GetRegistrationRequest
+	(*DeleteRegistrationRequest)(nil),               // 47: reservation.edge.b.v1.DeleteRegistrationRequest
+	(*AddEventDateRequest)(nil),                     // 48: reservation.edge.b.v1.AddEventDateRequest
+	(*ListEventDatesRequest)(nil),                   // 49: reservation.edge.b.v1.ListEventDatesRequest
+	(*GetEventDateRequest)(nil),                     // 50: reservation.edge.b.v1.GetEventDateRequest
+	(*UpdateEventDateRequest)(nil),                  // 51: reservation.edge.b.v1.UpdateEventDateRequest
+	(*CancelEventDateRequest)(nil),                  // 52: reservation.edge.b.v1.CancelEventDateRequest
+	(*JoinWaitlistRequest)(nil),                     // 53: reservation.edge.b.v1.JoinWaitlistRequest
+	(*ListAllRegistrationsRequest)(nil),             // 54: reservation.edge.b.v1.ListAllRegistrationsRequest
+	(*GetAnyRegistrationRequest)(nil),               // 55: reservation.edge.b.v1.GetAnyRegistrationRequest
+	(*CancelRegistrationRequest)(nil),               // 56: reservation.edge.b.v1.CancelRegistrationRequest
+	(*PreviewCancellationRequest)(nil),              // 57: reservation.edge.b.v1.PreviewCancellationRequest
+	(*RefundRegistrationRequest)(nil),               // 58: reservation.edge.b.v1.RefundRegistrationRequest
+	(*RecordAttendanceRequest)(nil),                 // 59: reservation.edge.b.v1.RecordAttendanceRequest
+	(*ListTransactionsRequest)(nil),                 // 60: reservation.edge.b.v1.ListTransactionsRequest
+	(*CreateTransactionRequest)(nil),                // 61: reservation.edge.b.v1.CreateTransactionRequest
+	(*GetTransactionRequest)(nil),                   // 62: reservation.edge.b.v1.GetTransactionRequest
+	(*CreateHoldRequest)(nil),                       // 63: reservation.edge.b.v1.CreateHoldRequest
+	(*GetHoldRequest)(nil),                          // 64: reservation.edge.b.v1.GetHoldRequest
+	(*ConfirmHoldRequest)(nil),                      // 65: reservation.edge.b.v1.ConfirmHoldRequest
+	(*DeleteHoldRequest)(nil),                       // 66: reservation.edge.b.v1.DeleteHoldRequest
+	(*ListWaitlistEntriesRequest)(nil),              // 67: reservation.edge.b.v1.ListWaitlistEntriesRequest
+	(*GetWaitlistEntryRequest)(nil),                 // 68: reservation.edge.b.v1.GetWaitlistEntryRequest
+	(*AcceptOfferRequest)(nil),                      // 69: reservation.edge.b.v1.AcceptOfferRequest
+	(*DeleteWaitlistEntryRequest)(nil),              // 70: reservation.edge.b.v1.DeleteWaitlistEntryRequest
+	(*ListDiscountCodesRequest)(nil),                // 71: reservation.edge.b.v1.ListDiscountCodesRequest
+	(*GetDiscountCodeRequest)(nil),                  // 72: reservation.edge.b.v1.GetDiscountCodeRequest
+	(*CreateDiscountCodeRequest)(nil),               // 73: reservation.edge.b.v1.CreateDiscountCodeRequest
+	(*UpdateDiscountCodeRequest)(nil),               // 74: reservation.edge.b.v1.UpdateDiscountCodeRequest
+	(*ListLedgerRequest)(nil),                       // 75: reservation.edge.b.v1.ListLedgerRequest
+	(*ListWebhookEndpointsRequest)(nil),             // 76: reservation.edge.b.v1.ListWebhookEndpointsRequest
+	(*GetWebhookEndpointRequest)(nil),               // 77: reservation.edge.b.v1.GetWebhookEndpointRequest
+	(*CreateWebhookEndpointRequest)(nil),            // 78: reservation.edge.b.v1.CreateWebhookEndpointRequest
+	(*UpdateWebhookEndpointRequest)(nil),            // 79: reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	(*DeleteWebhookEndpointRequest)(nil),            // 80: reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	(*GetWebhookSecretRequest)(nil),                 // 81: reservation.edge.b.v1.GetWebhookSecretRequest
+	(*RotateWebhookSecretRequest)(nil),              // 82: reservation.edge.b.v1.RotateWebhookSecretRequest
+	(*SendWebhookTestRequest)(nil),                  // 83: reservation.edge.b.v1.SendWebhookTestRequest
+	(*ListWebhookDeliveriesRequest)(nil),            // 84: reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	(*GetWebhookDeliveryRequest)(nil),               // 85: reservation.edge.b.v1.GetWebhookDeliveryRequest
+	(*ReplayWebhookDeliveryRequest)(nil),            // 86: reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	(*ReplayWebhookDeliveriesRequest)(nil),          // 87: reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	(*ListWebhookMessagesRequest)(nil),              // 88: reservation.edge.b.v1.ListWebhookMessagesRequest
+	(*ListRequestsRequest)(nil),                     // 89: reservation.edge.b.v1.ListRequestsRequest
+	(*GetRequestRequest)(nil),                       // 90: reservation.edge.b.v1.GetRequestRequest
+	(*ListPlansRequest)(nil),                        // 91: reservation.edge.b.v1.ListPlansRequest
+	(*GetPlanRequest)(nil),                          // 92: reservation.edge.b.v1.GetPlanRequest
+	(*CreatePlanRequest)(nil),                       // 93: reservation.edge.b.v1.CreatePlanRequest
+	(*UpdatePlanRequest)(nil),                       // 94: reservation.edge.b.v1.UpdatePlanRequest
+	(*ListSubscriptionsRequest)(nil),                // 95: reservation.edge.b.v1.ListSubscriptionsRequest
+	(*GetSubscriptionRequest)(nil),                  // 96: reservation.edge.b.v1.GetSubscriptionRequest
+	(*CreateSubscriptionRequest)(nil),               // 97: reservation.edge.b.v1.CreateSubscriptionRequest
+	(*ListSubscriptionPeriodsRequest)(nil),          // 98: reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	(*ListAccountEntriesRequest)(nil),               // 99: reservation.edge.b.v1.ListAccountEntriesRequest
+	(*PauseSubscriptionRequest)(nil),                // 100: reservation.edge.b.v1.PauseSubscriptionRequest
+	(*ResumeSubscriptionRequest)(nil),               // 101: reservation.edge.b.v1.ResumeSubscriptionRequest
+	(*PreviewPlanChangeRequest)(nil),                // 102: reservation.edge.b.v1.PreviewPlanChangeRequest
+	(*ChangePlanRequest)(nil),                       // 103: reservation.edge.b.v1.ChangePlanRequest
+	(*WithdrawPlanChangeRequest)(nil),               // 104: reservation.edge.b.v1.WithdrawPlanChangeRequest
+	(*PreviewSubscriptionCancellationRequest)(nil),  // 105: reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	(*CancelSubscriptionRequest)(nil),               // 106: reservation.edge.b.v1.CancelSubscriptionRequest
+	(*WithdrawCancellationRequest)(nil),             // 107: reservation.edge.b.v1.WithdrawCancellationRequest
+	(*RecordPaymentRequest)(nil),                    // 108: reservation.edge.b.v1.RecordPaymentRequest
+	(*RecordPaymentFailureRequest)(nil),             // 109: reservation.edge.b.v1.RecordPaymentFailureRequest
+	(*WaivePaymentRequest)(nil),                     // 110: reservation.edge.b.v1.WaivePaymentRequest
+	(*RecordRefundRequest)(nil),                     // 111: reservation.edge.b.v1.RecordRefundRequest
+	(*GetSubscriptionSettingsRequest)(nil),          // 112: reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	(*UpdateSubscriptionSettingsRequest)(nil),       // 113: reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	(*ListMediaRequest)(nil),                        // 114: reservation.edge.b.v1.ListMediaRequest
+	(*GetMediaItemRequest)(nil),                     // 115: reservation.edge.b.v1.GetMediaItemRequest
+	(*CreateMediaItemRequest)(nil),                  // 116: reservation.edge.b.v1.CreateMediaItemRequest
+	(*UpdateMediaItemRequest)(nil),                  // 117: reservation.edge.b.v1.UpdateMediaItemRequest
+	(*DeleteMediaItemRequest)(nil),                  // 118: reservation.edge.b.v1.DeleteMediaItemRequest
+	(*CreateUploadRequest)(nil),                     // 119: reservation.edge.b.v1.CreateUploadRequest
+	(*GetUploadRequest)(nil),                        // 120: reservation.edge.b.v1.GetUploadRequest
+	(*CompleteUploadRequest)(nil),                   // 121: reservation.edge.b.v1.CompleteUploadRequest
+	(*CancelUploadRequest)(nil),                     // 122: reservation.edge.b.v1.CancelUploadRequest
+	(*CreatePlaybackLinkRequest)(nil),               // 123: reservation.edge.b.v1.CreatePlaybackLinkRequest
+	(*RecordProgressRequest)(nil),                   // 124: reservation.edge.b.v1.RecordProgressRequest
+	(*ListMediaCollectionsRequest)(nil),             // 125: reservation.edge.b.v1.ListMediaCollectionsRequest
+	(*GetMediaCollectionRequest)(nil),               // 126: reservation.edge.b.v1.GetMediaCollectionRequest
+	(*CreateMediaCollectionRequest)(nil),            // 127: reservation.edge.b.v1.CreateMediaCollectionRequest
+	(*UpdateMediaCollectionRequest)(nil),            // 128: reservation.edge.b.v1.UpdateMediaCollectionRequest
+	(*DeleteMediaCollectionRequest)(nil),            // 129: reservation.edge.b.v1.DeleteMediaCollectionRequest
+	(*ListMediaEntitlementsRequest)(nil),            // 130: reservation.edge.b.v1.ListMediaEntitlementsRequest
+	(*GetMediaEntitlementRequest)(nil),              // 131: reservation.edge.b.v1.GetMediaEntitlementRequest
+	(*CreateMediaEntitlementRequest)(nil),           // 132: reservation.edge.b.v1.CreateMediaEntitlementRequest
+	(*DeleteMediaEntitlementRequest)(nil),           // 133: reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	(*ListCustomerMediaRequest)(nil),                // 134: reservation.edge.b.v1.ListCustomerMediaRequest
+	(*GetCustomerMediaRequest)(nil),                 // 135: reservation.edge.b.v1.GetCustomerMediaRequest
+	(*GetTestClockRequest)(nil),                     // 136: reservation.edge.b.v1.GetTestClockRequest
+	(*AdvanceTestClockRequest)(nil),                 // 137: reservation.edge.b.v1.AdvanceTestClockRequest
+	(*ResetTestDataRequest)(nil),                    // 138: reservation.edge.b.v1.ResetTestDataRequest
+	(*ListEventsResponse)(nil),                      // 139: reservation.edge.b.v1.ListEventsResponse
+	(*GetEventResponse)(nil),                        // 140: reservation.edge.b.v1.GetEventResponse
+	(*CreateEventResponse)(nil),                     // 141: reservation.edge.b.v1.CreateEventResponse
+	(*UpdateEventResponse)(nil),                     // 142: reservation.edge.b.v1.UpdateEventResponse
+	(*DeleteEventResponse)(nil),                     // 143: reservation.edge.b.v1.DeleteEventResponse
+	(*ListRegistrationsResponse)(nil),               // 144: reservation.edge.b.v1.ListRegistrationsResponse
+	(*CreateRegistrationResponse)(nil),              // 145: reservation.edge.b.v1.CreateRegistrationResponse
+	(*GetRegistrationResponse)(nil),                 // 146: reservation.edge.b.v1.GetRegistrationResponse
+	(*DeleteRegistrationResponse)(nil),              // 147: reservation.edge.b.v1.DeleteRegistrationResponse
+	(*AddEventDateResponse)(nil),                    // 148: reservation.edge.b.v1.AddEventDateResponse
+	(*ListEventDatesResponse)(nil),                  // 149: reservation.edge.b.v1.ListEventDatesResponse
+	(*GetEventDateResponse)(nil),                    // 150: reservation.edge.b.v1.GetEventDateResponse
+	(*UpdateEventDateResponse)(nil),                 // 151: reservation.edge.b.v1.UpdateEventDateResponse
+	(*CancelEventDateResponse)(nil),                 // 152: reservation.edge.b.v1.CancelEventDateResponse
+	(*JoinWaitlistResponse)(nil),                    // 153: reservation.edge.b.v1.JoinWaitlistResponse
+	(*ListAllRegistrationsResponse)(nil),            // 154: reservation.edge.b.v1.ListAllRegistrationsResponse
+	(*GetAnyRegistrationResponse)(nil),              // 155: reservation.edge.b.v1.GetAnyRegistrationResponse
+	(*CancelRegistrationResponse)(nil),              // 156: reservation.edge.b.v1.CancelRegistrationResponse
+	(*PreviewCancellationResponse)(nil),             // 157: reservation.edge.b.v1.PreviewCancellationResponse
+	(*RefundRegistrationResponse)(nil),              // 158: reservation.edge.b.v1.RefundRegistrationResponse
+	(*RecordAttendanceResponse)(nil),                // 159: reservation.edge.b.v1.RecordAttendanceResponse
+	(*ListTransactionsResponse)(nil),                // 160: reservation.edge.b.v1.ListTransactionsResponse
+	(*CreateTransactionResponse)(nil),               // 161: reservation.edge.b.v1.CreateTransactionResponse
+	(*GetTransactionResponse)(nil),                  // 162: reservation.edge.b.v1.GetTransactionResponse
+	(*CreateHoldResponse)(nil),                      // 163: reservation.edge.b.v1.CreateHoldResponse
+	(*GetHoldResponse)(nil),                         // 164: reservation.edge.b.v1.GetHoldResponse
+	(*ConfirmHoldResponse)(nil),                     // 165: reservation.edge.b.v1.ConfirmHoldResponse
+	(*DeleteHoldResponse)(nil),                      // 166: reservation.edge.b.v1.DeleteHoldResponse
+	(*ListWaitlistEntriesResponse)(nil),             // 167: reservation.edge.b.v1.ListWaitlistEntriesResponse
+	(*GetWaitlistEntryResponse)(nil),                // 168: reservation.edge.b.v1.GetWaitlistEntryResponse
+	(*AcceptOfferResponse)(nil),                     // 169: reservation.edge.b.v1.AcceptOfferResponse
+	(*DeleteWaitlistEntryResponse)(nil),             // 170: reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	(*ListDiscountCodesResponse)(nil),               // 171: reservation.edge.b.v1.ListDiscountCodesResponse
+	(*GetDiscountCodeResponse)(nil),                 // 172: reservation.edge.b.v1.GetDiscountCodeResponse
+	(*CreateDiscountCodeResponse)(nil),              // 173: reservation.edge.b.v1.CreateDiscountCodeResponse
+	(*UpdateDiscountCodeResponse)(nil),              // 174: reservation.edge.b.v1.UpdateDiscountCodeResponse
+	(*ListLedgerResponse)(nil),                      // 175: reservation.edge.b.v1.ListLedgerResponse
+	(*ListWebhookEndpointsResponse)(nil),            // 176: reservation.edge.b.v1.ListWebhookEndpointsResponse
+	(*GetWebhookEndpointResponse)(nil),              // 177: reservation.edge.b.v1.GetWebhookEndpointResponse
+	(*CreateWebhookEndpointResponse)(nil),           // 178: reservation.edge.b.v1.CreateWebhookEndpointResponse
+	(*UpdateWebhookEndpointResponse)(nil),           // 179: reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	(*DeleteWebhookEndpointResponse)(nil),           // 180: reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	(*GetWebhookSecretResponse)(nil),                // 181: reservation.edge.b.v1.GetWebhookSecretResponse
+	(*RotateWebhookSecretResponse)(nil),             // 182: reservation.edge.b.v1.RotateWebhookSecretResponse
+	(*SendWebhookTestResponse)(nil),                 // 183: reservation.edge.b.v1.SendWebhookTestResponse
+	(*ListWebhookDeliveriesResponse)(nil),           // 184: reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	(*GetWebhookDeliveryResponse)(nil),              // 185: reservation.edge.b.v1.GetWebhookDeliveryResponse
+	(*ReplayWebhookDeliveryResponse)(nil),           // 186: reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	(*ReplayWebhookDeliveriesResponse)(nil),         // 187: reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	(*ListWebhookMessagesResponse)(nil),             // 188: reservation.edge.b.v1.ListWebhookMessagesResponse
+	(*ListRequestsResponse)(nil),                    // 189: reservation.edge.b.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),                      // 190: reservation.edge.b.v1.GetRequestResponse
+	(*ListPlansResponse)(nil),                       // 191: reservation.edge.b.v1.ListPlansResponse
+	(*GetPlanResponse)(nil),                         // 192: reservation.edge.b.v1.GetPlanResponse
+	(*CreatePlanResponse)(nil),                      // 193: reservation.edge.b.v1.CreatePlanResponse
+	(*UpdatePlanResponse)(nil),                      // 194: reservation.edge.b.v1.UpdatePlanResponse
+	(*ListSubscriptionsResponse)(nil),               // 195: reservation.edge.b.v1.ListSubscriptionsResponse
+	(*GetSubscriptionResponse)(nil),                 // 196: reservation.edge.b.v1.GetSubscriptionResponse
+	(*CreateSubscriptionResponse)(nil),              // 197: reservation.edge.b.v1.CreateSubscriptionResponse
+	(*ListSubscriptionPeriodsResponse)(nil),         // 198: reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	(*ListAccountEntriesResponse)(nil),              // 199: reservation.edge.b.v1.ListAccountEntriesResponse
+	(*PauseSubscriptionResponse)(nil),               // 200: reservation.edge.b.v1.PauseSubscriptionResponse
+	(*ResumeSubscriptionResponse)(nil),              // 201: reservation.edge.b.v1.ResumeSubscriptionResponse
+	(*PreviewPlanChangeResponse)(nil),               // 202: reservation.edge.b.v1.PreviewPlanChangeResponse
+	(*ChangePlanResponse)(nil),                      // 203: reservation.edge.b.v1.ChangePlanResponse
+	(*WithdrawPlanChangeResponse)(nil),              // 204: reservation.edge.b.v1.WithdrawPlanChangeResponse
+	(*PreviewSubscriptionCancellationResponse)(nil), // 205: reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	(*CancelSubscriptionResponse)(nil),              // 206: reservation.edge.b.v1.CancelSubscriptionResponse
+	(*WithdrawCancellationResponse)(nil),            // 207: reservation.edge.b.v1.WithdrawCancellationResponse
+	(*RecordPaymentResponse)(nil),                   // 208: reservation.edge.b.v1.RecordPaymentResponse
+	(*RecordPaymentFailureResponse)(nil),            // 209: reservation.edge.b.v1.RecordPaymentFailureResponse
+	(*WaivePaymentResponse)(nil),                    // 210: reservation.edge.b.v1.WaivePaymentResponse
+	(*RecordRefundResponse)(nil),                    // 211: reservation.edge.b.v1.RecordRefundResponse
+	(*GetSubscriptionSettingsResponse)(nil),         // 212: reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	(*UpdateSubscriptionSettingsResponse)(nil),      // 213: reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	(*ListMediaResponse)(nil),                       // 214: reservation.edge.b.v1.ListMediaResponse
+	(*GetMediaItemResponse)(nil),                    // 215: reservation.edge.b.v1.GetMediaItemResponse
+	(*CreateMediaItemResponse)(nil),                 // 216: reservation.edge.b.v1.CreateMediaItemResponse
+	(*UpdateMediaItemResponse)(nil),                 // 217: reservation.edge.b.v1.UpdateMediaItemResponse
+	(*DeleteMediaItemResponse)(nil),                 // 218: reservation.edge.b.v1.DeleteMediaItemResponse
+	(*CreateUploadResponse)(nil),                    // 219: reservation.edge.b.v1.CreateUploadResponse
+	(*GetUploadResponse)(nil),                       // 220: reservation.edge.b.v1.GetUploadResponse
+	(*CompleteUploadResponse)(nil),                  // 221: reservation.edge.b.v1.CompleteUploadResponse
+	(*CancelUploadResponse)(nil),                    // 222: reservation.edge.b.v1.CancelUploadResponse
+	(*CreatePlaybackLinkResponse)(nil),              // 223: reservation.edge.b.v1.CreatePlaybackLinkResponse
+	(*RecordProgressResponse)(nil),                  // 224: reservation.edge.b.v1.RecordProgressResponse
+	(*ListMediaCollectionsResponse)(nil),            // 225: reservation.edge.b.v1.ListMediaCollectionsResponse
+	(*GetMediaCollectionResponse)(nil),              // 226: reservation.edge.b.v1.GetMediaCollectionResponse
+	(*CreateMediaCollectionResponse)(nil),           // 227: reservation.edge.b.v1.CreateMediaCollectionResponse
+	(*UpdateMediaCollectionResponse)(nil),           // 228: reservation.edge.b.v1.UpdateMediaCollectionResponse
+	(*DeleteMediaCollectionResponse)(nil),           // 229: reservation.edge.b.v1.DeleteMediaCollectionResponse
+	(*ListMediaEntitlementsResponse)(nil),           // 230: reservation.edge.b.v1.ListMediaEntitlementsResponse
+	(*GetMediaEntitlementResponse)(nil),             // 231: reservation.edge.b.v1.GetMediaEntitlementResponse
+	(*CreateMediaEntitlementResponse)(nil),          // 232: reservation.edge.b.v1.CreateMediaEntitlementResponse
+	(*DeleteMediaEntitlementResponse)(nil),          // 233: reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	(*ListCustomerMediaResponse)(nil),               // 234: reservation.edge.b.v1.ListCustomerMediaResponse
+	(*GetCustomerMediaResponse)(nil),                // 235: reservation.edge.b.v1.GetCustomerMediaResponse
+	(*GetTestClockResponse)(nil),                    // 236: reservation.edge.b.v1.GetTestClockResponse
+	(*AdvanceTestClockResponse)(nil),                // 237: reservation.edge.b.v1.AdvanceTestClockResponse
+	(*ResetTestDataResponse)(nil),                   // 238: reservation.edge.b.v1.ResetTestDataResponse
 }
 var file_reservation_edge_b_v1_interface_b_proto_depIdxs = []int32{
 	2,   // 0: reservation.edge.b.v1.ListCustomersResponse.customers:type_name -> reservation.edge.b.v1.Customer
 	3,   // 1: reservation.edge.b.v1.CreateCustomerRequest.customer:type_name -> reservation.edge.b.v1.CustomerWrite
 	3,   // 2: reservation.edge.b.v1.UpdateCustomerRequest.customer:type_name -> reservation.edge.b.v1.CustomerWrite
 	36,  // 3: reservation.edge.b.v1.Pass.price:type_name -> reservation.edge.v1.Amount
-	36,  // 4: reservation.edge.b.v1.PassWrite.price:type_name -> reservation.edge.v1.Amount
-	37,  // 5: reservation.edge.b.v1.PassWrite.eligible_event_types:type_name -> reservation.edge.v1.TextList
-	11,  // 6: reservation.edge.b.v1.ListPassesResponse.passes:type_name -> reservation.edge.b.v1.Pass
-	12,  // 7: reservation.edge.b.v1.CreatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
-	12,  // 8: reservation.edge.b.v1.UpdatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
-	38,  // 9: reservation.edge.b.v1.CustomerPass.paused_since:type_name -> reservation.edge.v1.NullableText
-	20,  // 10: reservation.edge.b.v1.CustomerPassCreate.payment:type_name -> reservation.edge.b.v1.PassPaymentWrite
-	36,  // 11: reservation.edge.b.v1.PassPaymentWrite.amount:type_name -> reservation.edge.v1.Amount
-	18,  // 12: reservation.edge.b.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.edge.b.v1.CustomerPass
-	19,  // 13: reservation.edge.b.v1.CreateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassCreate
-	21,  // 14: reservation.edge.b.v1.UpdateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassUpdate
-	2,   // 15: reservation.edge.b.v1.GetCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	2,   // 16: reservation.edge.b.v1.CreateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	2,   // 17: reservation.edge.b.v1.UpdateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
-	11,  // 18: reservation.edge.b.v1.GetPassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	11,  // 19: reservation.edge.b.v1.CreatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	11,  // 20: reservation.edge.b.v1.UpdatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
-	18,  // 21: reservation.edge.b.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	18,  // 22: reservation.edge.b.v1.CreateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	18,  // 23: reservation.edge.b.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
-	4,   // 24: reservation.edge.b.v1.InterfaceBService.ListCustomers:input_type -> reservation.edge.b.v1.ListCustomersRequest
-	6,   // 25: reservation.edge.b.v1.InterfaceBService.GetCustomer:input_type -> reservation.edge.b.v1.GetCustomerRequest
-	7,   // 26: reservation.edge.b.v1.InterfaceBService.CreateCustomer:input_type -> reservation.edge.b.v1.CreateCustomerRequest
-	8,   // 27: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:input_type -> reservation.edge.b.v1.UpdateCustomerRequest
-	9,   // 28: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:input_type -> reservation.edge.b.v1.DeleteCustomerRequest
-	39,  // 29: reservation.edge.b.v1.InterfaceBService.ListEvents:input_type -> reservation.edge.b.v1.ListEventsRequest
-	40,  // 30: reservation.edge.b.v1.InterfaceBService.GetEvent:input_type -> reservation.edge.b.v1.GetEventRequest
-	41,  // 31: reservation.edge.b.v1.InterfaceBService.CreateEvent:input_type -> reservation.edge.b.v1.CreateEventRequest
-	42,  // 32: reservation.edge.b.v1.InterfaceBService.UpdateEvent:input_type -> reservation.edge.b.v1.UpdateEventRequest
-	43,  // 33: reservation.edge.b.v1.InterfaceBService.DeleteEvent:input_type -> reservation.edge.b.v1.DeleteEventRequest
-	44,  // 34: reservation.edge.b.v1.InterfaceBService.ListRegistrations:input_type -> reservation.edge.b.v1.ListRegistrationsRequest
-	45,  // 35: reservation.edge.b.v1.InterfaceBService.CreateRegistration:input_type -> reservation.edge.b.v1.CreateRegistrationRequest
-	46,  // 36: reservation.edge.b.v1.InterfaceBService.GetRegistration:input_type -> reservation.edge.b.v1.GetRegistrationRequest
-	47,  // 37: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:input_type -> reservation.edge.b.v1.DeleteRegistrationRequest
-	48,  // 38: reservation.edge.b.v1.InterfaceBService.AddEventDate:input_type -> reservation.edge.b.v1.AddEventDateRequest
-	49,  // 39: reservation.edge.b.v1.InterfaceBService.ListEventDates:input_type -> reservation.edge.b.v1.ListEventDatesRequest
-	50,  // 40: reservation.edge.b.v1.InterfaceBService.GetEventDate:input_type -> reservation.edge.b.v1.GetEventDateRequest
-	51,  // 41: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:input_type -> reservation.edge.b.v1.UpdateEventDateRequest
-	52,  // 42: reservation.edge.b.v1.InterfaceBService.CancelEventDate:input_type -> reservation.edge.b.v1.CancelEventDateRequest
-	53,  // 43: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:input_type -> reservation.edge.b.v1.JoinWaitlistRequest
-	54,  // 44: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:input_type -> reservation.edge.b.v1.ListAllRegistrationsRequest
-	55,  // 45: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:input_type -> reservation.edge.b.v1.GetAnyRegistrationRequest
-	56,  // 46: reservation.edge.b.v1.InterfaceBService.CancelRegistration:input_type -> reservation.edge.b.v1.CancelRegistrationRequest
-	57,  // 47: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:input_type -> reservation.edge.b.v1.PreviewCancellationRequest
-	58,  // 48: reservation.edge.b.v1.InterfaceBService.RefundRegistration:input_type -> reservation.edge.b.v1.RefundRegistrationRequest
-	59,  // 49: reservation.edge.b.v1.InterfaceBService.RecordAttendance:input_type -> reservation.edge.b.v1.RecordAttendanceRequest
-	60,  // 50: reservation.edge.b.v1.InterfaceBService.ListTransactions:input_type -> reservation.edge.b.v1.ListTransactionsRequest
-	61,  // 51: reservation.edge.b.v1.InterfaceBService.CreateTransaction:input_type -> reservation.edge.b.v1.CreateTransactionRequest
-	62,  // 52: reservation.edge.b.v1.InterfaceBService.GetTransaction:input_type -> reservation.edge.b.v1.GetTransactionRequest
-	63,  // 53: reservation.edge.b.v1.InterfaceBService.CreateHold:input_type -> reservation.edge.b.v1.CreateHoldRequest
-	64,  // 54: reservation.edge.b.v1.InterfaceBService.GetHold:input_type -> reservation.edge.b.v1.GetHoldRequest
-	65,  // 55: reservation.edge.b.v1.InterfaceBService.ConfirmHold:input_type -> reservation.edge.b.v1.ConfirmHoldRequest
-	66,  // 56: reservation.edge.b.v1.InterfaceBService.DeleteHold:input_type -> reservation.edge.b.v1.DeleteHoldRequest
-	67,  // 57: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:input_type -> reservation.edge.b.v1.ListWaitlistEntriesRequest
-	68,  // 58: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:input_type -> reservation.edge.b.v1.GetWaitlistEntryRequest
-	69,  // 59: reservation.edge.b.v1.InterfaceBService.AcceptOffer:input_type -> reservation.edge.b.v1.AcceptOfferRequest
-	70,  // 60: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:input_type -> reservation.edge.b.v1.DeleteWaitlistEntryRequest
-	13,  // 61: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
-	15,  // 62: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
-	16,  // 63: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
-	17,  // 64: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
-	22,  // 65: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
-	24,  // 66: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
-	25,  // 67: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
-	26,  // 68: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
-	71,  // 69: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
-	72,  // 70: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
-	73,  // 71: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
-	74,  // 72: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
-	75,  // 73: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
-	76,  // 74: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
-	77,  // 75: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
-	78,  // 76: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
-	79,  // 77: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
-	80,  // 78: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
-	81,  // 79: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
-	82,  // 80: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
-	83,  // 81: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
-	84,  // 82: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
-	85,  // 83: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
-	86,  // 84: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
-	87,  // 85: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
-	88,  // 86: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
-	89,  // 87: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
-	90,  // 88: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
-	91,  // 89: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
-	92,  // 90: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
-	93,  // 91: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
-	5,   // 92: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
-	27,  // 93: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
-	28,  // 94: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
-	29,  // 95: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
-	10,  // 96: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
-	94,  // 97: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
-	95,  // 98: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
-	96,  // 99: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
-	97,  // 100: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
-	98,  // 101: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
-	99,  // 102: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
-	100, // 103: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
-	101, // 104: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
-	102, // 105: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
-	103, // 106: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
-	104, // 107: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
-	105, // 108: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
-	106, // 109: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
-	107, // 110: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
-	108, // 111: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
-	109, // 112: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
-	110, // 113: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
-	111, // 114: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
-	112, // 115: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
-	113, // 116: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
-	114, // 117: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
-	115, // 118: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
-	116, // 119: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
-	117, // 120: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
-	118, // 121: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
-	119, // 122: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
-	120, // 123: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
-	121, // 124: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
-	122, // 125: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
-	123, // 126: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
-	124, // 127: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
-	125, // 128: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
-	14,  // 129: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
-	30,  // 130: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
-	31,  // 131: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
-	32,  // 132: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
-	23,  // 133: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
-	33,  // 134: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
-	34,  // 135: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
-	35,  // 136: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
-	126, // 137: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
-	127, // 138: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
-	128, // 139: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
-	129, // 140: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
-	130, // 141: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
-	131, // 142: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
-	132, // 143: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
-	133, // 144: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
-	134, // 145: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
-	135, // 146: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
-	136, // 147: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
-	137, // 148: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
-	138, // 149: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
-	139, // 150: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
-	140, // 151: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
-	141, // 152: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
-	142, // 153: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
-	143, // 154: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
-	144, // 155: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
-	145, // 156: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
-	146, // 157: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
-	147, // 158: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
-	148, // 159: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
-	92,  // [92:160] is the sub-list for method output_type
-	24,  // [24:92] is the sub-list for method input_type
-	24,  // [24:24] is the sub-list for extension type_name
-	24,  // [24:24] is the sub-list for extension extendee
-	0,   // [0:24] is the sub-list for field type_name
+	37,  // 4: reservation.edge.b.v1.Pass.plan_id:type_name -> reservation.edge.v1.NullableText
+	36,  // 5: reservation.edge.b.v1.PassWrite.price:type_name -> reservation.edge.v1.Amount
+	38,  // 6: reservation.edge.b.v1.PassWrite.eligible_event_types:type_name -> reservation.edge.v1.TextList
+	11,  // 7: reservation.edge.b.v1.ListPassesResponse.passes:type_name -> reservation.edge.b.v1.Pass
+	12,  // 8: reservation.edge.b.v1.CreatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
+	12,  // 9: reservation.edge.b.v1.UpdatePassRequest.pass:type_name -> reservation.edge.b.v1.PassWrite
+	37,  // 10: reservation.edge.b.v1.CustomerPass.paused_since:type_name -> reservation.edge.v1.NullableText
+	37,  // 11: reservation.edge.b.v1.CustomerPass.subscription_id:type_name -> reservation.edge.v1.NullableText
+	20,  // 12: reservation.edge.b.v1.CustomerPassCreate.payment:type_name -> reservation.edge.b.v1.PassPaymentWrite
+	36,  // 13: reservation.edge.b.v1.PassPaymentWrite.amount:type_name -> reservation.edge.v1.Amount
+	18,  // 14: reservation.edge.b.v1.ListCustomerPassesResponse.customer_passes:type_name -> reservation.edge.b.v1.CustomerPass
+	19,  // 15: reservation.edge.b.v1.CreateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassCreate
+	21,  // 16: reservation.edge.b.v1.UpdateCustomerPassRequest.customer_pass:type_name -> reservation.edge.b.v1.CustomerPassUpdate
+	2,   // 17: reservation.edge.b.v1.GetCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	2,   // 18: reservation.edge.b.v1.CreateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	2,   // 19: reservation.edge.b.v1.UpdateCustomerResponse.customer:type_name -> reservation.edge.b.v1.Customer
+	11,  // 20: reservation.edge.b.v1.GetPassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	11,  // 21: reservation.edge.b.v1.CreatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	11,  // 22: reservation.edge.b.v1.UpdatePassResponse.pass:type_name -> reservation.edge.b.v1.Pass
+	18,  // 23: reservation.edge.b.v1.GetCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	18,  // 24: reservation.edge.b.v1.CreateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	18,  // 25: reservation.edge.b.v1.UpdateCustomerPassResponse.customer_pass:type_name -> reservation.edge.b.v1.CustomerPass
+	4,   // 26: reservation.edge.b.v1.InterfaceBService.ListCustomers:input_type -> reservation.edge.b.v1.ListCustomersRequest
+	6,   // 27: reservation.edge.b.v1.InterfaceBService.GetCustomer:input_type -> reservation.edge.b.v1.GetCustomerRequest
+	7,   // 28: reservation.edge.b.v1.InterfaceBService.CreateCustomer:input_type -> reservation.edge.b.v1.CreateCustomerRequest
+	8,   // 29: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:input_type -> reservation.edge.b.v1.UpdateCustomerRequest
+	9,   // 30: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:input_type -> reservation.edge.b.v1.DeleteCustomerRequest
+	39,  // 31: reservation.edge.b.v1.InterfaceBService.ListEvents:input_type -> reservation.edge.b.v1.ListEventsRequest
+	40,  // 32: reservation.edge.b.v1.InterfaceBService.GetEvent:input_type -> reservation.edge.b.v1.GetEventRequest
+	41,  // 33: reservation.edge.b.v1.InterfaceBService.CreateEvent:input_type -> reservation.edge.b.v1.CreateEventRequest
+	42,  // 34: reservation.edge.b.v1.InterfaceBService.UpdateEvent:input_type -> reservation.edge.b.v1.UpdateEventRequest
+	43,  // 35: reservation.edge.b.v1.InterfaceBService.DeleteEvent:input_type -> reservation.edge.b.v1.DeleteEventRequest
+	44,  // 36: reservation.edge.b.v1.InterfaceBService.ListRegistrations:input_type -> reservation.edge.b.v1.ListRegistrationsRequest
+	45,  // 37: reservation.edge.b.v1.InterfaceBService.CreateRegistration:input_type -> reservation.edge.b.v1.CreateRegistrationRequest
+	46,  // 38: reservation.edge.b.v1.InterfaceBService.GetRegistration:input_type -> reservation.edge.b.v1.GetRegistrationRequest
+	47,  // 39: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:input_type -> reservation.edge.b.v1.DeleteRegistrationRequest
+	48,  // 40: reservation.edge.b.v1.InterfaceBService.AddEventDate:input_type -> reservation.edge.b.v1.AddEventDateRequest
+	49,  // 41: reservation.edge.b.v1.InterfaceBService.ListEventDates:input_type -> reservation.edge.b.v1.ListEventDatesRequest
+	50,  // 42: reservation.edge.b.v1.InterfaceBService.GetEventDate:input_type -> reservation.edge.b.v1.GetEventDateRequest
+	51,  // 43: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:input_type -> reservation.edge.b.v1.UpdateEventDateRequest
+	52,  // 44: reservation.edge.b.v1.InterfaceBService.CancelEventDate:input_type -> reservation.edge.b.v1.CancelEventDateRequest
+	53,  // 45: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:input_type -> reservation.edge.b.v1.JoinWaitlistRequest
+	54,  // 46: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:input_type -> reservation.edge.b.v1.ListAllRegistrationsRequest
+	55,  // 47: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:input_type -> reservation.edge.b.v1.GetAnyRegistrationRequest
+	56,  // 48: reservation.edge.b.v1.InterfaceBService.CancelRegistration:input_type -> reservation.edge.b.v1.CancelRegistrationRequest
+	57,  // 49: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:input_type -> reservation.edge.b.v1.PreviewCancellationRequest
+	58,  // 50: reservation.edge.b.v1.InterfaceBService.RefundRegistration:input_type -> reservation.edge.b.v1.RefundRegistrationRequest
+	59,  // 51: reservation.edge.b.v1.InterfaceBService.RecordAttendance:input_type -> reservation.edge.b.v1.RecordAttendanceRequest
+	60,  // 52: reservation.edge.b.v1.InterfaceBService.ListTransactions:input_type -> reservation.edge.b.v1.ListTransactionsRequest
+	61,  // 53: reservation.edge.b.v1.InterfaceBService.CreateTransaction:input_type -> reservation.edge.b.v1.CreateTransactionRequest
+	62,  // 54: reservation.edge.b.v1.InterfaceBService.GetTransaction:input_type -> reservation.edge.b.v1.GetTransactionRequest
+	63,  // 55: reservation.edge.b.v1.InterfaceBService.CreateHold:input_type -> reservation.edge.b.v1.CreateHoldRequest
+	64,  // 56: reservation.edge.b.v1.InterfaceBService.GetHold:input_type -> reservation.edge.b.v1.GetHoldRequest
+	65,  // 57: reservation.edge.b.v1.InterfaceBService.ConfirmHold:input_type -> reservation.edge.b.v1.ConfirmHoldRequest
+	66,  // 58: reservation.edge.b.v1.InterfaceBService.DeleteHold:input_type -> reservation.edge.b.v1.DeleteHoldRequest
+	67,  // 59: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:input_type -> reservation.edge.b.v1.ListWaitlistEntriesRequest
+	68,  // 60: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:input_type -> reservation.edge.b.v1.GetWaitlistEntryRequest
+	69,  // 61: reservation.edge.b.v1.InterfaceBService.AcceptOffer:input_type -> reservation.edge.b.v1.AcceptOfferRequest
+	70,  // 62: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:input_type -> reservation.edge.b.v1.DeleteWaitlistEntryRequest
+	13,  // 63: reservation.edge.b.v1.InterfaceBService.ListPasses:input_type -> reservation.edge.b.v1.ListPassesRequest
+	15,  // 64: reservation.edge.b.v1.InterfaceBService.GetPass:input_type -> reservation.edge.b.v1.GetPassRequest
+	16,  // 65: reservation.edge.b.v1.InterfaceBService.CreatePass:input_type -> reservation.edge.b.v1.CreatePassRequest
+	17,  // 66: reservation.edge.b.v1.InterfaceBService.UpdatePass:input_type -> reservation.edge.b.v1.UpdatePassRequest
+	22,  // 67: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:input_type -> reservation.edge.b.v1.ListCustomerPassesRequest
+	24,  // 68: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:input_type -> reservation.edge.b.v1.GetCustomerPassRequest
+	25,  // 69: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:input_type -> reservation.edge.b.v1.CreateCustomerPassRequest
+	26,  // 70: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:input_type -> reservation.edge.b.v1.UpdateCustomerPassRequest
+	71,  // 71: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:input_type -> reservation.edge.b.v1.ListDiscountCodesRequest
+	72,  // 72: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:input_type -> reservation.edge.b.v1.GetDiscountCodeRequest
+	73,  // 73: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:input_type -> reservation.edge.b.v1.CreateDiscountCodeRequest
+	74,  // 74: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:input_type -> reservation.edge.b.v1.UpdateDiscountCodeRequest
+	75,  // 75: reservation.edge.b.v1.InterfaceBService.ListLedger:input_type -> reservation.edge.b.v1.ListLedgerRequest
+	76,  // 76: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:input_type -> reservation.edge.b.v1.ListWebhookEndpointsRequest
+	77,  // 77: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:input_type -> reservation.edge.b.v1.GetWebhookEndpointRequest
+	78,  // 78: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:input_type -> reservation.edge.b.v1.CreateWebhookEndpointRequest
+	79,  // 79: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:input_type -> reservation.edge.b.v1.UpdateWebhookEndpointRequest
+	80,  // 80: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:input_type -> reservation.edge.b.v1.DeleteWebhookEndpointRequest
+	81,  // 81: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:input_type -> reservation.edge.b.v1.GetWebhookSecretRequest
+	82,  // 82: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:input_type -> reservation.edge.b.v1.RotateWebhookSecretRequest
+	83,  // 83: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:input_type -> reservation.edge.b.v1.SendWebhookTestRequest
+	84,  // 84: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:input_type -> reservation.edge.b.v1.ListWebhookDeliveriesRequest
+	85,  // 85: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:input_type -> reservation.edge.b.v1.GetWebhookDeliveryRequest
+	86,  // 86: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveryRequest
+	87,  // 87: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:input_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesRequest
+	88,  // 88: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:input_type -> reservation.edge.b.v1.ListWebhookMessagesRequest
+	89,  // 89: reservation.edge.b.v1.InterfaceBService.ListRequests:input_type -> reservation.edge.b.v1.ListRequestsRequest
+	90,  // 90: reservation.edge.b.v1.InterfaceBService.GetRequest:input_type -> reservation.edge.b.v1.GetRequestRequest
+	91,  // 91: reservation.edge.b.v1.InterfaceBService.ListPlans:input_type -> reservation.edge.b.v1.ListPlansRequest
+	92,  // 92: reservation.edge.b.v1.InterfaceBService.GetPlan:input_type -> reservation.edge.b.v1.GetPlanRequest
+	93,  // 93: reservation.edge.b.v1.InterfaceBService.CreatePlan:input_type -> reservation.edge.b.v1.CreatePlanRequest
+	94,  // 94: reservation.edge.b.v1.InterfaceBService.UpdatePlan:input_type -> reservation.edge.b.v1.UpdatePlanRequest
+	95,  // 95: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:input_type -> reservation.edge.b.v1.ListSubscriptionsRequest
+	96,  // 96: reservation.edge.b.v1.InterfaceBService.GetSubscription:input_type -> reservation.edge.b.v1.GetSubscriptionRequest
+	97,  // 97: reservation.edge.b.v1.InterfaceBService.CreateSubscription:input_type -> reservation.edge.b.v1.CreateSubscriptionRequest
+	98,  // 98: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:input_type -> reservation.edge.b.v1.ListSubscriptionPeriodsRequest
+	99,  // 99: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:input_type -> reservation.edge.b.v1.ListAccountEntriesRequest
+	100, // 100: reservation.edge.b.v1.InterfaceBService.PauseSubscription:input_type -> reservation.edge.b.v1.PauseSubscriptionRequest
+	101, // 101: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:input_type -> reservation.edge.b.v1.ResumeSubscriptionRequest
+	102, // 102: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:input_type -> reservation.edge.b.v1.PreviewPlanChangeRequest
+	103, // 103: reservation.edge.b.v1.InterfaceBService.ChangePlan:input_type -> reservation.edge.b.v1.ChangePlanRequest
+	104, // 104: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:input_type -> reservation.edge.b.v1.WithdrawPlanChangeRequest
+	105, // 105: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:input_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationRequest
+	106, // 106: reservation.edge.b.v1.InterfaceBService.CancelSubscription:input_type -> reservation.edge.b.v1.CancelSubscriptionRequest
+	107, // 107: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:input_type -> reservation.edge.b.v1.WithdrawCancellationRequest
+	108, // 108: reservation.edge.b.v1.InterfaceBService.RecordPayment:input_type -> reservation.edge.b.v1.RecordPaymentRequest
+	109, // 109: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:input_type -> reservation.edge.b.v1.RecordPaymentFailureRequest
+	110, // 110: reservation.edge.b.v1.InterfaceBService.WaivePayment:input_type -> reservation.edge.b.v1.WaivePaymentRequest
+	111, // 111: reservation.edge.b.v1.InterfaceBService.RecordRefund:input_type -> reservation.edge.b.v1.RecordRefundRequest
+	112, // 112: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:input_type -> reservation.edge.b.v1.GetSubscriptionSettingsRequest
+	113, // 113: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:input_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsRequest
+	114, // 114: reservation.edge.b.v1.InterfaceBService.ListMedia:input_type -> reservation.edge.b.v1.ListMediaRequest
+	115, // 115: reservation.edge.b.v1.InterfaceBService.GetMediaItem:input_type -> reservation.edge.b.v1.GetMediaItemRequest
+	116, // 116: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:input_type -> reservation.edge.b.v1.CreateMediaItemRequest
+	117, // 117: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:input_type -> reservation.edge.b.v1.UpdateMediaItemRequest
+	118, // 118: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:input_type -> reservation.edge.b.v1.DeleteMediaItemRequest
+	119, // 119: reservation.edge.b.v1.InterfaceBService.CreateUpload:input_type -> reservation.edge.b.v1.CreateUploadRequest
+	120, // 120: reservation.edge.b.v1.InterfaceBService.GetUpload:input_type -> reservation.edge.b.v1.GetUploadRequest
+	121, // 121: reservation.edge.b.v1.InterfaceBService.CompleteUpload:input_type -> reservation.edge.b.v1.CompleteUploadRequest
+	122, // 122: reservation.edge.b.v1.InterfaceBService.CancelUpload:input_type -> reservation.edge.b.v1.CancelUploadRequest
+	123, // 123: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:input_type -> reservation.edge.b.v1.CreatePlaybackLinkRequest
+	124, // 124: reservation.edge.b.v1.InterfaceBService.RecordProgress:input_type -> reservation.edge.b.v1.RecordProgressRequest
+	125, // 125: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:input_type -> reservation.edge.b.v1.ListMediaCollectionsRequest
+	126, // 126: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:input_type -> reservation.edge.b.v1.GetMediaCollectionRequest
+	127, // 127: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:input_type -> reservation.edge.b.v1.CreateMediaCollectionRequest
+	128, // 128: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:input_type -> reservation.edge.b.v1.UpdateMediaCollectionRequest
+	129, // 129: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:input_type -> reservation.edge.b.v1.DeleteMediaCollectionRequest
+	130, // 130: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:input_type -> reservation.edge.b.v1.ListMediaEntitlementsRequest
+	131, // 131: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:input_type -> reservation.edge.b.v1.GetMediaEntitlementRequest
+	132, // 132: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:input_type -> reservation.edge.b.v1.CreateMediaEntitlementRequest
+	133, // 133: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:input_type -> reservation.edge.b.v1.DeleteMediaEntitlementRequest
+	134, // 134: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:input_type -> reservation.edge.b.v1.ListCustomerMediaRequest
+	135, // 135: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:input_type -> reservation.edge.b.v1.GetCustomerMediaRequest
+	136, // 136: reservation.edge.b.v1.InterfaceBService.GetTestClock:input_type -> reservation.edge.b.v1.GetTestClockRequest
+	137, // 137: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:input_type -> reservation.edge.b.v1.AdvanceTestClockRequest
+	138, // 138: reservation.edge.b.v1.InterfaceBService.ResetTestData:input_type -> reservation.edge.b.v1.ResetTestDataRequest
+	5,   // 139: reservation.edge.b.v1.InterfaceBService.ListCustomers:output_type -> reservation.edge.b.v1.ListCustomersResponse
+	27,  // 140: reservation.edge.b.v1.InterfaceBService.GetCustomer:output_type -> reservation.edge.b.v1.GetCustomerResponse
+	28,  // 141: reservation.edge.b.v1.InterfaceBService.CreateCustomer:output_type -> reservation.edge.b.v1.CreateCustomerResponse
+	29,  // 142: reservation.edge.b.v1.InterfaceBService.UpdateCustomer:output_type -> reservation.edge.b.v1.UpdateCustomerResponse
+	10,  // 143: reservation.edge.b.v1.InterfaceBService.DeleteCustomer:output_type -> reservation.edge.b.v1.DeleteCustomerResponse
+	139, // 144: reservation.edge.b.v1.InterfaceBService.ListEvents:output_type -> reservation.edge.b.v1.ListEventsResponse
+	140, // 145: reservation.edge.b.v1.InterfaceBService.GetEvent:output_type -> reservation.edge.b.v1.GetEventResponse
+	141, // 146: reservation.edge.b.v1.InterfaceBService.CreateEvent:output_type -> reservation.edge.b.v1.CreateEventResponse
+	142, // 147: reservation.edge.b.v1.InterfaceBService.UpdateEvent:output_type -> reservation.edge.b.v1.UpdateEventResponse
+	143, // 148: reservation.edge.b.v1.InterfaceBService.DeleteEvent:output_type -> reservation.edge.b.v1.DeleteEventResponse
+	144, // 149: reservation.edge.b.v1.InterfaceBService.ListRegistrations:output_type -> reservation.edge.b.v1.ListRegistrationsResponse
+	145, // 150: reservation.edge.b.v1.InterfaceBService.CreateRegistration:output_type -> reservation.edge.b.v1.CreateRegistrationResponse
+	146, // 151: reservation.edge.b.v1.InterfaceBService.GetRegistration:output_type -> reservation.edge.b.v1.GetRegistrationResponse
+	147, // 152: reservation.edge.b.v1.InterfaceBService.DeleteRegistration:output_type -> reservation.edge.b.v1.DeleteRegistrationResponse
+	148, // 153: reservation.edge.b.v1.InterfaceBService.AddEventDate:output_type -> reservation.edge.b.v1.AddEventDateResponse
+	149, // 154: reservation.edge.b.v1.InterfaceBService.ListEventDates:output_type -> reservation.edge.b.v1.ListEventDatesResponse
+	150, // 155: reservation.edge.b.v1.InterfaceBService.GetEventDate:output_type -> reservation.edge.b.v1.GetEventDateResponse
+	151, // 156: reservation.edge.b.v1.InterfaceBService.UpdateEventDate:output_type -> reservation.edge.b.v1.UpdateEventDateResponse
+	152, // 157: reservation.edge.b.v1.InterfaceBService.CancelEventDate:output_type -> reservation.edge.b.v1.CancelEventDateResponse
+	153, // 158: reservation.edge.b.v1.InterfaceBService.JoinWaitlist:output_type -> reservation.edge.b.v1.JoinWaitlistResponse
+	154, // 159: reservation.edge.b.v1.InterfaceBService.ListAllRegistrations:output_type -> reservation.edge.b.v1.ListAllRegistrationsResponse
+	155, // 160: reservation.edge.b.v1.InterfaceBService.GetAnyRegistration:output_type -> reservation.edge.b.v1.GetAnyRegistrationResponse
+	156, // 161: reservation.edge.b.v1.InterfaceBService.CancelRegistration:output_type -> reservation.edge.b.v1.CancelRegistrationResponse
+	157, // 162: reservation.edge.b.v1.InterfaceBService.PreviewCancellation:output_type -> reservation.edge.b.v1.PreviewCancellationResponse
+	158, // 163: reservation.edge.b.v1.InterfaceBService.RefundRegistration:output_type -> reservation.edge.b.v1.RefundRegistrationResponse
+	159, // 164: reservation.edge.b.v1.InterfaceBService.RecordAttendance:output_type -> reservation.edge.b.v1.RecordAttendanceResponse
+	160, // 165: reservation.edge.b.v1.InterfaceBService.ListTransactions:output_type -> reservation.edge.b.v1.ListTransactionsResponse
+	161, // 166: reservation.edge.b.v1.InterfaceBService.CreateTransaction:output_type -> reservation.edge.b.v1.CreateTransactionResponse
+	162, // 167: reservation.edge.b.v1.InterfaceBService.GetTransaction:output_type -> reservation.edge.b.v1.GetTransactionResponse
+	163, // 168: reservation.edge.b.v1.InterfaceBService.CreateHold:output_type -> reservation.edge.b.v1.CreateHoldResponse
+	164, // 169: reservation.edge.b.v1.InterfaceBService.GetHold:output_type -> reservation.edge.b.v1.GetHoldResponse
+	165, // 170: reservation.edge.b.v1.InterfaceBService.ConfirmHold:output_type -> reservation.edge.b.v1.ConfirmHoldResponse
+	166, // 171: reservation.edge.b.v1.InterfaceBService.DeleteHold:output_type -> reservation.edge.b.v1.DeleteHoldResponse
+	167, // 172: reservation.edge.b.v1.InterfaceBService.ListWaitlistEntries:output_type -> reservation.edge.b.v1.ListWaitlistEntriesResponse
+	168, // 173: reservation.edge.b.v1.InterfaceBService.GetWaitlistEntry:output_type -> reservation.edge.b.v1.GetWaitlistEntryResponse
+	169, // 174: reservation.edge.b.v1.InterfaceBService.AcceptOffer:output_type -> reservation.edge.b.v1.AcceptOfferResponse
+	170, // 175: reservation.edge.b.v1.InterfaceBService.DeleteWaitlistEntry:output_type -> reservation.edge.b.v1.DeleteWaitlistEntryResponse
+	14,  // 176: reservation.edge.b.v1.InterfaceBService.ListPasses:output_type -> reservation.edge.b.v1.ListPassesResponse
+	30,  // 177: reservation.edge.b.v1.InterfaceBService.GetPass:output_type -> reservation.edge.b.v1.GetPassResponse
+	31,  // 178: reservation.edge.b.v1.InterfaceBService.CreatePass:output_type -> reservation.edge.b.v1.CreatePassResponse
+	32,  // 179: reservation.edge.b.v1.InterfaceBService.UpdatePass:output_type -> reservation.edge.b.v1.UpdatePassResponse
+	23,  // 180: reservation.edge.b.v1.InterfaceBService.ListCustomerPasses:output_type -> reservation.edge.b.v1.ListCustomerPassesResponse
+	33,  // 181: reservation.edge.b.v1.InterfaceBService.GetCustomerPass:output_type -> reservation.edge.b.v1.GetCustomerPassResponse
+	34,  // 182: reservation.edge.b.v1.InterfaceBService.CreateCustomerPass:output_type -> reservation.edge.b.v1.CreateCustomerPassResponse
+	35,  // 183: reservation.edge.b.v1.InterfaceBService.UpdateCustomerPass:output_type -> reservation.edge.b.v1.UpdateCustomerPassResponse
+	171, // 184: reservation.edge.b.v1.InterfaceBService.ListDiscountCodes:output_type -> reservation.edge.b.v1.ListDiscountCodesResponse
+	172, // 185: reservation.edge.b.v1.InterfaceBService.GetDiscountCode:output_type -> reservation.edge.b.v1.GetDiscountCodeResponse
+	173, // 186: reservation.edge.b.v1.InterfaceBService.CreateDiscountCode:output_type -> reservation.edge.b.v1.CreateDiscountCodeResponse
+	174, // 187: reservation.edge.b.v1.InterfaceBService.UpdateDiscountCode:output_type -> reservation.edge.b.v1.UpdateDiscountCodeResponse
+	175, // 188: reservation.edge.b.v1.InterfaceBService.ListLedger:output_type -> reservation.edge.b.v1.ListLedgerResponse
+	176, // 189: reservation.edge.b.v1.InterfaceBService.ListWebhookEndpoints:output_type -> reservation.edge.b.v1.ListWebhookEndpointsResponse
+	177, // 190: reservation.edge.b.v1.InterfaceBService.GetWebhookEndpoint:output_type -> reservation.edge.b.v1.GetWebhookEndpointResponse
+	178, // 191: reservation.edge.b.v1.InterfaceBService.CreateWebhookEndpoint:output_type -> reservation.edge.b.v1.CreateWebhookEndpointResponse
+	179, // 192: reservation.edge.b.v1.InterfaceBService.UpdateWebhookEndpoint:output_type -> reservation.edge.b.v1.UpdateWebhookEndpointResponse
+	180, // 193: reservation.edge.b.v1.InterfaceBService.DeleteWebhookEndpoint:output_type -> reservation.edge.b.v1.DeleteWebhookEndpointResponse
+	181, // 194: reservation.edge.b.v1.InterfaceBService.GetWebhookSecret:output_type -> reservation.edge.b.v1.GetWebhookSecretResponse
+	182, // 195: reservation.edge.b.v1.InterfaceBService.RotateWebhookSecret:output_type -> reservation.edge.b.v1.RotateWebhookSecretResponse
+	183, // 196: reservation.edge.b.v1.InterfaceBService.SendWebhookTest:output_type -> reservation.edge.b.v1.SendWebhookTestResponse
+	184, // 197: reservation.edge.b.v1.InterfaceBService.ListWebhookDeliveries:output_type -> reservation.edge.b.v1.ListWebhookDeliveriesResponse
+	185, // 198: reservation.edge.b.v1.InterfaceBService.GetWebhookDelivery:output_type -> reservation.edge.b.v1.GetWebhookDeliveryResponse
+	186, // 199: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDelivery:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveryResponse
+	187, // 200: reservation.edge.b.v1.InterfaceBService.ReplayWebhookDeliveries:output_type -> reservation.edge.b.v1.ReplayWebhookDeliveriesResponse
+	188, // 201: reservation.edge.b.v1.InterfaceBService.ListWebhookMessages:output_type -> reservation.edge.b.v1.ListWebhookMessagesResponse
+	189, // 202: reservation.edge.b.v1.InterfaceBService.ListRequests:output_type -> reservation.edge.b.v1.ListRequestsResponse
+	190, // 203: reservation.edge.b.v1.InterfaceBService.GetRequest:output_type -> reservation.edge.b.v1.GetRequestResponse
+	191, // 204: reservation.edge.b.v1.InterfaceBService.ListPlans:output_type -> reservation.edge.b.v1.ListPlansResponse
+	192, // 205: reservation.edge.b.v1.InterfaceBService.GetPlan:output_type -> reservation.edge.b.v1.GetPlanResponse
+	193, // 206: reservation.edge.b.v1.InterfaceBService.CreatePlan:output_type -> reservation.edge.b.v1.CreatePlanResponse
+	194, // 207: reservation.edge.b.v1.InterfaceBService.UpdatePlan:output_type -> reservation.edge.b.v1.UpdatePlanResponse
+	195, // 208: reservation.edge.b.v1.InterfaceBService.ListSubscriptions:output_type -> reservation.edge.b.v1.ListSubscriptionsResponse
+	196, // 209: reservation.edge.b.v1.InterfaceBService.GetSubscription:output_type -> reservation.edge.b.v1.GetSubscriptionResponse
+	197, // 210: reservation.edge.b.v1.InterfaceBService.CreateSubscription:output_type -> reservation.edge.b.v1.CreateSubscriptionResponse
+	198, // 211: reservation.edge.b.v1.InterfaceBService.ListSubscriptionPeriods:output_type -> reservation.edge.b.v1.ListSubscriptionPeriodsResponse
+	199, // 212: reservation.edge.b.v1.InterfaceBService.ListAccountEntries:output_type -> reservation.edge.b.v1.ListAccountEntriesResponse
+	200, // 213: reservation.edge.b.v1.InterfaceBService.PauseSubscription:output_type -> reservation.edge.b.v1.PauseSubscriptionResponse
+	201, // 214: reservation.edge.b.v1.InterfaceBService.ResumeSubscription:output_type -> reservation.edge.b.v1.ResumeSubscriptionResponse
+	202, // 215: reservation.edge.b.v1.InterfaceBService.PreviewPlanChange:output_type -> reservation.edge.b.v1.PreviewPlanChangeResponse
+	203, // 216: reservation.edge.b.v1.InterfaceBService.ChangePlan:output_type -> reservation.edge.b.v1.ChangePlanResponse
+	204, // 217: reservation.edge.b.v1.InterfaceBService.WithdrawPlanChange:output_type -> reservation.edge.b.v1.WithdrawPlanChangeResponse
+	205, // 218: reservation.edge.b.v1.InterfaceBService.PreviewSubscriptionCancellation:output_type -> reservation.edge.b.v1.PreviewSubscriptionCancellationResponse
+	206, // 219: reservation.edge.b.v1.InterfaceBService.CancelSubscription:output_type -> reservation.edge.b.v1.CancelSubscriptionResponse
+	207, // 220: reservation.edge.b.v1.InterfaceBService.WithdrawCancellation:output_type -> reservation.edge.b.v1.WithdrawCancellationResponse
+	208, // 221: reservation.edge.b.v1.InterfaceBService.RecordPayment:output_type -> reservation.edge.b.v1.RecordPaymentResponse
+	209, // 222: reservation.edge.b.v1.InterfaceBService.RecordPaymentFailure:output_type -> reservation.edge.b.v1.RecordPaymentFailureResponse
+	210, // 223: reservation.edge.b.v1.InterfaceBService.WaivePayment:output_type -> reservation.edge.b.v1.WaivePaymentResponse
+	211, // 224: reservation.edge.b.v1.InterfaceBService.RecordRefund:output_type -> reservation.edge.b.v1.RecordRefundResponse
+	212, // 225: reservation.edge.b.v1.InterfaceBService.GetSubscriptionSettings:output_type -> reservation.edge.b.v1.GetSubscriptionSettingsResponse
+	213, // 226: reservation.edge.b.v1.InterfaceBService.UpdateSubscriptionSettings:output_type -> reservation.edge.b.v1.UpdateSubscriptionSettingsResponse
+	214, // 227: reservation.edge.b.v1.InterfaceBService.ListMedia:output_type -> reservation.edge.b.v1.ListMediaResponse
+	215, // 228: reservation.edge.b.v1.InterfaceBService.GetMediaItem:output_type -> reservation.edge.b.v1.GetMediaItemResponse
+	216, // 229: reservation.edge.b.v1.InterfaceBService.CreateMediaItem:output_type -> reservation.edge.b.v1.CreateMediaItemResponse
+	217, // 230: reservation.edge.b.v1.InterfaceBService.UpdateMediaItem:output_type -> reservation.edge.b.v1.UpdateMediaItemResponse
+	218, // 231: reservation.edge.b.v1.InterfaceBService.DeleteMediaItem:output_type -> reservation.edge.b.v1.DeleteMediaItemResponse
+	219, // 232: reservation.edge.b.v1.InterfaceBService.CreateUpload:output_type -> reservation.edge.b.v1.CreateUploadResponse
+	220, // 233: reservation.edge.b.v1.InterfaceBService.GetUpload:output_type -> reservation.edge.b.v1.GetUploadResponse
+	221, // 234: reservation.edge.b.v1.InterfaceBService.CompleteUpload:output_type -> reservation.edge.b.v1.CompleteUploadResponse
+	222, // 235: reservation.edge.b.v1.InterfaceBService.CancelUpload:output_type -> reservation.edge.b.v1.CancelUploadResponse
+	223, // 236: reservation.edge.b.v1.InterfaceBService.CreatePlaybackLink:output_type -> reservation.edge.b.v1.CreatePlaybackLinkResponse
+	224, // 237: reservation.edge.b.v1.InterfaceBService.RecordProgress:output_type -> reservation.edge.b.v1.RecordProgressResponse
+	225, // 238: reservation.edge.b.v1.InterfaceBService.ListMediaCollections:output_type -> reservation.edge.b.v1.ListMediaCollectionsResponse
+	226, // 239: reservation.edge.b.v1.InterfaceBService.GetMediaCollection:output_type -> reservation.edge.b.v1.GetMediaCollectionResponse
+	227, // 240: reservation.edge.b.v1.InterfaceBService.CreateMediaCollection:output_type -> reservation.edge.b.v1.CreateMediaCollectionResponse
+	228, // 241: reservation.edge.b.v1.InterfaceBService.UpdateMediaCollection:output_type -> reservation.edge.b.v1.UpdateMediaCollectionResponse
+	229, // 242: reservation.edge.b.v1.InterfaceBService.DeleteMediaCollection:output_type -> reservation.edge.b.v1.DeleteMediaCollectionResponse
+	230, // 243: reservation.edge.b.v1.InterfaceBService.ListMediaEntitlements:output_type -> reservation.edge.b.v1.ListMediaEntitlementsResponse
+	231, // 244: reservation.edge.b.v1.InterfaceBService.GetMediaEntitlement:output_type -> reservation.edge.b.v1.GetMediaEntitlementResponse
+	232, // 245: reservation.edge.b.v1.InterfaceBService.CreateMediaEntitlement:output_type -> reservation.edge.b.v1.CreateMediaEntitlementResponse
+	233, // 246: reservation.edge.b.v1.InterfaceBService.DeleteMediaEntitlement:output_type -> reservation.edge.b.v1.DeleteMediaEntitlementResponse
+	234, // 247: reservation.edge.b.v1.InterfaceBService.ListCustomerMedia:output_type -> reservation.edge.b.v1.ListCustomerMediaResponse
+	235, // 248: reservation.edge.b.v1.InterfaceBService.GetCustomerMedia:output_type -> reservation.edge.b.v1.GetCustomerMediaResponse
+	236, // 249: reservation.edge.b.v1.InterfaceBService.GetTestClock:output_type -> reservation.edge.b.v1.GetTestClockResponse
+	237, // 250: reservation.edge.b.v1.InterfaceBService.AdvanceTestClock:output_type -> reservation.edge.b.v1.AdvanceTestClockResponse
+	238, // 251: reservation.edge.b.v1.InterfaceBService.ResetTestData:output_type -> reservation.edge.b.v1.ResetTestDataResponse
+	139, // [139:252] is the sub-list for method output_type
+	26,  // [26:139] is the sub-list for method input_type
+	26,  // [26:26] is the sub-list for extension type_name
+	26,  // [26:26] is the sub-list for extension extendee
+	0,   // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_interface_b_proto_init() }
@@ -3053,8 +3313,11 @@ func file_reservation_edge_b_v1_interface_b_proto_init() {
 	file_reservation_edge_b_v1_event_date_proto_init()
 	file_reservation_edge_b_v1_hold_proto_init()
 	file_reservation_edge_b_v1_ledger_proto_init()
+	file_reservation_edge_b_v1_media_proto_init()
+	file_reservation_edge_b_v1_plan_proto_init()
 	file_reservation_edge_b_v1_registration_proto_init()
 	file_reservation_edge_b_v1_request_proto_init()
+	file_reservation_edge_b_v1_subscription_proto_init()
 	file_reservation_edge_b_v1_test_mode_proto_init()
 	file_reservation_edge_b_v1_transaction_proto_init()
 	file_reservation_edge_b_v1_waitlist_proto_init()

@@ -25,74 +25,119 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	InterfaceBService_ListCustomers_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ListCustomers"
-	InterfaceBService_GetCustomer_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/GetCustomer"
-	InterfaceBService_CreateCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/CreateCustomer"
-	InterfaceBService_UpdateCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomer"
-	InterfaceBService_DeleteCustomer_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/DeleteCustomer"
-	InterfaceBService_ListEvents_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListEvents"
-	InterfaceBService_GetEvent_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/GetEvent"
-	InterfaceBService_CreateEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/CreateEvent"
-	InterfaceBService_UpdateEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/UpdateEvent"
-	InterfaceBService_DeleteEvent_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/DeleteEvent"
-	InterfaceBService_ListRegistrations_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/ListRegistrations"
-	InterfaceBService_CreateRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CreateRegistration"
-	InterfaceBService_GetRegistration_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetRegistration"
-	InterfaceBService_DeleteRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/DeleteRegistration"
-	InterfaceBService_AddEventDate_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/AddEventDate"
-	InterfaceBService_ListEventDates_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/ListEventDates"
-	InterfaceBService_GetEventDate_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/GetEventDate"
-	InterfaceBService_UpdateEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/UpdateEventDate"
-	InterfaceBService_CancelEventDate_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/CancelEventDate"
-	InterfaceBService_JoinWaitlist_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/JoinWaitlist"
-	InterfaceBService_ListAllRegistrations_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/ListAllRegistrations"
-	InterfaceBService_GetAnyRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetAnyRegistration"
-	InterfaceBService_CancelRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CancelRegistration"
-	InterfaceBService_PreviewCancellation_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/PreviewCancellation"
-	InterfaceBService_RefundRegistration_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/RefundRegistration"
-	InterfaceBService_RecordAttendance_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/RecordAttendance"
-	InterfaceBService_ListTransactions_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/ListTransactions"
-	InterfaceBService_CreateTransaction_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/CreateTransaction"
-	InterfaceBService_GetTransaction_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/GetTransaction"
-	InterfaceBService_CreateHold_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreateHold"
-	InterfaceBService_GetHold_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetHold"
-	InterfaceBService_ConfirmHold_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/ConfirmHold"
-	InterfaceBService_DeleteHold_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/DeleteHold"
-	InterfaceBService_ListWaitlistEntries_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListWaitlistEntries"
-	InterfaceBService_GetWaitlistEntry_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/GetWaitlistEntry"
-	InterfaceBService_AcceptOffer_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/AcceptOffer"
-	InterfaceBService_DeleteWaitlistEntry_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/DeleteWaitlistEntry"
-	InterfaceBService_ListPasses_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListPasses"
-	InterfaceBService_GetPass_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetPass"
-	InterfaceBService_CreatePass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreatePass"
-	InterfaceBService_UpdatePass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/UpdatePass"
-	InterfaceBService_ListCustomerPasses_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/ListCustomerPasses"
-	InterfaceBService_GetCustomerPass_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetCustomerPass"
-	InterfaceBService_CreateCustomerPass_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CreateCustomerPass"
-	InterfaceBService_UpdateCustomerPass_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomerPass"
-	InterfaceBService_ListDiscountCodes_FullMethodName       = "/reservation.edge.b.v1.InterfaceBService/ListDiscountCodes"
-	InterfaceBService_GetDiscountCode_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetDiscountCode"
-	InterfaceBService_CreateDiscountCode_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/CreateDiscountCode"
-	InterfaceBService_UpdateDiscountCode_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/UpdateDiscountCode"
-	InterfaceBService_ListLedger_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListLedger"
-	InterfaceBService_ListWebhookEndpoints_FullMethodName    = "/reservation.edge.b.v1.InterfaceBService/ListWebhookEndpoints"
-	InterfaceBService_GetWebhookEndpoint_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetWebhookEndpoint"
-	InterfaceBService_CreateWebhookEndpoint_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/CreateWebhookEndpoint"
-	InterfaceBService_UpdateWebhookEndpoint_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/UpdateWebhookEndpoint"
-	InterfaceBService_DeleteWebhookEndpoint_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/DeleteWebhookEndpoint"
-	InterfaceBService_GetWebhookSecret_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/GetWebhookSecret"
-	InterfaceBService_RotateWebhookSecret_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/RotateWebhookSecret"
-	InterfaceBService_SendWebhookTest_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/SendWebhookTest"
-	InterfaceBService_ListWebhookDeliveries_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ListWebhookDeliveries"
-	InterfaceBService_GetWebhookDelivery_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/GetWebhookDelivery"
-	InterfaceBService_ReplayWebhookDelivery_FullMethodName   = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDelivery"
-	InterfaceBService_ReplayWebhookDeliveries_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDeliveries"
-	InterfaceBService_ListWebhookMessages_FullMethodName     = "/reservation.edge.b.v1.InterfaceBService/ListWebhookMessages"
-	InterfaceBService_ListRequests_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/ListRequests"
-	InterfaceBService_GetRequest_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetRequest"
-	InterfaceBService_GetTestClock_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/GetTestClock"
-	InterfaceBService_AdvanceTestClock_FullMethodName        = "/reservation.edge.b.v1.InterfaceBService/AdvanceTestClock"
-	InterfaceBService_ResetTestData_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ResetTestData"
+	InterfaceBService_ListCustomers_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/ListCustomers"
+	InterfaceBService_GetCustomer_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/GetCustomer"
+	InterfaceBService_CreateCustomer_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/CreateCustomer"
+	InterfaceBService_UpdateCustomer_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomer"
+	InterfaceBService_DeleteCustomer_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/DeleteCustomer"
+	InterfaceBService_ListEvents_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/ListEvents"
+	InterfaceBService_GetEvent_FullMethodName                        = "/reservation.edge.b.v1.InterfaceBService/GetEvent"
+	InterfaceBService_CreateEvent_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/CreateEvent"
+	InterfaceBService_UpdateEvent_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/UpdateEvent"
+	InterfaceBService_DeleteEvent_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/DeleteEvent"
+	InterfaceBService_ListRegistrations_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/ListRegistrations"
+	InterfaceBService_CreateRegistration_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreateRegistration"
+	InterfaceBService_GetRegistration_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetRegistration"
+	InterfaceBService_DeleteRegistration_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/DeleteRegistration"
+	InterfaceBService_AddEventDate_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/AddEventDate"
+	InterfaceBService_ListEventDates_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/ListEventDates"
+	InterfaceBService_GetEventDate_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/GetEventDate"
+	InterfaceBService_UpdateEventDate_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/UpdateEventDate"
+	InterfaceBService_CancelEventDate_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/CancelEventDate"
+	InterfaceBService_JoinWaitlist_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/JoinWaitlist"
+	InterfaceBService_ListAllRegistrations_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/ListAllRegistrations"
+	InterfaceBService_GetAnyRegistration_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetAnyRegistration"
+	InterfaceBService_CancelRegistration_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CancelRegistration"
+	InterfaceBService_PreviewCancellation_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/PreviewCancellation"
+	InterfaceBService_RefundRegistration_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/RefundRegistration"
+	InterfaceBService_RecordAttendance_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/RecordAttendance"
+	InterfaceBService_ListTransactions_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/ListTransactions"
+	InterfaceBService_CreateTransaction_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/CreateTransaction"
+	InterfaceBService_GetTransaction_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/GetTransaction"
+	InterfaceBService_CreateHold_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/CreateHold"
+	InterfaceBService_GetHold_FullMethodName                         = "/reservation.edge.b.v1.InterfaceBService/GetHold"
+	InterfaceBService_ConfirmHold_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/ConfirmHold"
+	InterfaceBService_DeleteHold_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/DeleteHold"
+	InterfaceBService_ListWaitlistEntries_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/ListWaitlistEntries"
+	InterfaceBService_GetWaitlistEntry_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/GetWaitlistEntry"
+	InterfaceBService_AcceptOffer_FullMethodName                     = "/reservation.edge.b.v1.InterfaceBService/AcceptOffer"
+	InterfaceBService_DeleteWaitlistEntry_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/DeleteWaitlistEntry"
+	InterfaceBService_ListPasses_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/ListPasses"
+	InterfaceBService_GetPass_FullMethodName                         = "/reservation.edge.b.v1.InterfaceBService/GetPass"
+	InterfaceBService_CreatePass_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/CreatePass"
+	InterfaceBService_UpdatePass_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/UpdatePass"
+	InterfaceBService_ListCustomerPasses_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListCustomerPasses"
+	InterfaceBService_GetCustomerPass_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetCustomerPass"
+	InterfaceBService_CreateCustomerPass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreateCustomerPass"
+	InterfaceBService_UpdateCustomerPass_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/UpdateCustomerPass"
+	InterfaceBService_ListDiscountCodes_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/ListDiscountCodes"
+	InterfaceBService_GetDiscountCode_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetDiscountCode"
+	InterfaceBService_CreateDiscountCode_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreateDiscountCode"
+	InterfaceBService_UpdateDiscountCode_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/UpdateDiscountCode"
+	InterfaceBService_ListLedger_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/ListLedger"
+	InterfaceBService_ListWebhookEndpoints_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/ListWebhookEndpoints"
+	InterfaceBService_GetWebhookEndpoint_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetWebhookEndpoint"
+	InterfaceBService_CreateWebhookEndpoint_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/CreateWebhookEndpoint"
+	InterfaceBService_UpdateWebhookEndpoint_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/UpdateWebhookEndpoint"
+	InterfaceBService_DeleteWebhookEndpoint_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/DeleteWebhookEndpoint"
+	InterfaceBService_GetWebhookSecret_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/GetWebhookSecret"
+	InterfaceBService_RotateWebhookSecret_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/RotateWebhookSecret"
+	InterfaceBService_SendWebhookTest_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/SendWebhookTest"
+	InterfaceBService_ListWebhookDeliveries_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ListWebhookDeliveries"
+	InterfaceBService_GetWebhookDelivery_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetWebhookDelivery"
+	InterfaceBService_ReplayWebhookDelivery_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDelivery"
+	InterfaceBService_ReplayWebhookDeliveries_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/ReplayWebhookDeliveries"
+	InterfaceBService_ListWebhookMessages_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/ListWebhookMessages"
+	InterfaceBService_ListRequests_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/ListRequests"
+	InterfaceBService_GetRequest_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/GetRequest"
+	InterfaceBService_ListPlans_FullMethodName                       = "/reservation.edge.b.v1.InterfaceBService/ListPlans"
+	InterfaceBService_GetPlan_FullMethodName                         = "/reservation.edge.b.v1.InterfaceBService/GetPlan"
+	InterfaceBService_CreatePlan_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/CreatePlan"
+	InterfaceBService_UpdatePlan_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/UpdatePlan"
+	InterfaceBService_ListSubscriptions_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/ListSubscriptions"
+	InterfaceBService_GetSubscription_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/GetSubscription"
+	InterfaceBService_CreateSubscription_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreateSubscription"
+	InterfaceBService_ListSubscriptionPeriods_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/ListSubscriptionPeriods"
+	InterfaceBService_ListAccountEntries_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ListAccountEntries"
+	InterfaceBService_PauseSubscription_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/PauseSubscription"
+	InterfaceBService_ResumeSubscription_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/ResumeSubscription"
+	InterfaceBService_PreviewPlanChange_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/PreviewPlanChange"
+	InterfaceBService_ChangePlan_FullMethodName                      = "/reservation.edge.b.v1.InterfaceBService/ChangePlan"
+	InterfaceBService_WithdrawPlanChange_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/WithdrawPlanChange"
+	InterfaceBService_PreviewSubscriptionCancellation_FullMethodName = "/reservation.edge.b.v1.InterfaceBService/PreviewSubscriptionCancellation"
+	InterfaceBService_CancelSubscription_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CancelSubscription"
+	InterfaceBService_WithdrawCancellation_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/WithdrawCancellation"
+	InterfaceBService_RecordPayment_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/RecordPayment"
+	InterfaceBService_RecordPaymentFailure_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/RecordPaymentFailure"
+	InterfaceBService_WaivePayment_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/WaivePayment"
+	InterfaceBService_RecordRefund_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/RecordRefund"
+	InterfaceBService_GetSubscriptionSettings_FullMethodName         = "/reservation.edge.b.v1.InterfaceBService/GetSubscriptionSettings"
+	InterfaceBService_UpdateSubscriptionSettings_FullMethodName      = "/reservation.edge.b.v1.InterfaceBService/UpdateSubscriptionSettings"
+	InterfaceBService_ListMedia_FullMethodName                       = "/reservation.edge.b.v1.InterfaceBService/ListMedia"
+	InterfaceBService_GetMediaItem_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/GetMediaItem"
+	InterfaceBService_CreateMediaItem_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/CreateMediaItem"
+	InterfaceBService_UpdateMediaItem_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/UpdateMediaItem"
+	InterfaceBService_DeleteMediaItem_FullMethodName                 = "/reservation.edge.b.v1.InterfaceBService/DeleteMediaItem"
+	InterfaceBService_CreateUpload_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/CreateUpload"
+	InterfaceBService_GetUpload_FullMethodName                       = "/reservation.edge.b.v1.InterfaceBService/GetUpload"
+	InterfaceBService_CompleteUpload_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/CompleteUpload"
+	InterfaceBService_CancelUpload_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/CancelUpload"
+	InterfaceBService_CreatePlaybackLink_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/CreatePlaybackLink"
+	InterfaceBService_RecordProgress_FullMethodName                  = "/reservation.edge.b.v1.InterfaceBService/RecordProgress"
+	InterfaceBService_ListMediaCollections_FullMethodName            = "/reservation.edge.b.v1.InterfaceBService/ListMediaCollections"
+	InterfaceBService_GetMediaCollection_FullMethodName              = "/reservation.edge.b.v1.InterfaceBService/GetMediaCollection"
+	InterfaceBService_CreateMediaCollection_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/CreateMediaCollection"
+	InterfaceBService_UpdateMediaCollection_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/UpdateMediaCollection"
+	InterfaceBService_DeleteMediaCollection_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/DeleteMediaCollection"
+	InterfaceBService_ListMediaEntitlements_FullMethodName           = "/reservation.edge.b.v1.InterfaceBService/ListMediaEntitlements"
+	InterfaceBService_GetMediaEntitlement_FullMethodName             = "/reservation.edge.b.v1.InterfaceBService/GetMediaEntitlement"
+	InterfaceBService_CreateMediaEntitlement_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/CreateMediaEntitlement"
+	InterfaceBService_DeleteMediaEntitlement_FullMethodName          = "/reservation.edge.b.v1.InterfaceBService/DeleteMediaEntitlement"
+	InterfaceBService_ListCustomerMedia_FullMethodName               = "/reservation.edge.b.v1.InterfaceBService/ListCustomerMedia"
+	InterfaceBService_GetCustomerMedia_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/GetCustomerMedia"
+	InterfaceBService_GetTestClock_FullMethodName                    = "/reservation.edge.b.v1.InterfaceBService/GetTestClock"
+	InterfaceBService_AdvanceTestClock_FullMethodName                = "/reservation.edge.b.v1.InterfaceBService/AdvanceTestClock"
+	InterfaceBService_ResetTestData_FullMethodName                   = "/reservation.edge.b.v1.InterfaceBService/ResetTestData"
 )
 
 // InterfaceBServiceClient is the client API for InterfaceBService service.
@@ -231,6 +276,96 @@ type InterfaceBServiceClient interface {
 	ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error)
 	// GetRequest is GET /requests/{id}.
 	GetRequest(ctx context.Context, in *GetRequestRequest, opts ...grpc.CallOption) (*GetRequestResponse, error)
+	// ListPlans is GET /plans.
+	ListPlans(ctx context.Context, in *ListPlansRequest, opts ...grpc.CallOption) (*ListPlansResponse, error)
+	// GetPlan is GET /plans/{id}.
+	GetPlan(ctx context.Context, in *GetPlanRequest, opts ...grpc.CallOption) (*GetPlanResponse, error)
+	// CreatePlan is POST /plans.
+	CreatePlan(ctx context.Context, in *CreatePlanRequest, opts ...grpc.CallOption) (*CreatePlanResponse, error)
+	// UpdatePlan is PUT /plans/{id}, and PATCH.
+	UpdatePlan(ctx context.Context, in *UpdatePlanRequest, opts ...grpc.CallOption) (*UpdatePlanResponse, error)
+	// ListSubscriptions is GET /subscriptions.
+	ListSubscriptions(ctx context.Context, in *ListSubscriptionsRequest, opts ...grpc.CallOption) (*ListSubscriptionsResponse, error)
+	// GetSubscription is GET /subscriptions/{id}.
+	GetSubscription(ctx context.Context, in *GetSubscriptionRequest, opts ...grpc.CallOption) (*GetSubscriptionResponse, error)
+	// CreateSubscription is POST /subscriptions.
+	CreateSubscription(ctx context.Context, in *CreateSubscriptionRequest, opts ...grpc.CallOption) (*CreateSubscriptionResponse, error)
+	// ListSubscriptionPeriods is GET /subscriptions/{id}/periods.
+	ListSubscriptionPeriods(ctx context.Context, in *ListSubscriptionPeriodsRequest, opts ...grpc.CallOption) (*ListSubscriptionPeriodsResponse, error)
+	// ListAccountEntries is GET /subscriptions/{id}/account-entries.
+	ListAccountEntries(ctx context.Context, in *ListAccountEntriesRequest, opts ...grpc.CallOption) (*ListAccountEntriesResponse, error)
+	// PauseSubscription is POST /subscriptions/{id}/pause.
+	PauseSubscription(ctx context.Context, in *PauseSubscriptionRequest, opts ...grpc.CallOption) (*PauseSubscriptionResponse, error)
+	// ResumeSubscription is POST /subscriptions/{id}/resume.
+	ResumeSubscription(ctx context.Context, in *ResumeSubscriptionRequest, opts ...grpc.CallOption) (*ResumeSubscriptionResponse, error)
+	// PreviewPlanChange is GET /subscriptions/{id}/plan-change-preview.
+	PreviewPlanChange(ctx context.Context, in *PreviewPlanChangeRequest, opts ...grpc.CallOption) (*PreviewPlanChangeResponse, error)
+	// ChangePlan is POST /subscriptions/{id}/change-plan.
+	ChangePlan(ctx context.Context, in *ChangePlanRequest, opts ...grpc.CallOption) (*ChangePlanResponse, error)
+	// WithdrawPlanChange is POST /subscriptions/{id}/withdraw-plan-change.
+	WithdrawPlanChange(ctx context.Context, in *WithdrawPlanChangeRequest, opts ...grpc.CallOption) (*WithdrawPlanChangeResponse, error)
+	// PreviewSubscriptionCancellation is GET /subscriptions/{id}/cancellation-preview.
+	PreviewSubscriptionCancellation(ctx context.Context, in *PreviewSubscriptionCancellationRequest, opts ...grpc.CallOption) (*PreviewSubscriptionCancellationResponse, error)
+	// CancelSubscription is POST /subscriptions/{id}/cancel.
+	CancelSubscription(ctx context.Context, in *CancelSubscriptionRequest, opts ...grpc.CallOption) (*CancelSubscriptionResponse, error)
+	// WithdrawCancellation is POST /subscriptions/{id}/withdraw-cancellation.
+	WithdrawCancellation(ctx context.Context, in *WithdrawCancellationRequest, opts ...grpc.CallOption) (*WithdrawCancellationResponse, error)
+	// RecordPayment is POST /subscriptions/{id}/record-payment.
+	RecordPayment(ctx context.Context, in *RecordPaymentRequest, opts ...grpc.CallOption) (*RecordPaymentResponse, error)
+	// RecordPaymentFailure is POST /subscriptions/{id}/record-failure.
+	RecordPaymentFailure(ctx context.Context, in *RecordPaymentFailureRequest, opts ...grpc.CallOption) (*RecordPaymentFailureResponse, error)
+	// WaivePayment is POST /subscriptions/{id}/waive-payment.
+	WaivePayment(ctx context.Context, in *WaivePaymentRequest, opts ...grpc.CallOption) (*WaivePaymentResponse, error)
+	// RecordRefund is POST /subscriptions/{id}/record-refund.
+	RecordRefund(ctx context.Context, in *RecordRefundRequest, opts ...grpc.CallOption) (*RecordRefundResponse, error)
+	// GetSubscriptionSettings is GET /subscription-settings.
+	GetSubscriptionSettings(ctx context.Context, in *GetSubscriptionSettingsRequest, opts ...grpc.CallOption) (*GetSubscriptionSettingsResponse, error)
+	// UpdateSubscriptionSettings is PUT /subscription-settings.
+	UpdateSubscriptionSettings(ctx context.Context, in *UpdateSubscriptionSettingsRequest, opts ...grpc.CallOption) (*UpdateSubscriptionSettingsResponse, error)
+	// ListMedia is GET /media.
+	ListMedia(ctx context.Context, in *ListMediaRequest, opts ...grpc.CallOption) (*ListMediaResponse, error)
+	// GetMediaItem is GET /media/{id}.
+	GetMediaItem(ctx context.Context, in *GetMediaItemRequest, opts ...grpc.CallOption) (*GetMediaItemResponse, error)
+	// CreateMediaItem is POST /media.
+	CreateMediaItem(ctx context.Context, in *CreateMediaItemRequest, opts ...grpc.CallOption) (*CreateMediaItemResponse, error)
+	// UpdateMediaItem is PUT /media/{id}, and PATCH.
+	UpdateMediaItem(ctx context.Context, in *UpdateMediaItemRequest, opts ...grpc.CallOption) (*UpdateMediaItemResponse, error)
+	// DeleteMediaItem is DELETE /media/{id}.
+	DeleteMediaItem(ctx context.Context, in *DeleteMediaItemRequest, opts ...grpc.CallOption) (*DeleteMediaItemResponse, error)
+	// CreateUpload is POST /media/{id}/uploads.
+	CreateUpload(ctx context.Context, in *CreateUploadRequest, opts ...grpc.CallOption) (*CreateUploadResponse, error)
+	// GetUpload is GET /media/{id}/uploads/{uploadId}.
+	GetUpload(ctx context.Context, in *GetUploadRequest, opts ...grpc.CallOption) (*GetUploadResponse, error)
+	// CompleteUpload is POST /media/{id}/uploads/{uploadId}/complete.
+	CompleteUpload(ctx context.Context, in *CompleteUploadRequest, opts ...grpc.CallOption) (*CompleteUploadResponse, error)
+	// CancelUpload is DELETE /media/{id}/uploads/{uploadId}.
+	CancelUpload(ctx context.Context, in *CancelUploadRequest, opts ...grpc.CallOption) (*CancelUploadResponse, error)
+	// CreatePlaybackLink is POST /media/{id}/playback-links.
+	CreatePlaybackLink(ctx context.Context, in *CreatePlaybackLinkRequest, opts ...grpc.CallOption) (*CreatePlaybackLinkResponse, error)
+	// RecordProgress is PUT /media/{id}/progress.
+	RecordProgress(ctx context.Context, in *RecordProgressRequest, opts ...grpc.CallOption) (*RecordProgressResponse, error)
+	// ListMediaCollections is GET /media-collections.
+	ListMediaCollections(ctx context.Context, in *ListMediaCollectionsRequest, opts ...grpc.CallOption) (*ListMediaCollectionsResponse, error)
+	// GetMediaCollection is GET /media-collections/{id}.
+	GetMediaCollection(ctx context.Context, in *GetMediaCollectionRequest, opts ...grpc.CallOption) (*GetMediaCollectionResponse, error)
+	// CreateMediaCollection is POST /media-collections.
+	CreateMediaCollection(ctx context.Context, in *CreateMediaCollectionRequest, opts ...grpc.CallOption) (*CreateMediaCollectionResponse, error)
+	// UpdateMediaCollection is PUT /media-collections/{id}, and PATCH.
+	UpdateMediaCollection(ctx context.Context, in *UpdateMediaCollectionRequest, opts ...grpc.CallOption) (*UpdateMediaCollectionResponse, error)
+	// DeleteMediaCollection is DELETE /media-collections/{id}.
+	DeleteMediaCollection(ctx context.Context, in *DeleteMediaCollectionRequest, opts ...grpc.CallOption) (*DeleteMediaCollectionResponse, error)
+	// ListMediaEntitlements is GET /media-entitlements.
+	ListMediaEntitlements(ctx context.Context, in *ListMediaEntitlementsRequest, opts ...grpc.CallOption) (*ListMediaEntitlementsResponse, error)
+	// GetMediaEntitlement is GET /media-entitlements/{id}.
+	GetMediaEntitlement(ctx context.Context, in *GetMediaEntitlementRequest, opts ...grpc.CallOption) (*GetMediaEntitlementResponse, error)
+	// CreateMediaEntitlement is POST /media-entitlements.
+	CreateMediaEntitlement(ctx context.Context, in *CreateMediaEntitlementRequest, opts ...grpc.CallOption) (*CreateMediaEntitlementResponse, error)
+	// DeleteMediaEntitlement is DELETE /media-entitlements/{id}.
+	DeleteMediaEntitlement(ctx context.Context, in *DeleteMediaEntitlementRequest, opts ...grpc.CallOption) (*DeleteMediaEntitlementResponse, error)
+	// ListCustomerMedia is GET /customers/{id}/media.
+	ListCustomerMedia(ctx context.Context, in *ListCustomerMediaRequest, opts ...grpc.CallOption) (*ListCustomerMediaResponse, error)
+	// GetCustomerMedia is GET /customers/{id}/media/{mediaId}.
+	GetCustomerMedia(ctx context.Context, in *GetCustomerMediaRequest, opts ...grpc.CallOption) (*GetCustomerMediaResponse, error)
 	// GetTestClock is GET /test-clock.
 	GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error)
 	// AdvanceTestClock is POST /test-clock/advance.
@@ -897,6 +1032,456 @@ func (c *interfaceBServiceClient) GetRequest(ctx context.Context, in *GetRequest
 	return out, nil
 }
 
+func (c *interfaceBServiceClient) ListPlans(ctx context.Context, in *ListPlansRequest, opts ...grpc.CallOption) (*ListPlansResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListPlansResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListPlans_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetPlan(ctx context.Context, in *GetPlanRequest, opts ...grpc.CallOption) (*GetPlanResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetPlanResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetPlan_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreatePlan(ctx context.Context, in *CreatePlanRequest, opts ...grpc.CallOption) (*CreatePlanResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreatePlanResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreatePlan_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdatePlan(ctx context.Context, in *UpdatePlanRequest, opts ...grpc.CallOption) (*UpdatePlanResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdatePlanResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdatePlan_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListSubscriptions(ctx context.Context, in *ListSubscriptionsRequest, opts ...grpc.CallOption) (*ListSubscriptionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSubscriptionsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListSubscriptions_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetSubscription(ctx context.Context, in *GetSubscriptionRequest, opts ...grpc.CallOption) (*GetSubscriptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSubscriptionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetSubscription_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateSubscription(ctx context.Context, in *CreateSubscriptionRequest, opts ...grpc.CallOption) (*CreateSubscriptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateSubscriptionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateSubscription_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListSubscriptionPeriods(ctx context.Context, in *ListSubscriptionPeriodsRequest, opts ...grpc.CallOption) (*ListSubscriptionPeriodsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSubscriptionPeriodsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListSubscriptionPeriods_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListAccountEntries(ctx context.Context, in *ListAccountEntriesRequest, opts ...grpc.CallOption) (*ListAccountEntriesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListAccountEntriesResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListAccountEntries_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) PauseSubscription(ctx context.Context, in *PauseSubscriptionRequest, opts ...grpc.CallOption) (*PauseSubscriptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PauseSubscriptionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_PauseSubscription_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ResumeSubscription(ctx context.Context, in *ResumeSubscriptionRequest, opts ...grpc.CallOption) (*ResumeSubscriptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResumeSubscriptionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ResumeSubscription_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) PreviewPlanChange(ctx context.Context, in *PreviewPlanChangeRequest, opts ...grpc.CallOption) (*PreviewPlanChangeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PreviewPlanChangeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_PreviewPlanChange_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ChangePlan(ctx context.Context, in *ChangePlanRequest, opts ...grpc.CallOption) (*ChangePlanResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ChangePlanResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ChangePlan_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) WithdrawPlanChange(ctx context.Context, in *WithdrawPlanChangeRequest, opts ...grpc.CallOption) (*WithdrawPlanChangeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WithdrawPlanChangeResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_WithdrawPlanChange_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) PreviewSubscriptionCancellation(ctx context.Context, in *PreviewSubscriptionCancellationRequest, opts ...grpc.CallOption) (*PreviewSubscriptionCancellationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(PreviewSubscriptionCancellationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_PreviewSubscriptionCancellation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CancelSubscription(ctx context.Context, in *CancelSubscriptionRequest, opts ...grpc.CallOption) (*CancelSubscriptionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelSubscriptionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CancelSubscription_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) WithdrawCancellation(ctx context.Context, in *WithdrawCancellationRequest, opts ...grpc.CallOption) (*WithdrawCancellationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WithdrawCancellationResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_WithdrawCancellation_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RecordPayment(ctx context.Context, in *RecordPaymentRequest, opts ...grpc.CallOption) (*RecordPaymentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecordPaymentResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RecordPayment_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RecordPaymentFailure(ctx context.Context, in *RecordPaymentFailureRequest, opts ...grpc.CallOption) (*RecordPaymentFailureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecordPaymentFailureResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RecordPaymentFailure_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) WaivePayment(ctx context.Context, in *WaivePaymentRequest, opts ...grpc.CallOption) (*WaivePaymentResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WaivePaymentResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_WaivePayment_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RecordRefund(ctx context.Context, in *RecordRefundRequest, opts ...grpc.CallOption) (*RecordRefundResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecordRefundResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RecordRefund_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetSubscriptionSettings(ctx context.Context, in *GetSubscriptionSettingsRequest, opts ...grpc.CallOption) (*GetSubscriptionSettingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSubscriptionSettingsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetSubscriptionSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateSubscriptionSettings(ctx context.Context, in *UpdateSubscriptionSettingsRequest, opts ...grpc.CallOption) (*UpdateSubscriptionSettingsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateSubscriptionSettingsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateSubscriptionSettings_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListMedia(ctx context.Context, in *ListMediaRequest, opts ...grpc.CallOption) (*ListMediaResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMediaResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListMedia_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetMediaItem(ctx context.Context, in *GetMediaItemRequest, opts ...grpc.CallOption) (*GetMediaItemResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetMediaItemResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetMediaItem_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateMediaItem(ctx context.Context, in *CreateMediaItemRequest, opts ...grpc.CallOption) (*CreateMediaItemResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateMediaItemResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateMediaItem_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateMediaItem(ctx context.Context, in *UpdateMediaItemRequest, opts ...grpc.CallOption) (*UpdateMediaItemResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateMediaItemResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateMediaItem_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteMediaItem(ctx context.Context, in *DeleteMediaItemRequest, opts ...grpc.CallOption) (*DeleteMediaItemResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteMediaItemResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteMediaItem_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateUpload(ctx context.Context, in *CreateUploadRequest, opts ...grpc.CallOption) (*CreateUploadResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateUploadResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateUpload_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetUpload(ctx context.Context, in *GetUploadRequest, opts ...grpc.CallOption) (*GetUploadResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetUploadResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetUpload_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CompleteUpload(ctx context.Context, in *CompleteUploadRequest, opts ...grpc.CallOption) (*CompleteUploadResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CompleteUploadResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CompleteUpload_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CancelUpload(ctx context.Context, in *CancelUploadRequest, opts ...grpc.CallOption) (*CancelUploadResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelUploadResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CancelUpload_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreatePlaybackLink(ctx context.Context, in *CreatePlaybackLinkRequest, opts ...grpc.CallOption) (*CreatePlaybackLinkResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreatePlaybackLinkResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreatePlaybackLink_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) RecordProgress(ctx context.Context, in *RecordProgressRequest, opts ...grpc.CallOption) (*RecordProgressResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RecordProgressResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_RecordProgress_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListMediaCollections(ctx context.Context, in *ListMediaCollectionsRequest, opts ...grpc.CallOption) (*ListMediaCollectionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMediaCollectionsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListMediaCollections_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetMediaCollection(ctx context.Context, in *GetMediaCollectionRequest, opts ...grpc.CallOption) (*GetMediaCollectionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetMediaCollectionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetMediaCollection_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateMediaCollection(ctx context.Context, in *CreateMediaCollectionRequest, opts ...grpc.CallOption) (*CreateMediaCollectionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateMediaCollectionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateMediaCollection_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) UpdateMediaCollection(ctx context.Context, in *UpdateMediaCollectionRequest, opts ...grpc.CallOption) (*UpdateMediaCollectionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(UpdateMediaCollectionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_UpdateMediaCollection_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteMediaCollection(ctx context.Context, in *DeleteMediaCollectionRequest, opts ...grpc.CallOption) (*DeleteMediaCollectionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteMediaCollectionResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteMediaCollection_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListMediaEntitlements(ctx context.Context, in *ListMediaEntitlementsRequest, opts ...grpc.CallOption) (*ListMediaEntitlementsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListMediaEntitlementsResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListMediaEntitlements_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetMediaEntitlement(ctx context.Context, in *GetMediaEntitlementRequest, opts ...grpc.CallOption) (*GetMediaEntitlementResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetMediaEntitlementResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetMediaEntitlement_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) CreateMediaEntitlement(ctx context.Context, in *CreateMediaEntitlementRequest, opts ...grpc.CallOption) (*CreateMediaEntitlementResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateMediaEntitlementResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_CreateMediaEntitlement_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) DeleteMediaEntitlement(ctx context.Context, in *DeleteMediaEntitlementRequest, opts ...grpc.CallOption) (*DeleteMediaEntitlementResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteMediaEntitlementResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_DeleteMediaEntitlement_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) ListCustomerMedia(ctx context.Context, in *ListCustomerMediaRequest, opts ...grpc.CallOption) (*ListCustomerMediaResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListCustomerMediaResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_ListCustomerMedia_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *interfaceBServiceClient) GetCustomerMedia(ctx context.Context, in *GetCustomerMediaRequest, opts ...grpc.CallOption) (*GetCustomerMediaResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCustomerMediaResponse)
+	err := c.cc.Invoke(ctx, InterfaceBService_GetCustomerMedia_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *interfaceBServiceClient) GetTestClock(ctx context.Context, in *GetTestClockRequest, opts ...grpc.CallOption) (*GetTestClockResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetTestClockResponse)
@@ -1063,6 +1648,96 @@ type InterfaceBServiceServer interface {
 	ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error)
 	// GetRequest is GET /requests/{id}.
 	GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error)
+	// ListPlans is GET /plans.
+	ListPlans(context.Context, *ListPlansRequest) (*ListPlansResponse, error)
+	// GetPlan is GET /plans/{id}.
+	GetPlan(context.Context, *GetPlanRequest) (*GetPlanResponse, error)
+	// CreatePlan is POST /plans.
+	CreatePlan(context.Context, *CreatePlanRequest) (*CreatePlanResponse, error)
+	// UpdatePlan is PUT /plans/{id}, and PATCH.
+	UpdatePlan(context.Context, *UpdatePlanRequest) (*UpdatePlanResponse, error)
+	// ListSubscriptions is GET /subscriptions.
+	ListSubscriptions(context.Context, *ListSubscriptionsRequest) (*ListSubscriptionsResponse, error)
+	// GetSubscription is GET /subscriptions/{id}.
+	GetSubscription(context.Context, *GetSubscriptionRequest) (*GetSubscriptionResponse, error)
+	// CreateSubscription is POST /subscriptions.
+	CreateSubscription(context.Context, *CreateSubscriptionRequest) (*CreateSubscriptionResponse, error)
+	// ListSubscriptionPeriods is GET /subscriptions/{id}/periods.
+	ListSubscriptionPeriods(context.Context, *ListSubscriptionPeriodsRequest) (*ListSubscriptionPeriodsResponse, error)
+	// ListAccountEntries is GET /subscriptions/{id}/account-entries.
+	ListAccountEntries(context.Context, *ListAccountEntriesRequest) (*ListAccountEntriesResponse, error)
+	// PauseSubscription is POST /subscriptions/{id}/pause.
+	PauseSubscription(context.Context, *PauseSubscriptionRequest) (*PauseSubscriptionResponse, error)
+	// ResumeSubscription is POST /subscriptions/{id}/resume.
+	ResumeSubscription(context.Context, *ResumeSubscriptionRequest) (*ResumeSubscriptionResponse, error)
+	// PreviewPlanChange is GET /subscriptions/{id}/plan-change-preview.
+	PreviewPlanChange(context.Context, *PreviewPlanChangeRequest) (*PreviewPlanChangeResponse, error)
+	// ChangePlan is POST /subscriptions/{id}/change-plan.
+	ChangePlan(context.Context, *ChangePlanRequest) (*ChangePlanResponse, error)
+	// WithdrawPlanChange is POST /subscriptions/{id}/withdraw-plan-change.
+	WithdrawPlanChange(context.Context, *WithdrawPlanChangeRequest) (*WithdrawPlanChangeResponse, error)
+	// PreviewSubscriptionCancellation is GET /subscriptions/{id}/cancellation-preview.
+	PreviewSubscriptionCancellation(context.Context, *PreviewSubscriptionCancellationRequest) (*PreviewSubscriptionCancellationResponse, error)
+	// CancelSubscription is POST /subscriptions/{id}/cancel.
+	CancelSubscription(context.Context, *CancelSubscriptionRequest) (*CancelSubscriptionResponse, error)
+	// WithdrawCancellation is POST /subscriptions/{id}/withdraw-cancellation.
+	WithdrawCancellation(context.Context, *WithdrawCancellationRequest) (*WithdrawCancellationResponse, error)
+	// RecordPayment is POST /subscriptions/{id}/record-payment.
+	RecordPayment(context.Context, *RecordPaymentRequest) (*RecordPaymentResponse, error)
+	// RecordPaymentFailure is POST /subscriptions/{id}/record-failure.
+	RecordPaymentFailure(context.Context, *RecordPaymentFailureRequest) (*RecordPaymentFailureResponse, error)
+	// WaivePayment is POST /subscriptions/{id}/waive-payment.
+	WaivePayment(context.Context, *WaivePaymentRequest) (*WaivePaymentResponse, error)
+	// RecordRefund is POST /subscriptions/{id}/record-refund.
+	RecordRefund(context.Context, *RecordRefundRequest) (*RecordRefundResponse, error)
+	// GetSubscriptionSettings is GET /subscription-settings.
+	GetSubscriptionSettings(context.Context, *GetSubscriptionSettingsRequest) (*GetSubscriptionSettingsResponse, error)
+	// UpdateSubscriptionSettings is PUT /subscription-settings.
+	UpdateSubscriptionSettings(context.Context, *UpdateSubscriptionSettingsRequest) (*UpdateSubscriptionSettingsResponse, error)
+	// ListMedia is GET /media.
+	ListMedia(context.Context, *ListMediaRequest) (*ListMediaResponse, error)
+	// GetMediaItem is GET /media/{id}.
+	GetMediaItem(context.Context, *GetMediaItemRequest) (*GetMediaItemResponse, error)
+	// CreateMediaItem is POST /media.
+	CreateMediaItem(context.Context, *CreateMediaItemRequest) (*CreateMediaItemResponse, error)
+	// UpdateMediaItem is PUT /media/{id}, and PATCH.
+	UpdateMediaItem(context.Context, *UpdateMediaItemRequest) (*UpdateMediaItemResponse, error)
+	// DeleteMediaItem is DELETE /media/{id}.
+	DeleteMediaItem(context.Context, *DeleteMediaItemRequest) (*DeleteMediaItemResponse, error)
+	// CreateUpload is POST /media/{id}/uploads.
+	CreateUpload(context.Context, *CreateUploadRequest) (*CreateUploadResponse, error)
+	// GetUpload is GET /media/{id}/uploads/{uploadId}.
+	GetUpload(context.Context, *GetUploadRequest) (*GetUploadResponse, error)
+	// CompleteUpload is POST /media/{id}/uploads/{uploadId}/complete.
+	CompleteUpload(context.Context, *CompleteUploadRequest) (*CompleteUploadResponse, error)
+	// CancelUpload is DELETE /media/{id}/uploads/{uploadId}.
+	CancelUpload(context.Context, *CancelUploadRequest) (*CancelUploadResponse, error)
+	// CreatePlaybackLink is POST /media/{id}/playback-links.
+	CreatePlaybackLink(context.Context, *CreatePlaybackLinkRequest) (*CreatePlaybackLinkResponse, error)
+	// RecordProgress is PUT /media/{id}/progress.
+	RecordProgress(context.Context, *RecordProgressRequest) (*RecordProgressResponse, error)
+	// ListMediaCollections is GET /media-collections.
+	ListMediaCollections(context.Context, *ListMediaCollectionsRequest) (*ListMediaCollectionsResponse, error)
+	// GetMediaCollection is GET /media-collections/{id}.
+	GetMediaCollection(context.Context, *GetMediaCollectionRequest) (*GetMediaCollectionResponse, error)
+	// CreateMediaCollection is POST /media-collections.
+	CreateMediaCollection(context.Context, *CreateMediaCollectionRequest) (*CreateMediaCollectionResponse, error)
+	// UpdateMediaCollection is PUT /media-collections/{id}, and PATCH.
+	UpdateMediaCollection(context.Context, *UpdateMediaCollectionRequest) (*UpdateMediaCollectionResponse, error)
+	// DeleteMediaCollection is DELETE /media-collections/{id}.
+	DeleteMediaCollection(context.Context, *DeleteMediaCollectionRequest) (*DeleteMediaCollectionResponse, error)
+	// ListMediaEntitlements is GET /media-entitlements.
+	ListMediaEntitlements(context.Context, *ListMediaEntitlementsRequest) (*ListMediaEntitlementsResponse, error)
+	// GetMediaEntitlement is GET /media-entitlements/{id}.
+	GetMediaEntitlement(context.Context, *GetMediaEntitlementRequest) (*GetMediaEntitlementResponse, error)
+	// CreateMediaEntitlement is POST /media-entitlements.
+	CreateMediaEntitlement(context.Context, *CreateMediaEntitlementRequest) (*CreateMediaEntitlementResponse, error)
+	// DeleteMediaEntitlement is DELETE /media-entitlements/{id}.
+	DeleteMediaEntitlement(context.Context, *DeleteMediaEntitlementRequest) (*DeleteMediaEntitlementResponse, error)
+	// ListCustomerMedia is GET /customers/{id}/media.
+	ListCustomerMedia(context.Context, *ListCustomerMediaRequest) (*ListCustomerMediaResponse, error)
+	// GetCustomerMedia is GET /customers/{id}/media/{mediaId}.
+	GetCustomerMedia(context.Context, *GetCustomerMediaRequest) (*GetCustomerMediaResponse, error)
 	// GetTestClock is GET /test-clock.
 	GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error)
 	// AdvanceTestClock is POST /test-clock/advance.
@@ -1273,6 +1948,141 @@ func (UnimplementedInterfaceBServiceServer) ListRequests(context.Context, *ListR
 }
 func (UnimplementedInterfaceBServiceServer) GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetRequest not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListPlans(context.Context, *ListPlansRequest) (*ListPlansResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListPlans not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetPlan(context.Context, *GetPlanRequest) (*GetPlanResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetPlan not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreatePlan(context.Context, *CreatePlanRequest) (*CreatePlanResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreatePlan not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdatePlan(context.Context, *UpdatePlanRequest) (*UpdatePlanResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdatePlan not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListSubscriptions(context.Context, *ListSubscriptionsRequest) (*ListSubscriptionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSubscriptions not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetSubscription(context.Context, *GetSubscriptionRequest) (*GetSubscriptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSubscription not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateSubscription(context.Context, *CreateSubscriptionRequest) (*CreateSubscriptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateSubscription not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListSubscriptionPeriods(context.Context, *ListSubscriptionPeriodsRequest) (*ListSubscriptionPeriodsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSubscriptionPeriods not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListAccountEntries(context.Context, *ListAccountEntriesRequest) (*ListAccountEntriesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListAccountEntries not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) PauseSubscription(context.Context, *PauseSubscriptionRequest) (*PauseSubscriptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PauseSubscription not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ResumeSubscription(context.Context, *ResumeSubscriptionRequest) (*ResumeSubscriptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResumeSubscription not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) PreviewPlanChange(context.Context, *PreviewPlanChangeRequest) (*PreviewPlanChangeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PreviewPlanChange not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ChangePlan(context.Context, *ChangePlanRequest) (*ChangePlanResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ChangePlan not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) WithdrawPlanChange(context.Context, *WithdrawPlanChangeRequest) (*WithdrawPlanChangeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WithdrawPlanChange not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) PreviewSubscriptionCancellation(context.Context, *PreviewSubscriptionCancellationRequest) (*PreviewSubscriptionCancellationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method PreviewSubscriptionCancellation not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CancelSubscription(context.Context, *CancelSubscriptionRequest) (*CancelSubscriptionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelSubscription not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) WithdrawCancellation(context.Context, *WithdrawCancellationRequest) (*WithdrawCancellationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WithdrawCancellation not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RecordPayment(context.Context, *RecordPaymentRequest) (*RecordPaymentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordPayment not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RecordPaymentFailure(context.Context, *RecordPaymentFailureRequest) (*RecordPaymentFailureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordPaymentFailure not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) WaivePayment(context.Context, *WaivePaymentRequest) (*WaivePaymentResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WaivePayment not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RecordRefund(context.Context, *RecordRefundRequest) (*RecordRefundResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordRefund not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetSubscriptionSettings(context.Context, *GetSubscriptionSettingsRequest) (*GetSubscriptionSettingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSubscriptionSettings not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateSubscriptionSettings(context.Context, *UpdateSubscriptionSettingsRequest) (*UpdateSubscriptionSettingsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateSubscriptionSettings not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListMedia(context.Context, *ListMediaRequest) (*ListMediaResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMedia not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetMediaItem(context.Context, *GetMediaItemRequest) (*GetMediaItemResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetMediaItem not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateMediaItem(context.Context, *CreateMediaItemRequest) (*CreateMediaItemResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateMediaItem not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateMediaItem(context.Context, *UpdateMediaItemRequest) (*UpdateMediaItemResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateMediaItem not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteMediaItem(context.Context, *DeleteMediaItemRequest) (*DeleteMediaItemResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteMediaItem not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateUpload(context.Context, *CreateUploadRequest) (*CreateUploadResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateUpload not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetUpload(context.Context, *GetUploadRequest) (*GetUploadResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetUpload not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CompleteUpload(context.Context, *CompleteUploadRequest) (*CompleteUploadResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CompleteUpload not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CancelUpload(context.Context, *CancelUploadRequest) (*CancelUploadResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelUpload not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreatePlaybackLink(context.Context, *CreatePlaybackLinkRequest) (*CreatePlaybackLinkResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreatePlaybackLink not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) RecordProgress(context.Context, *RecordProgressRequest) (*RecordProgressResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RecordProgress not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListMediaCollections(context.Context, *ListMediaCollectionsRequest) (*ListMediaCollectionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMediaCollections not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetMediaCollection(context.Context, *GetMediaCollectionRequest) (*GetMediaCollectionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetMediaCollection not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateMediaCollection(context.Context, *CreateMediaCollectionRequest) (*CreateMediaCollectionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateMediaCollection not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) UpdateMediaCollection(context.Context, *UpdateMediaCollectionRequest) (*UpdateMediaCollectionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method UpdateMediaCollection not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteMediaCollection(context.Context, *DeleteMediaCollectionRequest) (*DeleteMediaCollectionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteMediaCollection not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListMediaEntitlements(context.Context, *ListMediaEntitlementsRequest) (*ListMediaEntitlementsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListMediaEntitlements not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetMediaEntitlement(context.Context, *GetMediaEntitlementRequest) (*GetMediaEntitlementResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetMediaEntitlement not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) CreateMediaEntitlement(context.Context, *CreateMediaEntitlementRequest) (*CreateMediaEntitlementResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateMediaEntitlement not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) DeleteMediaEntitlement(context.Context, *DeleteMediaEntitlementRequest) (*DeleteMediaEntitlementResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteMediaEntitlement not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) ListCustomerMedia(context.Context, *ListCustomerMediaRequest) (*ListCustomerMediaResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListCustomerMedia not implemented")
+}
+func (UnimplementedInterfaceBServiceServer) GetCustomerMedia(context.Context, *GetCustomerMediaRequest) (*GetCustomerMediaResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCustomerMedia not implemented")
 }
 func (UnimplementedInterfaceBServiceServer) GetTestClock(context.Context, *GetTestClockRequest) (*GetTestClockResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetTestClock not implemented")
@@ -2474,6 +3284,816 @@ func _InterfaceBService_GetRequest_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _InterfaceBService_ListPlans_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListPlansRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListPlans(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListPlans_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListPlans(ctx, req.(*ListPlansRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetPlan_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetPlanRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetPlan(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetPlan_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetPlan(ctx, req.(*GetPlanRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreatePlan_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreatePlanRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreatePlan(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreatePlan_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreatePlan(ctx, req.(*CreatePlanRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdatePlan_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdatePlanRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdatePlan(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdatePlan_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdatePlan(ctx, req.(*UpdatePlanRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListSubscriptions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSubscriptionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListSubscriptions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListSubscriptions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListSubscriptions(ctx, req.(*ListSubscriptionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetSubscription_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSubscriptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetSubscription(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetSubscription_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetSubscription(ctx, req.(*GetSubscriptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateSubscription_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateSubscriptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateSubscription(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateSubscription_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateSubscription(ctx, req.(*CreateSubscriptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListSubscriptionPeriods_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSubscriptionPeriodsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListSubscriptionPeriods(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListSubscriptionPeriods_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListSubscriptionPeriods(ctx, req.(*ListSubscriptionPeriodsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListAccountEntries_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListAccountEntriesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListAccountEntries(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListAccountEntries_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListAccountEntries(ctx, req.(*ListAccountEntriesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_PauseSubscription_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PauseSubscriptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).PauseSubscription(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_PauseSubscription_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).PauseSubscription(ctx, req.(*PauseSubscriptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ResumeSubscription_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResumeSubscriptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ResumeSubscription(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ResumeSubscription_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ResumeSubscription(ctx, req.(*ResumeSubscriptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_PreviewPlanChange_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PreviewPlanChangeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).PreviewPlanChange(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_PreviewPlanChange_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).PreviewPlanChange(ctx, req.(*PreviewPlanChangeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ChangePlan_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ChangePlanRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ChangePlan(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ChangePlan_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ChangePlan(ctx, req.(*ChangePlanRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_WithdrawPlanChange_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WithdrawPlanChangeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).WithdrawPlanChange(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_WithdrawPlanChange_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).WithdrawPlanChange(ctx, req.(*WithdrawPlanChangeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_PreviewSubscriptionCancellation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(PreviewSubscriptionCancellationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).PreviewSubscriptionCancellation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_PreviewSubscriptionCancellation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).PreviewSubscriptionCancellation(ctx, req.(*PreviewSubscriptionCancellationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CancelSubscription_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelSubscriptionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CancelSubscription(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CancelSubscription_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CancelSubscription(ctx, req.(*CancelSubscriptionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_WithdrawCancellation_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WithdrawCancellationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).WithdrawCancellation(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_WithdrawCancellation_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).WithdrawCancellation(ctx, req.(*WithdrawCancellationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RecordPayment_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecordPaymentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RecordPayment(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RecordPayment_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RecordPayment(ctx, req.(*RecordPaymentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RecordPaymentFailure_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecordPaymentFailureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RecordPaymentFailure(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RecordPaymentFailure_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RecordPaymentFailure(ctx, req.(*RecordPaymentFailureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_WaivePayment_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WaivePaymentRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).WaivePayment(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_WaivePayment_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).WaivePayment(ctx, req.(*WaivePaymentRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RecordRefund_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecordRefundRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RecordRefund(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RecordRefund_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RecordRefund(ctx, req.(*RecordRefundRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetSubscriptionSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSubscriptionSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetSubscriptionSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetSubscriptionSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetSubscriptionSettings(ctx, req.(*GetSubscriptionSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateSubscriptionSettings_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateSubscriptionSettingsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateSubscriptionSettings(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateSubscriptionSettings_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateSubscriptionSettings(ctx, req.(*UpdateSubscriptionSettingsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListMedia_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMediaRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListMedia(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListMedia_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListMedia(ctx, req.(*ListMediaRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetMediaItem_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetMediaItemRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetMediaItem(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetMediaItem_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetMediaItem(ctx, req.(*GetMediaItemRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateMediaItem_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateMediaItemRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateMediaItem(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateMediaItem_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateMediaItem(ctx, req.(*CreateMediaItemRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateMediaItem_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateMediaItemRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateMediaItem(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateMediaItem_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateMediaItem(ctx, req.(*UpdateMediaItemRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteMediaItem_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteMediaItemRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteMediaItem(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteMediaItem_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteMediaItem(ctx, req.(*DeleteMediaItemRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateUpload_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateUploadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateUpload(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateUpload_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateUpload(ctx, req.(*CreateUploadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetUpload_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetUploadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetUpload(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetUpload_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetUpload(ctx, req.(*GetUploadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CompleteUpload_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CompleteUploadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CompleteUpload(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CompleteUpload_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CompleteUpload(ctx, req.(*CompleteUploadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CancelUpload_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelUploadRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CancelUpload(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CancelUpload_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CancelUpload(ctx, req.(*CancelUploadRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreatePlaybackLink_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreatePlaybackLinkRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreatePlaybackLink(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreatePlaybackLink_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreatePlaybackLink(ctx, req.(*CreatePlaybackLinkRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_RecordProgress_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RecordProgressRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).RecordProgress(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_RecordProgress_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).RecordProgress(ctx, req.(*RecordProgressRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListMediaCollections_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMediaCollectionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListMediaCollections(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListMediaCollections_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListMediaCollections(ctx, req.(*ListMediaCollectionsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetMediaCollection_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetMediaCollectionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetMediaCollection(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetMediaCollection_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetMediaCollection(ctx, req.(*GetMediaCollectionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateMediaCollection_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateMediaCollectionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateMediaCollection(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateMediaCollection_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateMediaCollection(ctx, req.(*CreateMediaCollectionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_UpdateMediaCollection_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(UpdateMediaCollectionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).UpdateMediaCollection(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_UpdateMediaCollection_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).UpdateMediaCollection(ctx, req.(*UpdateMediaCollectionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteMediaCollection_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteMediaCollectionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteMediaCollection(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteMediaCollection_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteMediaCollection(ctx, req.(*DeleteMediaCollectionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListMediaEntitlements_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListMediaEntitlementsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListMediaEntitlements(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListMediaEntitlements_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListMediaEntitlements(ctx, req.(*ListMediaEntitlementsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetMediaEntitlement_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetMediaEntitlementRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetMediaEntitlement(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetMediaEntitlement_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetMediaEntitlement(ctx, req.(*GetMediaEntitlementRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_CreateMediaEntitlement_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateMediaEntitlementRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).CreateMediaEntitlement(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_CreateMediaEntitlement_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).CreateMediaEntitlement(ctx, req.(*CreateMediaEntitlementRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_DeleteMediaEntitlement_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteMediaEntitlementRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).DeleteMediaEntitlement(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_DeleteMediaEntitlement_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).DeleteMediaEntitlement(ctx, req.(*DeleteMediaEntitlementRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_ListCustomerMedia_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListCustomerMediaRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).ListCustomerMedia(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_ListCustomerMedia_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).ListCustomerMedia(ctx, req.(*ListCustomerMediaRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _InterfaceBService_GetCustomerMedia_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCustomerMediaRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(InterfaceBServiceServer).GetCustomerMedia(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: InterfaceBService_GetCustomerMedia_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(InterfaceBServiceServer).GetCustomerMedia(ctx, req.(*GetCustomerMediaRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _InterfaceBService_GetTestClock_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetTestClockRequest)
 	if err := dec(in); err != nil {
@@ -2794,6 +4414,186 @@ var InterfaceBService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetRequest",
 			Handler:    _InterfaceBService_GetRequest_Handler,
+		},
+		{
+			MethodName: "ListPlans",
+			Handler:    _InterfaceBService_ListPlans_Handler,
+		},
+		{
+			MethodName: "GetPlan",
+			Handler:    _InterfaceBService_GetPlan_Handler,
+		},
+		{
+			MethodName: "CreatePlan",
+			Handler:    _InterfaceBService_CreatePlan_Handler,
+		},
+		{
+			MethodName: "UpdatePlan",
+			Handler:    _InterfaceBService_UpdatePlan_Handler,
+		},
+		{
+			MethodName: "ListSubscriptions",
+			Handler:    _InterfaceBService_ListSubscriptions_Handler,
+		},
+		{
+			MethodName: "GetSubscription",
+			Handler:    _InterfaceBService_GetSubscription_Handler,
+		},
+		{
+			MethodName: "CreateSubscription",
+			Handler:    _InterfaceBService_CreateSubscription_Handler,
+		},
+		{
+			MethodName: "ListSubscriptionPeriods",
+			Handler:    _InterfaceBService_ListSubscriptionPeriods_Handler,
+		},
+		{
+			MethodName: "ListAccountEntries",
+			Handler:    _InterfaceBService_ListAccountEntries_Handler,
+		},
+		{
+			MethodName: "PauseSubscription",
+			Handler:    _InterfaceBService_PauseSubscription_Handler,
+		},
+		{
+			MethodName: "ResumeSubscription",
+			Handler:    _InterfaceBService_ResumeSubscription_Handler,
+		},
+		{
+			MethodName: "PreviewPlanChange",
+			Handler:    _InterfaceBService_PreviewPlanChange_Handler,
+		},
+		{
+			MethodName: "ChangePlan",
+			Handler:    _InterfaceBService_ChangePlan_Handler,
+		},
+		{
+			MethodName: "WithdrawPlanChange",
+			Handler:    _InterfaceBService_WithdrawPlanChange_Handler,
+		},
+		{
+			MethodName: "PreviewSubscriptionCancellation",
+			Handler:    _InterfaceBService_PreviewSubscriptionCancellation_Handler,
+		},
+		{
+			MethodName: "CancelSubscription",
+			Handler:    _InterfaceBService_CancelSubscription_Handler,
+		},
+		{
+			MethodName: "WithdrawCancellation",
+			Handler:    _InterfaceBService_WithdrawCancellation_Handler,
+		},
+		{
+			MethodName: "RecordPayment",
+			Handler:    _InterfaceBService_RecordPayment_Handler,
+		},
+		{
+			MethodName: "RecordPaymentFailure",
+			Handler:    _InterfaceBService_RecordPaymentFailure_Handler,
+		},
+		{
+			MethodName: "WaivePayment",
+			Handler:    _InterfaceBService_WaivePayment_Handler,
+		},
+		{
+			MethodName: "RecordRefund",
+			Handler:    _InterfaceBService_RecordRefund_Handler,
+		},
+		{
+			MethodName: "GetSubscriptionSettings",
+			Handler:    _InterfaceBService_GetSubscriptionSettings_Handler,
+		},
+		{
+			MethodName: "UpdateSubscriptionSettings",
+			Handler:    _InterfaceBService_UpdateSubscriptionSettings_Handler,
+		},
+		{
+			MethodName: "ListMedia",
+			Handler:    _InterfaceBService_ListMedia_Handler,
+		},
+		{
+			MethodName: "GetMediaItem",
+			Handler:    _InterfaceBService_GetMediaItem_Handler,
+		},
+		{
+			MethodName: "CreateMediaItem",
+			Handler:    _InterfaceBService_CreateMediaItem_Handler,
+		},
+		{
+			MethodName: "UpdateMediaItem",
+			Handler:    _InterfaceBService_UpdateMediaItem_Handler,
+		},
+		{
+			MethodName: "DeleteMediaItem",
+			Handler:    _InterfaceBService_DeleteMediaItem_Handler,
+		},
+		{
+			MethodName: "CreateUpload",
+			Handler:    _InterfaceBService_CreateUpload_Handler,
+		},
+		{
+			MethodName: "GetUpload",
+			Handler:    _InterfaceBService_GetUpload_Handler,
+		},
+		{
+			MethodName: "CompleteUpload",
+			Handler:    _InterfaceBService_CompleteUpload_Handler,
+		},
+		{
+			MethodName: "CancelUpload",
+			Handler:    _InterfaceBService_CancelUpload_Handler,
+		},
+		{
+			MethodName: "CreatePlaybackLink",
+			Handler:    _InterfaceBService_CreatePlaybackLink_Handler,
+		},
+		{
+			MethodName: "RecordProgress",
+			Handler:    _InterfaceBService_RecordProgress_Handler,
+		},
+		{
+			MethodName: "ListMediaCollections",
+			Handler:    _InterfaceBService_ListMediaCollections_Handler,
+		},
+		{
+			MethodName: "GetMediaCollection",
+			Handler:    _InterfaceBService_GetMediaCollection_Handler,
+		},
+		{
+			MethodName: "CreateMediaCollection",
+			Handler:    _InterfaceBService_CreateMediaCollection_Handler,
+		},
+		{
+			MethodName: "UpdateMediaCollection",
+			Handler:    _InterfaceBService_UpdateMediaCollection_Handler,
+		},
+		{
+			MethodName: "DeleteMediaCollection",
+			Handler:    _InterfaceBService_DeleteMediaCollection_Handler,
+		},
+		{
+			MethodName: "ListMediaEntitlements",
+			Handler:    _InterfaceBService_ListMediaEntitlements_Handler,
+		},
+		{
+			MethodName: "GetMediaEntitlement",
+			Handler:    _InterfaceBService_GetMediaEntitlement_Handler,
+		},
+		{
+			MethodName: "CreateMediaEntitlement",
+			Handler:    _InterfaceBService_CreateMediaEntitlement_Handler,
+		},
+		{
+			MethodName: "DeleteMediaEntitlement",
+			Handler:    _InterfaceBService_DeleteMediaEntitlement_Handler,
+		},
+		{
+			MethodName: "ListCustomerMedia",
+			Handler:    _InterfaceBService_ListCustomerMedia_Handler,
+		},
+		{
+			MethodName: "GetCustomerMedia",
+			Handler:    _InterfaceBService_GetCustomerMedia_Handler,
 		},
 		{
 			MethodName: "GetTestClock",

@@ -28,7 +28,7 @@ type LedgerEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Counts the entries of a pass, from 1.
 	Sequence int64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// assigned, redeemed, returned or adjusted.
+	// assigned, redeemed, returned, adjusted, granted or expired.
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Uses added; negative if they were removed.
 	Change int32 `protobuf:"varint,3,opt,name=change,proto3" json:"change,omitempty"`
@@ -39,6 +39,8 @@ type LedgerEntry struct {
 	// The purchase that used the pass; null for other entries.
 	TransactionId *v1.NullableText `protobuf:"bytes,6,opt,name=transaction_id,json=transactionId,proto3" json:"transaction_id,omitempty"`
 	At            string           `protobuf:"bytes,7,opt,name=at,proto3" json:"at,omitempty"`
+	// The number of the subscription's period that was granted or whose credits expired; null for others.
+	Period        *v1.NullableInt `protobuf:"bytes,8,opt,name=period,proto3" json:"period,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -120,6 +122,13 @@ func (x *LedgerEntry) GetAt() string {
 		return x.At
 	}
 	return ""
+}
+
+func (x *LedgerEntry) GetPeriod() *v1.NullableInt {
+	if x != nil {
+		return x.Period
+	}
+	return nil
 }
 
 // ListLedgerRequest has the parameters of GET /customer-passes/{id}/ledger.
@@ -282,7 +291,7 @@ var File_reservation_edge_b_v1_ledger_proto protoreflect.FileDescriptor
 
 const file_reservation_edge_b_v1_ledger_proto_rawDesc = "" +
 	"\n" +
-	"\"reservation/edge/b/v1/ledger.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1freservation/edge/v1/types.proto\"\xe1\x01\n" +
+	"\"reservation/edge/b/v1/ledger.proto\x12\x15reservation.edge.b.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1freservation/edge/v1/types.proto\"\x9b\x02\n" +
 	"\vLedgerEntry\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x03R\bsequence\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
@@ -290,7 +299,8 @@ const file_reservation_edge_b_v1_ledger_proto_rawDesc = "" +
 	"\abalance\x18\x04 \x01(\x05R\abalance\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x12H\n" +
 	"\x0etransaction_id\x18\x06 \x01(\v2!.reservation.edge.v1.NullableTextR\rtransactionId\x12\x0e\n" +
-	"\x02at\x18\a \x01(\tR\x02at\"\xea\x01\n" +
+	"\x02at\x18\a \x01(\tR\x02at\x128\n" +
+	"\x06period\x18\b \x01(\v2 .reservation.edge.v1.NullableIntR\x06period\"\xea\x01\n" +
 	"\x11ListLedgerRequest\x12\x17\n" +
 	"\x02id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dR\x02id\x12 \n" +
 	"\x04page\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\x04page\x88\x01\x01\x12'\n" +
@@ -328,15 +338,17 @@ var file_reservation_edge_b_v1_ledger_proto_goTypes = []any{
 	(*ListLedgerRequest)(nil),  // 1: reservation.edge.b.v1.ListLedgerRequest
 	(*ListLedgerResponse)(nil), // 2: reservation.edge.b.v1.ListLedgerResponse
 	(*v1.NullableText)(nil),    // 3: reservation.edge.v1.NullableText
+	(*v1.NullableInt)(nil),     // 4: reservation.edge.v1.NullableInt
 }
 var file_reservation_edge_b_v1_ledger_proto_depIdxs = []int32{
 	3, // 0: reservation.edge.b.v1.LedgerEntry.transaction_id:type_name -> reservation.edge.v1.NullableText
-	0, // 1: reservation.edge.b.v1.ListLedgerResponse.ledger:type_name -> reservation.edge.b.v1.LedgerEntry
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	4, // 1: reservation.edge.b.v1.LedgerEntry.period:type_name -> reservation.edge.v1.NullableInt
+	0, // 2: reservation.edge.b.v1.ListLedgerResponse.ledger:type_name -> reservation.edge.b.v1.LedgerEntry
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_reservation_edge_b_v1_ledger_proto_init() }

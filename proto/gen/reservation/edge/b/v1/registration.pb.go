@@ -495,6 +495,8 @@ type PaymentWrite struct {
 	Method         *string `protobuf:"bytes,1,opt,name=method,proto3,oneof" json:"method,omitempty"`
 	CustomerPassId *string `protobuf:"bytes,2,opt,name=customer_pass_id,json=customerPassId,proto3,oneof" json:"customer_pass_id,omitempty"`
 	Reference      *string `protobuf:"bytes,3,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
+	// Instead of customerPassId: the subscription whose pass pays.
+	SubscriptionId *string `protobuf:"bytes,4,opt,name=subscription_id,json=subscriptionId,proto3,oneof" json:"subscription_id,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -546,6 +548,13 @@ func (x *PaymentWrite) GetCustomerPassId() string {
 func (x *PaymentWrite) GetReference() string {
 	if x != nil && x.Reference != nil {
 		return *x.Reference
+	}
+	return ""
+}
+
+func (x *PaymentWrite) GetSubscriptionId() string {
+	if x != nil && x.SubscriptionId != nil {
+		return *x.SubscriptionId
 	}
 	return ""
 }
@@ -1911,15 +1920,17 @@ const file_reservation_edge_b_v1_registration_proto_rawDesc = "" +
 	"\bper_page\x18\x04 \x01(\x05R\aperPage\x12$\n" +
 	"\vnext_cursor\x18\x05 \x01(\tH\x00R\n" +
 	"nextCursor\x88\x01\x01B\x0e\n" +
-	"\f_next_cursor\"\xc7\x01\n" +
+	"\f_next_cursor\"\x92\x02\n" +
 	"\fPaymentWrite\x12$\n" +
 	"\x06method\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(H\x00R\x06method\x88\x01\x01\x126\n" +
 	"\x10customer_pass_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18dH\x01R\x0ecustomerPassId\x88\x01\x01\x12+\n" +
-	"\treference\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\treference\x88\x01\x01B\t\n" +
+	"\treference\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01H\x02R\treference\x88\x01\x01\x125\n" +
+	"\x0fsubscription_id\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18dH\x03R\x0esubscriptionId\x88\x01\x01B\t\n" +
 	"\a_methodB\x13\n" +
 	"\x11_customer_pass_idB\f\n" +
 	"\n" +
-	"_reference\"\xd9\x03\n" +
+	"_referenceB\x12\n" +
+	"\x10_subscription_id\"\xd9\x03\n" +
 	"\x11RegistrationWrite\x12-\n" +
 	"\vcustomer_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18dH\x00R\n" +
 	"customerId\x88\x01\x01\x120\n" +

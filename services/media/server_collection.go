@@ -1,0 +1,156 @@
+package media
+
+import (
+	"context"
+
+	"reservation.dev/platform/check"
+	"reservation.dev/platform/id"
+	"reservation.dev/platform/idem"
+	"reservation.dev/platform/outbox"
+	"reservation.dev/platform/page"
+	"reservation.dev/platform/pg"
+	mediav1 "reservation.dev/proto/gen/reservation/media/v1"
+)
+
+// CreateCollection implements MediaService.
+func (s *Server) CreateCollection(ctx context.Context, req *mediav1.CreateCollectionRequest) (*mediav1.CreateCollectionResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := Collection{Title: req.GetTitle(), Description: req.GetDescription(), Version: 1}
+	var f check.Fields
+	c.check(&f)
+	if err := f.Err(); err != nil {
+		return nil, err
+	}
+	c.ID, c.CreatedAt = id.Collection(s.newID()), s.clock(company)
+	c.UpdatedAt = c.CreatedAt
+	resp := &mediav1.CreateCollectionResponse{}
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(_ context.Context, tx *pg.Tx) error {
+		resp.Collection = collectionMessage(c)
+		addCollection(tx, company.ID, c)
+		return nil
+	})
+}
+
+// GetCollection implements MediaService.
+func (s *Server) GetCollection(ctx context.Context, req *mediav1.GetCollectionRequest) (*mediav1.GetCollectionResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	collection, err := check.ID[id.Collection](req.GetId(), "collection")
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.store.collection(ctx, company.ID, collection)
+	if err != nil {
+		return nil, err
+	}
+	return &mediav1.GetCollectionResponse{Collection: collectionMessage(c)}, nil
+}
+
+// ListCollections implements MediaService.
+func (s *Server) ListCollections(ctx context.Context, req *mediav1.ListCollectionsRequest) (*mediav1.ListCollectionsResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := pageOf(req, collectionOrders, "c")
+	if err != nil {
+		return nil, err
+	}
+	var f collectionFilter
+	if f.updatedSince, err = check.Bound("updated_since", req.GetUpdatedSince()); err != nil {
+		return nil, err
+	}
+	found, total, err := s.store.collections(ctx, company.ID, f, p)
+	if err != nil {
+		return nil, err
+	}
+	resp := &mediav1.ListCollectionsResponse{Total: total}
+	found, resp.NextPageToken = page.Cut(p, found, func(c *Collection) page.Cursor { return page.At(sortedBy(p, c.CreatedAt, c.UpdatedAt), c.ID.UUID()) })
+	for _, c := range found {
+		resp.Collections = append(resp.Collections, collectionMessage(c))
+	}
+	return resp, nil
+}
+
+// UpdateCollection implements MediaService.
+func (s *Server) UpdateCollection(ctx context.Context, req *mediav1.UpdateCollectionRequest) (*mediav1.UpdateCollectionResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	collection, err := check.ID[id.Collection](req.GetId(), "collection")
+	if err != nil {
+		return nil, err
+	}
+	resp := &mediav1.UpdateCollectionResponse{}
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		before, err := s.store.lockCollection(ctx, tx, company.ID, collection)
+		if err != nil {
+			return err
+		}
+		if err := check.Version(before.Version, req.ExpectedVersion, "collection"); err != nil {
+			return err
+		}
+		c := before
+		set(&c.Title, req.Title)
+		set(&c.Description, req.Description)
+		var f check.Fields
+		c.check(&f)
+		if err := f.Err(); err != nil {
+			return err
+		}
+		if c.Title != before.Title || c.Description != before.Description {
+			c.Version++
+			c.UpdatedAt = s.clock(company)
+			saveCollection(tx, company.ID, c)
+		}
+		resp.Collection = collectionMessage(c)
+		return nil
+	})
+}
+
+// DeleteCollection implements MediaService. The items stay, and no longer name the collection.
+func (s *Server) DeleteCollection(ctx context.Context, req *mediav1.DeleteCollectionRequest) (*mediav1.DeleteCollectionResponse, error) {
+	company, err := s.tenant(ctx)
+	if err != nil {
+		return nil, err
+	}
+	collection, err := check.ID[id.Collection](req.GetId(), "collection")
+	if err != nil {
+		return nil, err
+	}
+	resp := &mediav1.DeleteCollectionResponse{}
+	return idem.Write(ctx, s.store, company.ID, req, resp, func(ctx context.Context, tx *pg.Tx) error {
+		c, items, err := s.store.lockCollectionToDelete(ctx, tx, company.ID, collection)
+		if err != nil {
+			return err
+		}
+		if err := check.Version(c.Version, req.ExpectedVersion, "collection"); err != nil {
+			return err
+		}
+		entitlements, err := entitlementsOfCollection(ctx, tx, company.ID, collection)
+		if err != nil {
+			return err
+		}
+		now := s.clock(company)
+		deleteCollection(tx, company.ID, collection, items, len(entitlements), now)
+		events := entitlementsDeleted(company.ID, entitlements)
+		for _, before := range items {
+			events = append(events, itemUpdated(company.ID, before.without(collection, now), before))
+		}
+		return s.appendAll(ctx, tx, events)
+	})
+}
+
+// appendAll appends events of a change that can concern many rows.
+func (s *Server) appendAll(ctx context.Context, tx *pg.Tx, events []outbox.Event) error {
+	if len(events) == 0 {
+		return nil
+	}
+	return s.outbox.AppendAll(ctx, tx, events)
+}
